@@ -1,0 +1,1 @@
+"""Why: the pencil-and-paper performance model."""

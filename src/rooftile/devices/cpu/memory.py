@@ -1,0 +1,39 @@
+"""Aligned float32 buffers, and free memory asked before a large one is taken."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import OutOfMemory
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector."""
+
+
+def free_bytes() -> int:
+    """Memory that can be taken without swapping, in bytes (Linux; elsewhere the physical size)."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:
+    """An uninitialised float32 buffer of ``count`` elements on a 64-byte boundary.
+
+    Raises `OutOfMemory` when it would not fit into the free memory.
+    """
+    size = 4 * count + ALIGNMENT
+    if size > 2**24 and size > free_bytes():
+        raise OutOfMemory(size, free_bytes(), what)
+    raw = np.empty(size, np.uint8)
+    offset = -raw.ctypes.data % ALIGNMENT
+    aligned: NDArray[np.float32] = raw[offset : offset + 4 * count].view(np.float32)
+    return aligned

@@ -1,0 +1,78 @@
+"""Generated Python source as real files in the user's cache, imported by path.
+
+Numba's disk cache only serves functions that live in files.  A file's name
+carries a hash of its text and of everything the text leans on, so a file is
+written once, never changed, and never stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import platformdirs
+
+_lock = threading.RLock()
+
+
+def cache_directory() -> Path:
+    """Where rooftile keeps generated kernels; ``ROOFTILE_CACHE`` overrides the user's cache."""
+    root = os.environ.get("ROOFTILE_CACHE") or platformdirs.user_cache_dir("rooftile")
+    return Path(root) / "kernels"
+
+
+@cache
+def _writable_directory() -> Path:
+    directory = cache_directory()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return directory
+    except OSError:
+        # A read-only home still computes; it compiles anew in each process.
+        return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
+
+
+@cache
+def _foundation() -> str:
+    """Hash of the modules that generated text imports: Numba does not look inside them."""
+    here = Path(__file__).parent
+    texts = [path.read_bytes() for path in sorted(here.glob("*.py"))]
+    versions = f"{numba.__version__} {sys.version_info[:2]}".encode()
+    return hashlib.sha256(b"\0".join([versions, *texts])).hexdigest()
+
+
+def load(stem: str, text: str, depends: str = "") -> ModuleType:
+    """Import generated source, writing it to the cache first where it is new.
+
+    ``stem`` makes the file findable by a person; ``depends`` is any further text
+    whose change must give a new file.
+    """
+    key = hashlib.sha256("\0".join([text, depends, _foundation()]).encode()).hexdigest()[:16]
+    name = f"rooftile_kernel_{stem}_{key}"
+    with _lock:
+        if name in sys.modules:
+            return sys.modules[name]
+        path = _writable_directory() / f"{name}.py"
+        if not path.exists():
+            with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+                file.write(text)
+            os.replace(file.name, path)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module

@@ -1,0 +1,69 @@
+"""The closed family of errors that rooftile raises.
+
+Every message names what was given, what was expected and, where it helps, what
+to do instead.  A wrong result is never returned in place of an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class RooftileError(Exception):
+    """Base of every error that rooftile raises on purpose."""
+
+
+class InputError(RooftileError, ValueError):
+    """An argument (or a file) is not what the function takes."""
+
+    def __init__(self, argument: str, value: object, expected: str) -> None:
+        self.argument, self.value, self.expected = argument, value, expected
+        super().__init__(f"{argument}: got {value}; expected {expected}")
+
+
+class UnsupportedProblem(RooftileError):
+    """A strategy was asked for a problem that it does not take."""
+
+    def __init__(self, strategy: str, reason: str, instead: str = "") -> None:
+        self.strategy, self.reason, self.instead = strategy, reason, instead
+        hint = f"; use {instead} instead" if instead else ""
+        super().__init__(f"strategy {strategy!r} does not take this problem: {reason}{hint}")
+
+
+class DeviceMissing(RooftileError):
+    """A device, driver or run-time library was not found."""
+
+    def __init__(self, looked_for: str, install: str) -> None:
+        self.looked_for, self.install = looked_for, install
+        super().__init__(f"not found: {looked_for}; to install: {install}")
+
+
+class CompileFailure(RooftileError):
+    """A compiler refused a kernel; its log and the source's place are kept."""
+
+    def __init__(self, kernel: str, log: str, source: str) -> None:
+        self.kernel, self.log, self.source = kernel, log, source
+        super().__init__(f"kernel {kernel!r} did not compile (source kept in {source}):\n{log}")
+
+
+class VerificationFailure(RooftileError):
+    """A result is outside its error budget."""
+
+    def __init__(
+        self, index: Sequence[int], got: float, expected: float, budget: float, what: str = "result"
+    ) -> None:
+        self.index, self.got, self.expected, self.budget = tuple(index), got, expected, budget
+        super().__init__(
+            f"{what} is wrong: worst element {self.index} is {got!r}, "
+            f"reference {expected!r}, budget {budget:.3g}"
+        )
+
+
+class OutOfMemory(RooftileError, MemoryError):
+    """An allocation would not fit."""
+
+    def __init__(self, asked: int, free: int, what: str) -> None:
+        self.asked, self.free, self.what = asked, free, what
+        super().__init__(
+            f"out of memory: {what} needs {asked / 2**20:.0f} MiB, {free / 2**20:.0f} MiB are free"
+        )

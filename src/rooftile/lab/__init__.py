@@ -1,0 +1,1 @@
+"""How well: verification, measurement, ceilings, the ladder climbed."""

@@ -1,0 +1,1 @@
+"""What for: layers, networks, plans, training, data sets, built-in models."""

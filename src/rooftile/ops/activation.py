@@ -1,0 +1,73 @@
+"""Activations and their derivatives, elementwise, in the dtype of their input.
+
+Each activation is a pair: ``value(z)`` and ``derivative(z, y)``, where ``z`` is
+the pre-activation and ``y = value(z)``; a derivative uses whichever is cheaper.
+NaN propagates through every one of them.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2 and 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError
+
+Array = NDArray[np.floating]
+
+ActivationName = Literal["none", "relu", "sigmoid", "tanh", "softplus", "sign"]
+"""``none`` is the identity."""
+
+FusedActivation = Literal["none", "relu", "sigmoid", "tanh"]
+"""The activations that an operation may fuse; all of them are monotone."""
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An elementwise function with its derivative."""
+
+    name: ActivationName
+    value: Callable[[Array], Array]
+    derivative: Callable[[Array, Array], Array]
+
+
+def _sigmoid(z: Array) -> Array:
+    # exp of a non-positive argument cannot overflow.
+    e = np.exp(-np.abs(z))
+    return np.where(z < 0, e / (1 + e), 1 / (1 + e))
+
+
+def _softplus(z: Array) -> Array:
+    return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    a.name: a
+    for a in (
+        Activation("none", lambda z: z, lambda z, y: np.ones_like(z)),
+        Activation("relu", lambda z: np.maximum(z, 0), lambda z, y: (z > 0).astype(z.dtype)),
+        Activation("sigmoid", _sigmoid, lambda z, y: y * (1 - y)),
+        Activation("tanh", np.tanh, lambda z, y: 1 - y * y),
+        Activation("softplus", _softplus, lambda z, y: _sigmoid(z)),
+        Activation("sign", np.sign, lambda z, y: np.zeros_like(z)),
+    )
+}
+
+
+def activation(name: str) -> Activation:
+    """The activation called ``name``; raises `InputError` for an unknown one."""
+    try:
+        return ACTIVATIONS[name]
+    except (KeyError, TypeError):
+        raise InputError("activation", repr(name), f"one of {sorted(ACTIVATIONS)}") from None
+
+
+def check_fused(name: str) -> None:
+    """Raise `InputError` unless ``name`` is an activation that operations fuse."""
+    if name not in get_args(FusedActivation):
+        raise InputError("activation", repr(name), f"one of {list(get_args(FusedActivation))}")

@@ -1,0 +1,195 @@
+"""`conv2d`: batched 2D convolution with bias, activation and pooling fused.
+
+``y = pool(activation(x * w + b))`` with ``*`` the cross-correlation of
+deep-learning libraries (the mask is not flipped):
+``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+chapters 7 and 16.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.ops.activation import FusedActivation, activation, check_fused
+from rooftile.ops.pooling import Pool
+from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+
+_REFERENCE_BYTES = 64 * 2**20
+"""Largest unrolled block that the reference builds at a time."""
+
+
+@dataclass(frozen=True)
+class Conv2d:
+    """x[batch, channels, height, width], weights[maps, channels, *mask], bias[maps].
+
+    ``stride`` and ``padding`` are (vertical, horizontal); padding is of zeros, the
+    same on both sides.  Raises `InputError` when the shapes do not fit.
+    """
+
+    operation: ClassVar[str] = "conv2d"
+
+    batch: int
+    channels: int
+    height: int
+    width: int
+    maps: int
+    mask: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    activation: FusedActivation = "none"
+    pool: Pool | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(
+            batch=self.batch, channels=self.channels, height=self.height, width=self.width,
+            maps=self.maps, mask_height=self.mask[0], mask_width=self.mask[1],
+            stride=self.stride[0], stride_width=self.stride[1],
+        )  # fmt: skip
+        if min(self.padding) < 0:
+            raise InputError("padding", self.padding, "no negative value")
+        check_fused(self.activation)
+        padded = (self.height + 2 * self.padding[0], self.width + 2 * self.padding[1])
+        if self.mask[0] > padded[0] or self.mask[1] > padded[1]:
+            raise InputError("weights", f"a mask of {self.mask}", f"at most the image, {padded}")
+        if self.pool is not None:
+            self.pool.output_size(*self.conv_size)
+
+    @property
+    def conv_size(self) -> tuple[int, int]:
+        """Rows and columns of the convolution before pooling."""
+        return (
+            (self.height + 2 * self.padding[0] - self.mask[0]) // self.stride[0] + 1,
+            (self.width + 2 * self.padding[1] - self.mask[1]) // self.stride[1] + 1,
+        )
+
+    @property
+    def conv_read(self) -> tuple[int, int]:
+        """Rows and columns of the convolution that the pool reads (all, without a pool)."""
+        return self.conv_size if self.pool is None else self.pool.inputs_read(*self.conv_size)
+
+    @property
+    def output_size(self) -> tuple[int, int]:
+        """Rows and columns of the result."""
+        return self.conv_size if self.pool is None else self.pool.output_size(*self.conv_size)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """[batch, channels, height, width]"""
+        return (self.batch, self.channels, self.height, self.width)
+
+    @property
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """weights[maps, channels, *mask] and bias[maps]"""
+        return {"weights": (self.maps, self.channels, *self.mask), "bias": (self.maps,)}
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """[batch, maps, rows, columns]"""
+        return (self.batch, self.maps, *self.output_size)
+
+    @property
+    def reduction(self) -> int:
+        """channels x mask area, and the bias."""
+        return self.channels * self.mask[0] * self.mask[1] + 1
+
+    @property
+    def flops(self) -> int:
+        """Two for each tap of each convolution output that is read after pooling."""
+        rows, columns = self.conv_read
+        return 2 * self.batch * self.maps * rows * columns * (self.reduction - 1)
+
+    @property
+    def bytes(self) -> int:
+        """Input, weights and bias read once, output written once."""
+        return float_bytes(self.input_shape, *self.parameter_shapes.values(), self.output_shape)
+
+    @cached_property
+    def intensity(self) -> float:
+        """Arithmetic intensity in FLOP per byte."""
+        return self.flops / self.bytes
+
+    def with_batch(self, batch: int) -> Conv2d:
+        """The same problem for another batch."""
+        return dataclasses.replace(self, batch=batch)
+
+    def shrunk(self) -> Conv2d:
+        """One image and at most four maps and four channels."""
+        return dataclasses.replace(
+            self, batch=1, maps=min(4, self.maps), channels=min(4, self.channels)
+        )
+
+    def reference(self, x: Float32, *parameters: Float32) -> Float64:
+        """The result in float64."""
+        weights, bias = parameters
+        z = _correlate(self, x.astype(np.float64), weights.astype(np.float64))
+        z += bias.astype(np.float64)[None, :, None, None]
+        y: Float64 = activation(self.activation).value(z).astype(np.float64)
+        return y if self.pool is None else self.pool.reference(y)
+
+    def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
+        """Sum of |x||w| and |bias| behind each output; the window's largest under max-pool."""
+        weights, bias = (np.abs(p.astype(np.float64)) for p in parameters)
+        z = _correlate(self, np.abs(x.astype(np.float64)), weights) + bias[None, :, None, None]
+        return z if self.pool is None else self.pool.reference(z)
+
+
+def _correlate(problem: Conv2d, x: Float64, weights: Float64) -> Float64:
+    """The convolution alone, in float64, by im2col in blocks of rows."""
+    (vp, hp), (sh, sw) = problem.padding, problem.stride
+    rows, columns = problem.conv_size
+    padded = np.pad(x, ((0, 0), (0, 0), (vp, vp), (hp, hp)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, problem.mask, axis=(2, 3))
+    windows = windows[:, :, ::sh, ::sw]
+    taps = weights.reshape(problem.maps, -1)
+    block = max(1, _REFERENCE_BYTES // (8 * columns * taps.shape[1]))
+    z = np.empty((x.shape[0], problem.maps, rows, columns))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for n in range(x.shape[0]):
+            for top in range(0, rows, block):
+                part = windows[n, :, top : top + block].transpose(0, 3, 4, 1, 2)
+                unrolled = part.reshape(taps.shape[1], -1)
+                z[n, :, top : top + block] = (taps @ unrolled).reshape(problem.maps, -1, columns)
+    return z
+
+
+def _lenet_conv1(batch: int) -> Conv2d:
+    return Conv2d(batch, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
+
+
+def _lenet_conv2(batch: int) -> Conv2d:
+    return Conv2d(batch, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
+
+
+def _mnist_conv(batch: int) -> Conv2d:
+    return Conv2d(batch, 1, 28, 28, 8, (5, 5), padding=(2, 2), activation="relu")
+
+
+def _lab_conv5(batch: int) -> Conv2d:
+    return Conv2d(
+        batch, 256, 224, 224, 256, (5, 5), padding=(2, 2), activation="relu", pool=Pool.of("max", 2)
+    )
+
+
+def _strided(batch: int, size: int, mask: int, stride: int) -> Conv2d:
+    return Conv2d(batch, 3, size, size, 3, (mask, mask), stride=(stride, stride))
+
+
+NAMED = {
+    "lenet-conv1": (_lenet_conv1, 1000),
+    "lenet-conv2": (_lenet_conv2, 1000),
+    "mnist-conv": (_mnist_conv, 1000),
+    "lab-conv5": (_lab_conv5, 1),
+    "stride-1": (lambda batch: _strided(batch, 224, 3, 1), 1),
+    "stride-2": (lambda batch: _strided(batch, 301, 3, 2), 2),
+    "stride-3": (lambda batch: _strided(batch, 196, 3, 3), 3),
+    "stride-4": (lambda batch: _strided(batch, 239, 3, 4), 4),
+}
+"""Named problems: how to build one for a batch, and the batch where none is given."""

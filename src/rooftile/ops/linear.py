@@ -1,0 +1,95 @@
+"""`linear`: a fully connected layer with bias and activation fused.
+
+``y = activation(x w^T + b)``.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.ops.activation import FusedActivation, activation, check_fused
+from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+
+
+@dataclass(frozen=True)
+class Linear:
+    """x[batch, inputs], weights[outputs, inputs], bias[outputs]."""
+
+    operation: ClassVar[str] = "linear"
+
+    batch: int
+    inputs: int
+    outputs: int
+    activation: FusedActivation = "none"
+
+    def __post_init__(self) -> None:
+        check_positive(batch=self.batch, inputs=self.inputs, outputs=self.outputs)
+        check_fused(self.activation)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """[batch, inputs]"""
+        return (self.batch, self.inputs)
+
+    @property
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """weights[outputs, inputs] and bias[outputs]"""
+        return {"weights": (self.outputs, self.inputs), "bias": (self.outputs,)}
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """[batch, outputs]"""
+        return (self.batch, self.outputs)
+
+    @property
+    def reduction(self) -> int:
+        """The inputs, and the bias."""
+        return self.inputs + 1
+
+    @property
+    def flops(self) -> int:
+        """Two for each weight and batch item."""
+        return 2 * self.batch * self.inputs * self.outputs
+
+    @property
+    def bytes(self) -> int:
+        """Input, weights and bias read once, output written once."""
+        return float_bytes(self.input_shape, *self.parameter_shapes.values(), self.output_shape)
+
+    def with_batch(self, batch: int) -> Linear:
+        """The same problem for another batch."""
+        return dataclasses.replace(self, batch=batch)
+
+    def shrunk(self) -> Linear:
+        """At most four batch items."""
+        return dataclasses.replace(self, batch=min(4, self.batch))
+
+    def reference(self, x: Float32, *parameters: Float32) -> Float64:
+        """The result in float64."""
+        weights, bias = (p.astype(np.float64) for p in parameters)
+        with np.errstate(invalid="ignore", over="ignore"):
+            z = x.astype(np.float64) @ weights.T + bias
+        y: Float64 = activation(self.activation).value(z).astype(np.float64)
+        return y
+
+    def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
+        """Sum of |x||w| and |bias| behind each output."""
+        weights, bias = (np.abs(p.astype(np.float64)) for p in parameters)
+        with np.errstate(invalid="ignore", over="ignore"):
+            z: Float64 = np.abs(x.astype(np.float64)) @ weights.T + bias
+        return z
+
+
+NAMED = {
+    "lenet-linear1": (lambda batch: Linear(batch, 1024, 32, "relu"), 1000),
+    "lenet-linear2": (lambda batch: Linear(batch, 32, 10), 1000),
+    "mnist-linear1": (lambda batch: Linear(batch, 6272, 512, "relu"), 256),
+    "mnist-linear2": (lambda batch: Linear(batch, 512, 10), 256),
+}
+"""Named problems: how to build one for a batch, and the batch where none is given."""

@@ -1,0 +1,130 @@
+"""Rung 6, `register_tile`: explicit vectors, a register block per problem, everything fused.
+
+A block of maps x rows x vectors of convolution outputs is summed in registers;
+bias, activation and pool happen there too, and the output is written once.  Each
+loaded vector serves every map of the block, each tap every vector.
+
+Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions
+on SIMD Architectures", SC18, for the register block; the pool folded into it is
+this project's own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import vector
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d._register_source import Block, Tile, generate
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+_STAGED_FLOATS = 48 * 1024
+"""How much staged input a band may take: a part of the second-level cache."""
+
+_LOAD_COST = 0.45
+"""What one loaded vector or tap costs, in fused multiply-adds (fitted by measurement)."""
+
+
+class RegisterTile(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "conv2d"
+    name = "register_tile"
+    order = 6
+    summary = "explicit vectors, register block, bias, activation and pool in registers"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Takes everything."""
+        return None
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(problem.with_batch(1))
+
+
+STRATEGY = RegisterTile()
+
+
+@cache
+def _kernel(problem: Conv2d) -> CpuKernel:
+    return tile_kernel(choose_tile(problem))
+
+
+def tile_kernel(tile: Tile) -> CpuKernel:
+    """Generate and load the kernel of a tile."""
+    module = cpu.load("register_tile", generate(tile))
+    bands = tile.bands
+    return CpuKernel(
+        module.kernel,
+        units=lambda images: images * bands,
+        pack=lambda weights: pack(weights, tile.block.maps),
+        scratch=tile.scratch,
+    )
+
+
+def pack(weights: Float32, block: int) -> Float32:
+    """weights[maps, channels, h, w] as [maps / block][channels, h, w][block], flat; the last
+    block holds the maps that are left."""
+    parts = [weights[m : m + block] for m in range(0, weights.shape[0], block)]
+    return np.concatenate([part.transpose(1, 2, 3, 0).ravel() for part in parts])
+
+
+def choose_tile(problem: Conv2d) -> Tile:
+    """The register block with the least estimated work per useful output, and its band."""
+    width = vector.lanes()
+    vectors = -(-problem.conv_read[1] // width)
+    # Two registers for the loaded vector and a tap; more rows than a pool window are useless.
+    room = vector.registers() - (4 if vector.registers() > 16 else 3)
+    window = problem.pool.window[0] if problem.pool else problem.conv_read[0]
+    blocks = (
+        Block(maps, rows, across, order)
+        for maps, rows, across, order in product(
+            range(1, min(8, problem.maps) + 1),
+            range(1, min(4, window) + 1),
+            range(1, min(6, vectors) + 1),
+            ("tap", "row"),
+        )
+        if maps * rows * across <= room
+    )
+    best = min(blocks, key=lambda block: _cost(problem, block, vectors))
+    return _with_band(problem, best, width)
+
+
+def _cost(problem: Conv2d, block: Block, vectors: int) -> float:
+    """Estimated cycles per useful vector of convolution outputs and tap."""
+    height = problem.mask[0]
+    blocks_of_maps = -(-problem.maps // block.maps)
+    groups = -(-vectors // block.vectors)
+    window = problem.pool.window[0] if problem.pool else problem.conv_read[0]
+    passes = -(-window // block.rows)
+    accumulators = block.maps * block.rows * block.vectors
+    if block.order == "tap":
+        loads = block.rows * block.vectors + block.maps
+    else:
+        rows = (block.rows - 1) * problem.stride[0] + height
+        loads = (rows * block.vectors + height * block.maps) / height
+    # Eight independent sums hide the latency of a fused multiply-add.
+    multiply_adds = max(accumulators, 8)
+    useful = problem.maps * vectors * window
+    return blocks_of_maps * groups * passes * (multiply_adds + _LOAD_COST * loads) / useful
+
+
+def _with_band(problem: Conv2d, block: Block, width: int) -> Tile:
+    """Bands of one step where the image is read in place, of a cacheful where it is staged."""
+    rows = problem.output_size[0]
+    step = min(rows, block.rows if problem.pool is None else 1)
+    tile = Tile(problem, block, step, width)
+    if not tile.staged.needed:
+        return tile
+    for parts in range(1, rows + 1):
+        band = -(-rows // parts)
+        candidate = Tile(problem, block, band, width)
+        if candidate.staged.size <= _STAGED_FLOATS or band <= step:
+            return Tile(problem, block, max(band, step), width)
+    return tile
+
+

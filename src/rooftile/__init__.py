@@ -1,3 +1,49 @@
-"""rooftile: convolutional networks and parallel patterns, up to the hardware's roof."""
+"""rooftile: convolutional networks and parallel patterns, up to the hardware's roof.
+
+Importing this package compiles nothing, starts no thread and looks for no device:
+the public functions are imported on first use (PEP 562).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from rooftile.errors import (
+    CompileFailure,
+    DeviceMissing,
+    InputError,
+    OutOfMemory,
+    RooftileError,
+    UnsupportedProblem,
+    VerificationFailure,
+)
+
+if TYPE_CHECKING:
+    from rooftile.functional import conv2d, linear, pool2d, softmax
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
+    "UnsupportedProblem", "VerificationFailure", "conv2d", "linear", "pool2d", "softmax",
+]  # fmt: skip
+
+_LAZY = {
+    "conv2d": "rooftile.functional",
+    "linear": "rooftile.functional",
+    "pool2d": "rooftile.functional",
+    "softmax": "rooftile.functional",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -67,13 +67,16 @@ class Staged:
         return f"({tap} % {stride} * {self.phase} + {tap} // {stride})"
 
     def emit(self, to: Writer, image: str, first_row: str) -> None:
-        """Write the copy: ``image`` is the image's offset in x, ``first_row`` a conv row."""
+        """Write the copy: ``image`` is the image's offset in x, ``first_row`` a conv row.
+
+        Indices are unsigned, since Numba's test for a negative one stops vectorisation.
+        """
         p = self.problem
         with to.block(f"for c in range({p.channels}):"), to.block(f"for r in range({self.rows}):"):
             to.line(f"i = ({first_row}) * {p.stride[0]} + r - {p.padding[0]}")
             to.line(f"t = c * {self.plane} + r * {self.row}")
             with to.block(f"if i < 0 or i >= {p.height}:"), to.block(f"for j in range({self.row}):"):
-                to.line("scratch[t + j] = 0.0")
+                to.line("scratch[uintp(t + j)] = 0.0")
             with to.block("else:"):
                 to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
                 for phase in range(min(p.stride[1], p.mask[1])):
@@ -88,8 +91,8 @@ class Staged:
         for begin, end in ((0, first), (last, self.columns)):
             if begin < end:
                 with to.block(f"for j in range({begin}, {end}):"):
-                    to.line(f"scratch[{at} + j] = 0.0")
+                    to.line(f"scratch[uintp({at} + j)] = 0.0")
         if first < last:
             with to.block(f"for j in range({last - first}):"):
                 offset = first * stride + phase - p.padding[1]
-                to.line(f"scratch[{at} + {first} + j] = x[s + {offset} + j * {stride}]")
+                to.line(f"scratch[uintp({at} + {first} + j)] = x[uintp(s + {offset} + j * {stride})]")

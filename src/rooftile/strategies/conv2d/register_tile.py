@@ -25,8 +25,9 @@ from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 _STAGED_FLOATS = 48 * 1024
 """How much staged input a band may take: a part of the second-level cache."""
 
-_LOAD_COST = 0.45
-"""What one loaded vector or tap costs, in fused multiply-adds (fitted by measurement)."""
+_VECTOR_COST, _TAP_COST, _ROW_ORDER_COST = 0.35, 0.2, 0.03
+"""What a loaded vector, a broadcast tap and the row order cost, in fused multiply-adds
+(fitted to measurements of the named problems on a Zen 4)."""
 
 
 class RegisterTile(CpuStrategy):
@@ -74,43 +75,53 @@ def pack(weights: Float32, block: int) -> Float32:
 
 
 def choose_tile(problem: Conv2d) -> Tile:
-    """The register block with the least estimated work per useful output, and its band."""
+    """The register block with the least estimated work, and its band."""
     width = vector.lanes()
     vectors = -(-problem.conv_read[1] // width)
-    # Two registers for the loaded vector and a tap; more rows than a pool window are useless.
-    room = vector.registers() - (4 if vector.registers() > 16 else 3)
     window = problem.pool.window[0] if problem.pool else problem.conv_read[0]
     blocks = (
         Block(maps, rows, across, order)
         for maps, rows, across, order in product(
-            range(1, min(8, problem.maps) + 1),
+            {maps for maps in (1, 2, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
             range(1, min(4, window) + 1),
             range(1, min(6, vectors) + 1),
             ("tap", "row"),
         )
-        if maps * rows * across <= room
     )
-    best = min(blocks, key=lambda block: _cost(problem, block, vectors))
+    fitting = [block for block in blocks if _registers(block) <= vector.registers() - 2]
+    best = min(fitting, key=lambda block: _cost(problem, block, vectors, window))
     return _with_band(problem, best, width)
 
 
-def _cost(problem: Conv2d, block: Block, vectors: int) -> float:
-    """Estimated cycles per useful vector of convolution outputs and tap."""
-    height = problem.mask[0]
-    blocks_of_maps = -(-problem.maps // block.maps)
-    groups = -(-vectors // block.vectors)
-    window = problem.pool.window[0] if problem.pool else problem.conv_read[0]
-    passes = -(-window // block.rows)
-    accumulators = block.maps * block.rows * block.vectors
+def _registers(block: Block) -> int:
+    """Accumulators, loaded vectors, and the taps that the compiler keeps: one a map, and in
+    row order one for each row that shares it."""
+    sums = block.maps * block.rows * block.vectors
     if block.order == "tap":
-        loads = block.rows * block.vectors + block.maps
-    else:
-        rows = (block.rows - 1) * problem.stride[0] + height
-        loads = (rows * block.vectors + height * block.maps) / height
-    # Eight independent sums hide the latency of a fused multiply-add.
-    multiply_adds = max(accumulators, 8)
-    useful = problem.maps * vectors * window
-    return blocks_of_maps * groups * passes * (multiply_adds + _LOAD_COST * loads) / useful
+        return sums + 1 + block.maps
+    return sums + block.vectors + block.maps * block.rows
+
+
+def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:
+    """Estimated cycles of one tap over a pooling window's rows (or the image's), all maps."""
+
+    def parts(total: int, size: int) -> list[tuple[int, int]]:
+        whole, rest = divmod(total, size)
+        return [(size, whole), (rest, 1 if rest else 0)]
+
+    height, cycles = problem.mask[0], 0.0
+    for maps, n in parts(problem.maps, block.maps):
+        for rows, k in parts(window, block.rows):
+            for across, g in parts(vectors, block.vectors):
+                # Eight independent sums hide the latency of a fused multiply-add.
+                work = max(maps * rows * across, 8 if maps * rows * across else 0)
+                if block.order == "tap":
+                    loads = float(rows * across)
+                else:
+                    loads = ((rows - 1) * problem.stride[0] + height) * across / height
+                    work *= 1 + _ROW_ORDER_COST
+                cycles += n * k * g * (work + _VECTOR_COST * loads + _TAP_COST * maps)
+    return cycles
 
 
 def _with_band(problem: Conv2d, block: Block, width: int) -> Tile:

@@ -7,9 +7,14 @@ scratch into one row of the result: activation, then pooling.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 from numba import njit
+from numpy import uintp
+
+SOURCE = Path(__file__).read_text(encoding="utf-8")
+"""This text: generated kernels depend on it, and Numba's cache does not look inside."""
 
 ACTIVATION_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
 
@@ -38,11 +43,24 @@ def larger(a, b):  # type: ignore[no-untyped-def]
 def activate_row(row, start, count, code):  # type: ignore[no-untyped-def]
     """Activate ``count`` elements in place."""
     if code == 1:
-        for j in range(start, start + count):
-            row[j] = np.float32(0.0) if row[j] < np.float32(0.0) else row[j]
+        for j in range(count):
+            z = row[uintp(start + j)]
+            row[uintp(start + j)] = np.float32(0.0) if z < np.float32(0.0) else z
     elif code > 1:
         for j in range(start, start + count):
             row[j] = activate(row[j], code)
+
+
+@njit(nogil=True, cache=True)
+def fold_row(rows, into, other, count, average):  # type: ignore[no-untyped-def]
+    """Add (``average``) or take the larger of a row and another, in place."""
+    if average:
+        for j in range(count):
+            rows[uintp(into + j)] += rows[uintp(other + j)]
+    else:
+        for j in range(count):
+            y, z = rows[uintp(into + j)], rows[uintp(other + j)]
+            rows[uintp(into + j)] = larger(y, z)
 
 
 @njit(nogil=True, cache=True)
@@ -55,13 +73,25 @@ def finish_row(  # type: ignore[no-untyped-def]
     for a in range(window_height):
         activate_row(rows, start + a * pitch, read, code)
     for a in range(1, window_height):
-        for j in range(read):
-            y, z = rows[start + j], rows[start + a * pitch + j]
-            rows[start + j] = y + z if average else larger(y, z)
-    area = np.float32(window_height * window_width)
+        fold_row(rows, start, start + a * pitch, read, average)
+    if window_width == 1 and stride == 1:
+        for j in range(columns):
+            out[uintp(to + j)] = rows[uintp(start + j)]
+    else:
+        pool_row(rows, start, out, to, columns, window_width, stride, average)
+    if average:
+        area = np.float32(window_height * window_width)
+        for j in range(columns):
+            out[uintp(to + j)] /= area
+
+
+@njit(nogil=True, cache=True)
+def pool_row(rows, start, out, to, columns, width, stride, average):  # type: ignore[no-untyped-def]
+    """The sum or the maximum of each window of one row."""
     for column in range(columns):
-        pooled = rows[start + column * stride]
-        for b in range(1, window_width):
-            y = rows[start + column * stride + b]
+        at = start + column * stride
+        pooled = rows[uintp(at)]
+        for b in range(1, width):
+            y = rows[uintp(at + b)]
             pooled = pooled + y if average else larger(pooled, y)
-        out[to + column] = pooled / area if average else pooled
+        out[uintp(to + column)] = pooled

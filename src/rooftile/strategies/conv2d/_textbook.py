@@ -17,20 +17,23 @@ from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 @njit(nogil=True, cache=True)
 def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-untyped-def]
-    """The convolution at one position: sum over channels and mask, starting from the bias."""
+    """The convolution at one position: sum over channels and mask, starting from the bias.
+
+    Ghost cells take part as zeros: an infinite tap on one gives NaN, as in the reference.
+    """
     channels, height, width, maps = sizes[0], sizes[1], sizes[2], sizes[3]
     mask_height, mask_width = sizes[4], sizes[5]
     total = start
     for c in range(channels):
         for p in range(mask_height):
             i = row * sizes[6] + p - sizes[8]
-            if i < 0 or i >= height:
-                continue
             for q in range(mask_width):
                 j = column * sizes[7] + q - sizes[9]
-                if 0 <= j < width:
-                    tap = weights[((m * channels + c) * mask_height + p) * mask_width + q]
+                tap = weights[((m * channels + c) * mask_height + p) * mask_width + q]
+                if 0 <= i < height and 0 <= j < width:
                     total += tap * x[((n * channels + c) * height + i) * width + j]
+                else:
+                    total += tap * np.float32(0.0)
     return total
 
 

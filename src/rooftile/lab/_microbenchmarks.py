@@ -1,0 +1,197 @@
+"""The kernels behind `rooftile.lab.ceilings`: nothing but FMAs, or nothing but memory traffic.
+
+Each is generated for this machine's vectors and run by the same drivers as every
+strategy, so that a ceiling is what a perfect strategy could reach here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.vector import header, lanes
+
+_CHAINS = 12
+"""Independent chains of FMAs: two a cycle of latency four need eight; with the two operands
+they still fit 16 registers."""
+_STEPS = 10_000
+"""FMAs of each chain in one unit of work."""
+_BLOCK = 4096
+"""float32 in one unit of work of the memory kernels."""
+_UNROLL = 8
+
+_UNDISTURBED = 0.95
+"""Share of the processor time of all its threads that an undisturbed call gets."""
+_PATIENCE = 6
+"""How many times longer than asked to wait for undisturbed calls."""
+
+_SIGNATURE = "(x, weights, bias, out, scratch, sizes, begin, end)"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The time of one call in seconds, and whether other programs left the cores alone."""
+
+    seconds: float
+    undisturbed: bool
+
+
+@dataclass(frozen=True)
+class Rate:
+    """1e9 FLOP or bytes a second, and whether other programs left the cores alone."""
+
+    value: float
+    undisturbed: bool
+
+    @classmethod
+    def of(cls, work: float, best: Best) -> Rate:
+        """The rate of so much work in a call."""
+        return cls(1e-9 * work / best.seconds, best.undisturbed)
+
+
+def _fma_source() -> str:
+    """The chains start from memory and end in it, and nothing here may be reassociated."""
+    names = [f"a{i}" for i in range(_CHAINS)]
+    starts = "\n".join(f"        {a} = load(x, {i})" for i, a in enumerate(names))
+    steps = "\n".join(f"            {a} = fma({a}, w, t)" for a in names)
+    total = names[0]
+    for name in names[1:]:
+        total = f"add({total}, {name})"
+    return f"""
+
+@njit(nogil=True, cache=True)
+def fma_kernel{_SIGNATURE}:
+    w, t = splat_at(x, 0), splat_at(x, 1)
+    for unit in range(begin, end):
+{starts}
+        for _ in range({_STEPS}):
+{steps}
+        store(out, unit * {lanes()}, {total})
+"""
+
+
+def _read_source() -> str:
+    width = lanes()
+    zeros = "\n".join(f"        a{k} = splat(zero)" for k in range(_UNROLL))
+    reads = "\n".join(
+        f"            a{k} = add(a{k}, load(x, i + {k * width}))" for k in range(_UNROLL)
+    )
+    total = "a0"
+    for k in range(1, _UNROLL):
+        total = f"add({total}, a{k})"
+    return f"""
+
+@njit(nogil=True, cache=True)
+def read_kernel{_SIGNATURE}:
+    zero = np.float32(0.0)
+    for unit in range(begin, end):
+{zeros}
+        for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * width}):
+{reads}
+        store(out, unit * {width}, {total})
+"""
+
+
+def _copy_source(name: str, store: str) -> str:
+    moves = "\n".join(
+        f"            {store}(out, i + {k * lanes()}, load(x, i + {k * lanes()}))"
+        for k in range(_UNROLL)
+    )
+    return f"""
+
+@njit(nogil=True, cache=True)
+def {name}{_SIGNATURE}:
+    for unit in range(begin, end):
+        for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * lanes()}):
+{moves}
+"""
+
+
+def kernels() -> ModuleType:
+    """``fma_kernel``, ``read_kernel``, ``copy_kernel`` and ``stream_kernel``."""
+    parts = [
+        header(lanes()),
+        "import numpy as np\n",
+        _fma_source(),
+        _read_source(),
+        _copy_source("copy_kernel", "store_aligned"),
+        _copy_source("stream_kernel", "stream"),
+    ]
+    return cpu.load("ceilings", "".join(parts))
+
+
+def fma_rate(threads: int, seconds: float) -> Rate:
+    """float32 FLOP; an FMA counts as two."""
+    units = 64 * threads
+    x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
+    x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
+    out = cpu.allocate(units * lanes(), "FMA results")
+    call = _bind(kernels().fma_kernel, x, out, units, threads)
+    work = 2 * _CHAINS * _STEPS * lanes() * units
+    return Rate.of(work, _best(call, threads, seconds))
+
+
+def read_rate(size: int, threads: int, seconds: float) -> Rate:
+    """Bytes read from an array of ``size`` bytes, which is larger than the caches."""
+    units = size // (4 * _BLOCK)
+    x = _filled(units * _BLOCK)
+    out = _filled(units * lanes())
+    call = _bind(kernels().read_kernel, x, out, units, threads)
+    return Rate.of(x.nbytes, _best(call, threads, seconds))
+
+
+def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Rate:
+    """Bytes, read and written, of a copy; ordinary stores also fetch what they
+    overwrite, which is not counted, streaming ones do not."""
+    units = size // (4 * _BLOCK)
+    x, out = _filled(units * _BLOCK), _filled(units * _BLOCK)
+    kernel = kernels().stream_kernel if streaming else kernels().copy_kernel
+    call = _bind(kernel, x, out, units, threads)
+    return Rate.of(x.nbytes + out.nbytes, _best(call, threads, seconds))
+
+
+def _filled(count: int) -> Any:
+    """A buffer whose pages exist."""
+    array = cpu.allocate(count, "a benchmark buffer")
+    array.fill(1)
+    return array
+
+
+def _bind(kernel: Any, x: Any, out: Any, units: int, threads: int) -> Callable[[], None]:
+    driver = cpu.driver(kernel)
+    none, sizes = np.zeros(16, np.float32), np.zeros(1, np.int64)
+    arrays = (x, none, none, out)
+    addresses = [value for a in arrays for value in (a.ctypes.data, a.size)]
+    arguments = (*addresses, none.ctypes.data, 0, sizes.ctypes.data, sizes.size)
+
+    def call(keep: Any = (arrays, sizes)) -> None:
+        cpu.parallel_call(driver.spread, driver.share, arguments, units, threads)
+
+    return call
+
+
+def _best(call: Callable[[], None], threads: int, seconds: float) -> Best:
+    """The least median of three successive undisturbed calls.
+
+    A ceiling is what the machine does when nobody disturbs it, hence the least; one lucky
+    sample is no ceiling, hence the three.  A call was disturbed if the process got less
+    processor time than its threads could have used.
+    """
+    call()
+    clean: list[float] = []
+    every: list[float] = []
+    while (sum(clean) < seconds or len(clean) < 5) and sum(every) < _PATIENCE * seconds:
+        used, start = time.process_time(), time.perf_counter()
+        call()
+        every.append(time.perf_counter() - start)
+        if time.process_time() - used > _UNDISTURBED * threads * every[-1]:
+            clean.append(every[-1])
+    undisturbed = len(clean) >= 5
+    triples = np.lib.stride_tricks.sliding_window_view(clean if undisturbed else every, 3)
+    return Best(float(np.median(triples, axis=1).min()), undisturbed)

@@ -1,0 +1,112 @@
+"""Where and with what a measurement was made."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import numba
+import numpy as np
+
+import rooftile
+from rooftile.devices import cpu
+from rooftile.devices.cpu.vector import lanes
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a record names so that its numbers can be judged later."""
+
+    time: str
+    """When, ISO 8601 with the offset to UTC."""
+    cpu: str
+    cores: int
+    """Threads that rooftile uses."""
+    vector_lanes: int
+    """float32 in one vector register."""
+    memory_gib: float
+    """Physical memory."""
+    system: str
+    python: str
+    rooftile: str
+    revision: str | None
+    """Git revision of the checkout that rooftile was imported from; None if it is none."""
+    numpy: str
+    numba: str
+    llvmlite: str
+    blas: str
+    """The library that NumPy multiplies matrices with."""
+    threading_layer: str
+    """Numba's; ``not started`` before the first parallel call."""
+
+
+def environment() -> Environment:
+    """The environment of this process, now."""
+    return Environment(
+        time=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        cpu=cpu_name(),
+        cores=cpu.cores(),
+        vector_lanes=lanes(),
+        memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        rooftile=rooftile.__version__,
+        revision=_revision(),
+        numpy=np.__version__,
+        numba=numba.__version__,
+        llvmlite=llvmlite.__version__,
+        blas=_blas(),
+        threading_layer=_threading_layer(),
+    )
+
+
+@cache
+def cpu_name() -> str:
+    """The processor's name and, where the system tells them, its family and model."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = {
+        key.strip(): value.strip()
+        for key, separator, value in (line.partition(":") for line in text.splitlines())
+        if separator
+    }
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" in fields and "model" in fields:
+        return f"{name} (family {fields['cpu family']} model {fields['model']})"
+    return name
+
+
+@cache
+def _revision() -> str | None:
+    # The package's own folder decides, not the folder that the user stands in; and a
+    # package installed into somebody else's checkout is not that checkout's revision.
+    here = Path(rooftile.__file__).parent
+    if "site-packages" in here.parts:
+        return None
+    command = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def _blas() -> str:
+    built = np.show_config(mode="dicts")
+    found = (built or {}).get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+
+
+def _threading_layer() -> str:
+    try:
+        return str(numba.threading_layer())  # type: ignore[attr-defined]
+    except ValueError:
+        return "not started"

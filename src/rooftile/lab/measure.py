@@ -1,0 +1,107 @@
+"""How long does it take?  Wall-clock medians on the CPU, honest towards whoever is timed.
+
+Libraries leave worker threads spinning for some milliseconds after a call, and
+those slow whoever is timed next, up to twofold.  So each round of a candidate is:
+a pause in which they park, untimed calls until caches and our own threads are
+warm again, then timed calls.  Candidates take turns, which cancels slow drift.
+
+Every sample counts; the spread is reported, and `Timing.steady` says whether
+the median settled before the caps were reached (the rule of NVIDIA's nvbench).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+Call = Callable[[], object]
+
+_PAUSE_S = 0.015
+"""OpenMP, torch and ONNX Runtime workers park within this time."""
+_WARM_S = 0.002
+"""Untimed calls go on at least this long after the pause."""
+_BURST_S = 0.005
+"""Timed calls of a round go on this long, where one call is shorter."""
+_LONG_S = 0.5
+"""A call this long needs no untimed one before it: it warms up within itself."""
+_NOISE = 0.005
+"""Steady: the median's standard error is below this share of it."""
+_LEAST, _MOST = 3, 60
+"""Rounds."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall-clock times of ``n`` calls, in milliseconds."""
+
+    median: float
+    p20: float
+    p80: float
+    min: float
+    n: int
+    steady: bool
+    """Whether the noise fell below the target before the caps on rounds and time."""
+
+
+def measure(call: Call, *, seconds: float = 2.0) -> Timing:
+    """Time one callable; stops when it is steady, or after about ``seconds``."""
+    return interleaved({"": call}, seconds=seconds)[""]
+
+
+def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str, Timing]:
+    """Time callables in turns; each stops when it is steady, or after about ``seconds`` of its own.
+
+    Every callable gets at least three rounds, so a very slow one takes longer than the cap.
+    """
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
+    open_ = dict(calls)
+    for done in range(1, _MOST + 1):
+        for name, call in list(open_.items()):
+            start = time.perf_counter()
+            samples[name] += _round(call)
+            spent[name] += time.perf_counter() - start
+            if done >= _LEAST and (_is_steady(samples[name]) or spent[name] > seconds):
+                del open_[name]
+        if not open_:
+            break
+    return {name: _timing(times) for name, times in samples.items()}
+
+
+def _timed(call: Call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _round(call: Call) -> list[float]:
+    """Pause, warm up, and the times of one burst in seconds."""
+    time.sleep(_PAUSE_S)
+    times = _repeat(call, _WARM_S)
+    # A long call that was just made is a sample already.
+    return times if times[0] > _LONG_S else _repeat(call, _BURST_S)
+
+
+def _repeat(call: Call, seconds: float) -> list[float]:
+    times = [_timed(call)]
+    while sum(times) < seconds and len(times) < 100:
+        times.append(_timed(call))
+    return times
+
+
+def _is_steady(times: list[float]) -> bool:
+    """Whether the standard error of the median, from the 20-80 % spread, is small enough."""
+    if len(times) < 5:
+        return False
+    low, middle, high = np.percentile(times, (20, 50, 80))
+    # A normal distribution's 20-80 % spread is 1.683 sigma; the median's error 1.253 sigma/sqrt(n).
+    return bool((high - low) / 1.683 * 1.253 / math.sqrt(len(times)) < _NOISE * middle)
+
+
+def _timing(times: list[float]) -> Timing:
+    low, middle, high = (float(1e3 * q) for q in np.percentile(times, (20, 50, 80)))
+    return Timing(middle, low, high, 1e3 * min(times), len(times), _is_steady(times))

@@ -20,6 +20,7 @@ from typing import Literal
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.vector import header
 from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d._epilogue import Epilogue, folds
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 
@@ -33,16 +34,6 @@ class Block:
     """Convolution rows."""
     vectors: int
     order: Literal["tap", "row"]
-
-
-def folds(problem: Conv2d, lanes: int) -> bool:
-    """Whether the fused pool can be taken in registers."""
-    pool = problem.pool
-    if pool is None:
-        return True
-    width = pool.window[1]
-    tiles = pool.window == pool.stride and width <= lanes and width & (width - 1) == 0
-    return tiles and (pool.kind == "max" or problem.activation in ("none", "relu"))
 
 
 @dataclass(frozen=True)
@@ -133,6 +124,7 @@ class _Rows:
     def __init__(self, tile: Tile, to: Writer) -> None:
         self.tile, self.to, self.p = tile, to, tile.problem
         self.source = "scratch" if tile.staged.needed else "x"
+        self.end = Epilogue(tile.problem, tile.lanes, to)
 
     def emit(self) -> None:
         """One step makes the result rows that one register block holds, or one pooled row."""
@@ -212,12 +204,16 @@ class _Rows:
             for kx in range(p.mask[1]):
                 column = self.tile.staged.column(str(kx))
                 for q in range(maps):
-                    to.line(f"w{q} = splat_at(weights, w + ({ky} * {p.mask[1]} + {kx}) * {maps} + {q})")
+                    to.line(
+                        f"w{q} = splat_at(weights, w + ({ky} * {p.mask[1]} + {kx}) * {maps} + {q})"
+                    )
                 for r in range(rows):
                     for v in range(vectors):
                         offset = f"({ky} + {r * p.stride[0]}) * {pitch} + {column}"
                         to.line(self._load("t", offset, v, vectors, ragged))
-                        to.line(*(f"a{q}_{r}_{v} = fma(w{q}, t, a{q}_{r}_{v})" for q in range(maps)))
+                        to.line(
+                            *(f"a{q}_{r}_{v} = fma(w{q}, t, a{q}_{r}_{v})" for q in range(maps))
+                        )
 
     def _emit_row_order(self, rows: int, vectors: int, maps: int, ragged: int) -> None:
         to, p, pitch = self.to, self.p, self.tile.staged.row
@@ -250,66 +246,20 @@ class _Rows:
             for q in range(maps):
                 for r in range(step):
                     names = [f"a{q}_{r}_{v}" for v in range(vectors)]
-                    self._emit_store(q, f"{row} + {r}", column, names, valid, m)
+                    self.end.store(f"{m} + {q}", names, f"{row} + {r}", column, valid)
             return
         window, done = pool.window[0], 0
-        average = pool.kind == "average"
         while done < window:
             rows = min(self.tile.block.rows, window - done)
-            self._emit_taps(
-                f"({row}) * {window} + {done}", rows, column, vectors, maps, m, ragged
-            )
+            self._emit_taps(f"({row}) * {window} + {done}", rows, column, vectors, maps, m, ragged)
             for q in range(maps):
                 for v in range(vectors):
                     for r in range(rows):
-                        self._emit_fold(f"m{q}_{v}", f"a{q}_{r}_{v}", done + r == 0, average)
+                        self.end.fold(f"m{q}_{v}", f"a{q}_{r}_{v}", done + r == 0)
             done += rows
         for q in range(maps):
-            names = self._emit_across([f"m{q}_{v}" for v in range(vectors)], pool.window[1], average)
-            if average:
-                self.to.line(f"share = splat(float32({1.0 / (window * pool.window[1])!r}))")
-                self.to.line(*(f"{name} = multiply({name}, share)" for name in names))
-            across = f"({column}) // {pool.window[1]}"
-            self._emit_store(q, row, across, names, valid // pool.window[1], m)
-
-    def _emit_fold(self, into: str, value: str, first: bool, average: bool) -> None:
-        if average and self.p.activation == "relu":
-            value = f"relu({value})"
-        if first:
-            self.to.line(f"{into} = {value}")
-        else:
-            self.to.line(f"{into} = {'add' if average else 'maximum'}({into}, {value})")
-
-    def _emit_across(self, names: list[str], width: int, average: bool) -> list[str]:
-        """Fold ``width`` neighbouring lanes of the vectors; the names of what is left."""
-        combine = "add" if average else "maximum"
-        while width > 1:
-            folded = []
-            for k in range(0, len(names), 2):
-                pair = f"{names[k]}, {names[min(k + 1, len(names) - 1)]}"
-                name = f"h{k // 2}"
-                self.to.line(f"{name} = {combine}(even({pair}), odd({pair}))")
-                folded.append(name)
-            names, width = folded, width // 2
-        return names
-
-    def _emit_store(
-        self, q: int, row: str, column: str, names: list[str], valid: int, m: str
-    ) -> None:
-        """Activate and store one result row's part of one map."""
-        to, p, lanes = self.to, self.p, self.tile.lanes
-        rows, columns = p.output_size
-        averaged = p.pool is not None and p.pool.kind == "average"
-        to.line(f"o = ((n * {p.maps} + {m} + {q}) * {rows} + top + {row}) * {columns} + {column}")
-        for k, name in enumerate(names):
-            value = f"relu({name})" if p.activation == "relu" and not averaged else name
-            count = min(lanes, valid - k * lanes)
-            if count == lanes:
-                to.line(f"store(out, o + {k * lanes}, {value})")
-            elif count > 0:
-                to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
-        if p.activation in ("sigmoid", "tanh"):
-            to.line(f"activate_row(out, o, {valid}, {ACTIVATION_CODES[p.activation]})")
+            names = [f"m{q}_{v}" for v in range(vectors)]
+            self.end.finish(f"{m} + {q}", names, row, column, valid)
 
     def _emit_unfolded(self, row: str, maps: int, m: str) -> None:
         """Convolution rows of one result row into scratch, then finished map by map."""
@@ -327,9 +277,7 @@ class _Rows:
                 last = first + vectors == tile.vectors
                 ragged = p.conv_read[1] % tile.lanes if last else 0
                 conv_row = f"({row}) * {pool.stride[0]} + {done}"
-                self._emit_taps(
-                    conv_row, rows, str(first * tile.lanes), vectors, maps, m, ragged
-                )
+                self._emit_taps(conv_row, rows, str(first * tile.lanes), vectors, maps, m, ragged)
                 for q in range(maps):
                     for r in range(rows):
                         at = start + (q * window + done + r) * pitch + first * tile.lanes

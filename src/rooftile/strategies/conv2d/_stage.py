@@ -23,11 +23,13 @@ class Staged:
     vectors: int
     """Vectors that cover the convolution outputs of a row."""
     lanes: int
+    whole: bool = False
+    """Stage in any case, with zeros up to the end of each row."""
 
     @property
     def needed(self) -> bool:
         """Whether the kernel reads a staged copy at all."""
-        return self.problem.padding != (0, 0) or self.problem.stride[1] > 1
+        return self.whole or self.problem.padding != (0, 0) or self.problem.stride[1] > 1
 
     @property
     def columns(self) -> int:
@@ -66,21 +68,33 @@ class Staged:
             return str(int(tap) % stride * self.phase + int(tap) // stride)
         return f"({tap} % {stride} * {self.phase} + {tap} // {stride})"
 
-    def emit(self, to: Writer, image: str, first_row: str) -> None:
-        """Write the copy: ``image`` is the image's offset in x, ``first_row`` a conv row.
+    def emit(self, to: Writer, image: str, first_row: str, start: int = 0) -> None:
+        """Write the copy of all channels to scratch from ``start``: ``image`` is the image's
+        offset in x, ``first_row`` a row of the convolution."""
+        with to.block(f"for c in range({self.problem.channels}):"):
+            self.emit_channel(to, image, first_row, f"{start} + c * {self.plane}")
+
+    def emit_channel(self, to: Writer, image: str, first_row: str, start: str) -> None:
+        """Write the copy of channel ``c`` to scratch from ``start``.
 
         Indices are unsigned, since Numba's test for a negative one stops vectorisation.
         """
         p = self.problem
-        with to.block(f"for c in range({p.channels}):"), to.block(f"for r in range({self.rows}):"):
+        with to.block(f"for r in range({self.rows}):"):
             to.line(f"i = ({first_row}) * {p.stride[0]} + r - {p.padding[0]}")
-            to.line(f"t = c * {self.plane} + r * {self.row}")
-            with to.block(f"if i < 0 or i >= {p.height}:"), to.block(f"for j in range({self.row}):"):
-                to.line("scratch[uintp(t + j)] = 0.0")
+            to.line(f"t = {start} + r * {self.row}")
+            with to.block(f"if i < 0 or i >= {p.height}:"):
+                self._emit_zeros(to, "t", 0, self.row)
             with to.block("else:"):
                 to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
                 for phase in range(min(p.stride[1], p.mask[1])):
                     self._emit_phase(to, phase)
+
+    @staticmethod
+    def _emit_zeros(to: Writer, at: str, begin: int, end: int) -> None:
+        if begin < end:
+            with to.block(f"for j in range({begin}, {end}):"):
+                to.line(f"scratch[uintp({at} + j)] = 0.0")
 
     def _emit_phase(self, to: Writer, phase: int) -> None:
         p, stride = self.problem, self.problem.stride[1]
@@ -88,11 +102,11 @@ class Staged:
         first = max(0, -(-(p.padding[1] - phase) // stride))
         last = max(first, min(self.columns, (p.width - 1 + p.padding[1] - phase) // stride + 1))
         at = f"t + {phase * self.phase}"
-        for begin, end in ((0, first), (last, self.columns)):
-            if begin < end:
-                with to.block(f"for j in range({begin}, {end}):"):
-                    to.line(f"scratch[uintp({at} + j)] = 0.0")
+        self._emit_zeros(to, at, 0, first)
+        self._emit_zeros(to, at, last, self.phase if self.whole else self.columns)
         if first < last:
             with to.block(f"for j in range({last - first}):"):
                 offset = first * stride + phase - p.padding[1]
-                to.line(f"scratch[uintp({at} + {first} + j)] = x[uintp(s + {offset} + j * {stride})]")
+                to.line(
+                    f"scratch[uintp({at} + {first} + j)] = x[uintp(s + {offset} + j * {stride})]"
+                )

@@ -21,7 +21,7 @@ def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-
 
     Ghost cells take part as zeros: an infinite tap on one gives NaN, as in the reference.
     """
-    channels, height, width, maps = sizes[0], sizes[1], sizes[2], sizes[3]
+    channels, height, width = sizes[0], sizes[1], sizes[2]
     mask_height, mask_width = sizes[4], sizes[5]
     total = start
     for c in range(channels):
@@ -38,27 +38,32 @@ def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
-def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Each output in turn: its pooling window of convolution outputs, activated and pooled."""
+def one_row(x, weights, bias, out, sizes, n, m, row):  # type: ignore[no-untyped-def]
+    """One row of the result: each output's pooling window, activated and pooled."""
     maps, activation, average = sizes[3], sizes[10], sizes[11]
     window_height, window_width = sizes[12], sizes[13]
     rows, columns = sizes[16], sizes[17]
+    for column in range(columns):
+        pooled = np.float32(0.0 if average else -math.inf)
+        for a in range(window_height):
+            for b in range(window_width):
+                z = one_output(
+                    x, weights, bias[m], sizes, n, m, row * sizes[14] + a, column * sizes[15] + b
+                )
+                y = activate(z, activation)
+                pooled = pooled + y if average else larger(pooled, y)
+        if average:
+            pooled /= np.float32(window_height * window_width)
+        out[((n * maps + m) * rows + row) * columns + column] = pooled
+
+
+@njit(nogil=True, cache=True)
+def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """All rows of each map."""
+    maps, rows = sizes[3], sizes[16]
     for unit in range(begin, end):
-        n, m = unit // maps, unit % maps
         for row in range(rows):
-            for column in range(columns):
-                pooled = np.float32(0.0 if average else -math.inf)
-                for a in range(window_height):
-                    for b in range(window_width):
-                        z = one_output(
-                            x, weights, bias[m], sizes, n, m,
-                            row * sizes[14] + a, column * sizes[15] + b,
-                        )  # fmt: skip
-                        y = activate(z, activation)
-                        pooled = pooled + y if average else larger(pooled, y)
-                if average:
-                    pooled /= np.float32(window_height * window_width)
-                out[(unit * rows + row) * columns + column] = pooled
+            one_row(x, weights, bias, out, sizes, unit // maps, unit % maps, row)
 
 
 class Textbook(CpuStrategy):

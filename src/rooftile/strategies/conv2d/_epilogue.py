@@ -1,0 +1,81 @@
+"""Emit the fused block's end, in registers: pool, activation, store.
+
+Shared by the generated kernels of `register_tile` and `winograd`.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.emit import Writer
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
+
+
+def folds(problem: Conv2d, lanes: int) -> bool:
+    """Whether the fused pool can be taken in registers."""
+    pool = problem.pool
+    if pool is None:
+        return True
+    width = pool.window[1]
+    tiles = pool.window == pool.stride and width <= lanes and width & (width - 1) == 0
+    return tiles and (pool.kind == "max" or problem.activation in ("none", "relu"))
+
+
+class Epilogue:
+    """Writes the code for one problem; vectors lie along a row of the image."""
+
+    def __init__(self, problem: Conv2d, lanes: int, to: Writer) -> None:
+        self.p, self.lanes, self.to = problem, lanes, to
+        self.average = problem.pool is not None and problem.pool.kind == "average"
+
+    def finish(self, m: str, names: list[str], row: str, column: str, valid: int) -> None:
+        """Pool vertically folded rows horizontally, then activate and store them."""
+        assert self.p.pool is not None
+        width = self.p.pool.window[1]
+        names = self.across(names, width)
+        self.store(m, names, row, f"({column}) // {width}", valid // width)
+
+    def activated(self, name: str) -> str:
+        """Expression of a pooled vector's mean and activation, where vectors have one."""
+        if self.average:
+            assert self.p.pool is not None
+            height, width = self.p.pool.window
+            return f"multiply({name}, splat(float32({1.0 / (height * width)!r})))"
+        return f"relu({name})" if self.p.activation == "relu" else name
+
+    def fold(self, into: str, value: str, first: bool) -> None:
+        """Take ``value`` into the pool's running result ``into``."""
+        average = self.average
+        if average and self.p.activation == "relu":
+            value = f"relu({value})"
+        if first:
+            self.to.line(f"{into} = {value}")
+        else:
+            self.to.line(f"{into} = {'add' if average else 'maximum'}({into}, {value})")
+
+    def across(self, names: list[str], width: int) -> list[str]:
+        """Fold ``width`` neighbouring lanes of the vectors; the names of what is left."""
+        combine = "add" if self.average else "maximum"
+        while width > 1:
+            folded = []
+            for k in range(0, len(names), 2):
+                pair = f"{names[k]}, {names[min(k + 1, len(names) - 1)]}"
+                name = f"h{k // 2}"
+                self.to.line(f"{name} = {combine}(even({pair}), odd({pair}))")
+                folded.append(name)
+            names, width = folded, width // 2
+        return names
+
+    def store(self, m: str, names: list[str], row: str, column: str, valid: int) -> None:
+        """Activate and store one result row's part of map ``m``."""
+        to, p, lanes = self.to, self.p, self.lanes
+        rows, columns = p.output_size
+        to.line(f"o = ((n * {p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}")
+        for k, name in enumerate(names):
+            value = self.activated(name)
+            count = min(lanes, valid - k * lanes)
+            if count == lanes:
+                to.line(f"store(out, o + {k * lanes}, {value})")
+            elif count > 0:
+                to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
+        if p.activation in ("sigmoid", "tanh"):
+            to.line(f"activate_row(out, o, {valid}, {ACTIVATION_CODES[p.activation]})")

@@ -1,0 +1,122 @@
+"""Rung 7, `winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
+
+7x7 masks: four output rows at a time, transformed along the height only
+(`_winograd_rows`: 2.8 times fewer multiplications).  3x3 and 5x5 masks: tiles of
+4x4 outputs, transformed both ways (`_winograd_tiles`: 4 and 6.25 times fewer),
+the sum over channels a matrix multiplication for each transformed position.
+
+Transforms lose about one decimal digit, and an output's error depends on the
+whole tile's magnitude: hence `fast`.  Where an input of a tile, or a weight, is
+not finite, that tile is computed directly, so that NaN and infinity propagate
+as IEEE says.
+
+Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import vector
+from rooftile.devices.cpu.emit import Writer
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d import _winograd_rows, _winograd_tiles
+from rooftile.strategies.conv2d._epilogue import folds
+from rooftile.strategies.conv2d._textbook import sizes_of
+from rooftile.strategies.conv2d._toom_cook import OUTPUTS, Transforms, toom_cook
+from rooftile.strategies.conv2d._winograd_rows import RowTile
+from rooftile.strategies.conv2d._winograd_tiles import SquareTile
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+
+class Winograd(CpuStrategy):
+    """Takes stride 1, masks 7 high, 5x5 and 3x3, and pools that tile four rows."""
+
+    operation = "conv2d"
+    name = "winograd"
+    order = 7
+    summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
+    precision = "fast"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Masks without a transform, strides, pools across tiles, too few rows."""
+        if problem.stride != (1, 1):
+            return f"its transforms need stride 1, not {problem.stride}"
+        if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
+            return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
+        pool = problem.pool
+        if pool is not None and (
+            not folds(problem, vector.lanes())
+            or OUTPUTS % pool.window[0]
+            or OUTPUTS % pool.window[1]
+        ):
+            return f"the pool must tile {OUTPUTS}x{OUTPUTS} outputs and fold in registers"
+        if problem.conv_read[0] < OUTPUTS:
+            return f"a tile has {OUTPUTS} convolution rows, the problem {problem.conv_read[0]}"
+        return None
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(problem.with_batch(1))
+
+
+STRATEGY = Winograd()
+
+
+@cache
+def _kernel(problem: Conv2d) -> CpuKernel:
+    tile: RowTile | SquareTile
+    tile = RowTile.of(problem) if problem.mask[0] == 7 else SquareTile.of(problem)
+    module = cpu.load("winograd", generate(tile))
+    bands = tile.bands
+    return CpuKernel(
+        module.kernel,
+        units=lambda images: images * bands,
+        pack=lambda weights: pack(tile, weights),
+        scratch=tile.scratch,
+        sizes=(*sizes_of(problem), tile.transformed_weights),
+    )
+
+
+def pack(tile: RowTile | SquareTile, weights: Float32) -> Float32:
+    """Transformed weights, then the weights themselves, then NaN if one of them is not
+    finite, else zero."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        transformed = tile.pack(weights)
+    flag = np.float32(0.0 if np.isfinite(transformed).all() else np.nan)
+    return np.concatenate([transformed, weights.ravel(), [flag]], dtype=np.float32)
+
+
+def generate(tile: RowTile | SquareTile) -> str:
+    """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``."""
+    p, body = tile.problem, Writer()
+    transforms = Transforms(toom_cook(p.mask[0]))
+    part = _winograd_rows if isinstance(tile, RowTile) else _winograd_tiles
+    with body.block(""), body.block("for unit in range(begin, end):"):
+        body.line(f"n = unit // {tile.bands}")
+        # The last tile row is moved up so that it is whole: its rows are computed twice, alike.
+        body.line(f"top = min(unit % {tile.bands} * {tile.band}, {p.output_size[0] - tile.band})")
+        body.line("bad = splat_at(weights, weights.size - 1)")
+        part.emit_input(tile, body, transforms)  # type: ignore[arg-type]
+        with body.block("if has_nan(bad):"):
+            with (
+                body.block(f"for m in range({p.maps}):"),
+                body.block(f"for row in range({tile.band}):"),
+            ):
+                body.line(
+                    f"one_row(x, weights[{tile.transformed_weights}:], bias, out, sizes, n, m, top + row)"
+                )
+            body.line("continue")
+        part.emit_maps(tile, body, transforms)  # type: ignore[arg-type]
+    to = Writer()
+    to.line(f'"""Generated by rooftile: winograd for {p}."""', vector.header(tile.lanes))
+    to.line("from numpy import float32, uintp")
+    to.line("from rooftile.strategies.conv2d._fused import activate, activate_row")
+    to.line("from rooftile.strategies.conv2d._textbook import one_row", "", "")
+    to.line("@njit(nogil=True, cache=True)")
+    with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
+        to.line("nought = splat(float32(0.0))", *transforms.constants())
+    return to.text() + body.text()

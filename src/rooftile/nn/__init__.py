@@ -1,1 +1,7 @@
 """What for: layers, networks, plans, training, data sets, built-in models."""
+
+from rooftile.nn.layers import ConvLayer, Layer, LinearLayer
+from rooftile.nn.models import MODELS, architecture, load
+from rooftile.nn.network import Network
+
+__all__ = ["MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "architecture", "load"]

@@ -1,0 +1,134 @@
+"""Fashion-MNIST: where it is found, and what is done where it is not.
+
+Source: Xiao, Rasul, Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking
+machine learning algorithms", 2017; https://github.com/zalandoresearch/fashion-mnist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices import cpu
+from rooftile.errors import InputError
+from rooftile.nn.data.download import DownloadFailure, Report, download_files
+from rooftile.nn.data.idx import read_idx
+from rooftile.ops.problem import check_positive
+
+Split = Literal["test", "train"]
+
+CLASSES = (
+    "T-shirt/top", "trouser", "pullover", "dress", "coat",
+    "sandal", "shirt", "sneaker", "bag", "ankle boot",
+)  # fmt: skip
+"""What Fashion-MNIST's labels 0 to 9 stand for."""
+
+SYSTEM_DIRECTORY = Path("/usr/share/datasets/fashion-mnist")
+"""Where Debian's package ``dataset-fashion-mnist`` puts the files."""
+SAMPLE_DIRECTORY = Path(__file__).parent / "sample"
+"""The first 1,000 test images, shipped with rooftile."""
+
+_NAMES: dict[Split, tuple[str, str]] = {
+    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+}
+_SIZE = (28, 28)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Images with their labels, and where they are from."""
+
+    images: NDArray[np.uint8]
+    """[n, 28, 28]; 0 is black."""
+    labels: NDArray[np.uint8]
+    """[n], 0 to 9."""
+    source: str
+    """Which set this is and where it was found, for a person to read."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def load_images(
+    split: Split = "test",
+    data: Path | None = None,
+    limit: int | None = None,
+    download: bool = False,
+    progress: Report | None = None,
+) -> ImageSet:
+    """The first ``limit`` images of a split of Fashion-MNIST, or all of them.
+
+    Looked for in this order: the directory ``data``, which must have the files (those of
+    MNIST have the same names and are read too); the user's cache; the system's directory;
+    with ``download`` the project's own site, into the cache; and for the test images the
+    sample that rooftile ships.  ``source`` of the result says which it was, and why no
+    better one.  ``progress`` hears of the download: file, bytes so far, bytes in all.
+
+    Raises `InputError`, which names the file, for one that is missing from ``data``,
+    damaged, or not what its split should hold; and when there are no training images.
+    """
+    if split not in _NAMES:
+        raise InputError("split", repr(split), f"one of {list(get_args(Split))}")
+    if limit is not None:
+        check_positive(limit=limit)
+    if data is not None:
+        files = _files(data, split)
+        if files is None:
+            expected = " and ".join(f"{name}.gz" for name in _NAMES[split])
+            raise InputError("data", str(data), f"a directory with {expected} (or without .gz)")
+        return _read(files, limit, f"{split} images in {data}")
+    for directory in (cache_directory(), SYSTEM_DIRECTORY):
+        files = _files(directory, split)
+        if files is not None:
+            return _read(files, limit, f"Fashion-MNIST {split} images in {directory}")
+    reason = "a download was not asked for"
+    if download:
+        try:
+            downloaded = download_files(_NAMES[split], cache_directory(), progress)
+            source = f"Fashion-MNIST {split} images, downloaded into {cache_directory()}"
+            return _read(downloaded, limit, source)
+        except DownloadFailure as failure:
+            reason = f"the download failed: {failure}"
+    places = f"no Fashion-MNIST in {cache_directory()} or {SYSTEM_DIRECTORY}, and {reason}"
+    sample = _files(SAMPLE_DIRECTORY, split)
+    if sample is None:
+        raise InputError("data", places, f"a directory with the {split} images")
+    return _read(sample, limit, f"sample of the first 1,000 Fashion-MNIST test images ({places})")
+
+
+def cache_directory() -> Path:
+    """Where downloaded files are kept, beside rooftile's other caches."""
+    return cpu.cache_directory().parent / "fashion-mnist"
+
+
+def _files(directory: Path, split: Split) -> tuple[Path, Path] | None:
+    """The images and the labels of a split in a directory that has both."""
+    images, labels = (_find(directory, name) for name in _NAMES[split])
+    return None if images is None or labels is None else (images, labels)
+
+
+def _find(directory: Path, name: str) -> Path | None:
+    """A file by its name, compressed or not, as Fashion-MNIST or as MNIST spells it."""
+    spellings = (name, name.replace("-idx", ".idx"))
+    candidates = (directory / f"{s}{suffix}" for s in spellings for suffix in (".gz", ""))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _read(files: tuple[Path, Path], limit: int | None, source: str) -> ImageSet:
+    """Both files of a split, checked against each other."""
+    image_path, label_path = files
+    images, labels = read_idx(image_path, 3), read_idx(label_path, 1)
+    if images.shape[1:] != _SIZE or len(images) == 0:
+        raise InputError(str(image_path), f"images {images.shape}", "one or more of 28 x 28 pixels")
+    if len(labels) != len(images):
+        raise InputError(
+            str(label_path), f"{len(labels)} labels", f"{len(images)}, one for each image"
+        )
+    if labels.max() >= len(CLASSES):
+        raise InputError(str(label_path), f"a label of {labels.max()}", "labels from 0 to 9")
+    return ImageSet(images[:limit], labels[:limit], source)

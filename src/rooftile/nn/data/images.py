@@ -1,0 +1,55 @@
+"""From stored pixels to the input of a network."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError
+from rooftile.ops import Float32
+from rooftile.ops.problem import check_positive
+
+MEAN = 0.2860
+"""Mean of the pixels of Fashion-MNIST's 60,000 training images, scaled to [0, 1]."""
+DEVIATION = 0.3530
+"""Standard deviation of the same."""
+
+
+def prepare(images: NDArray[np.uint8], size: int) -> Float32:
+    """x[n, 1, size, size] float32 from images[n, height, width] uint8.
+
+    Pixels are scaled to [0, 1] and standardised by `MEAN` and `DEVIATION`; the image is
+    resized bilinearly with half-pixel centres and its border repeated (what PyTorch's
+    ``interpolate`` does with ``align_corners=False``; no smoothing when it shrinks).
+    An image's result does not depend on the images beside it, so that any slice may be
+    prepared by itself.  Raises `InputError`.
+    """
+    if images.ndim != 3 or images.dtype != np.uint8 or 0 in images.shape[1:]:
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
+    check_positive(size=size)
+    height, width = images.shape[1:]
+    x: Float32 = images.astype(np.float32)
+    if (height, width) != (size, size):
+        x = np.matmul(np.matmul(_weights(height, size), x), _weights(width, size).T)
+    x *= np.float32(1 / (255 * DEVIATION))
+    x -= np.float32(MEAN / DEVIATION)
+    return x[:, None]
+
+
+@cache
+def _weights(old: int, new: int) -> NDArray[np.float32]:
+    """The matrix [new, old] that resizes a column of ``old`` pixels: two weights a row."""
+    centres = (np.arange(new) + 0.5) * old / new - 0.5
+    centres = centres.clip(0, old - 1)
+    lower = np.floor(centres).astype(int)
+    upper = np.minimum(lower + 1, old - 1)
+    fraction = centres - lower
+    matrix: NDArray[Any] = np.zeros((new, old))
+    np.add.at(matrix, (np.arange(new), lower), 1 - fraction)
+    np.add.at(matrix, (np.arange(new), upper), fraction)
+    result = matrix.astype(np.float32)
+    result.flags.writeable = False
+    return result

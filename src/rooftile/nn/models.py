@@ -1,0 +1,71 @@
+"""Built-in networks and their trained weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rooftile.errors import InputError
+from rooftile.nn.layers import ConvLayer, LinearLayer
+from rooftile.nn.network import MODEL_KEY, Network
+from rooftile.nn.tensors import read_tensors
+from rooftile.ops import Pool
+
+MODELS: dict[str, Network] = {
+    network.name: network
+    for network in (
+        Network(
+            "lenet5",
+            (1, 86, 86),
+            (
+                ConvLayer("conv1", 4, 7, activation="relu", pool=Pool.of("max", 2)),
+                ConvLayer("conv2", 16, 7, activation="relu", pool=Pool.of("max", 4)),
+                LinearLayer("linear1", 32, activation="relu"),
+                LinearLayer("linear2", 10),
+            ),
+        ),
+        Network(
+            "mnist8",
+            (1, 28, 28),
+            (
+                ConvLayer("conv1", 8, 5, padding=2, activation="relu"),
+                LinearLayer("linear1", 512, activation="relu"),
+                LinearLayer("linear2", 10),
+            ),
+        ),
+    )
+}
+"""The architectures by name, without weights.
+
+``lenet5`` follows LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to
+document recognition", Proc. IEEE 86 (1998), in its two convolution-and-pool stages.
+"""
+
+WEIGHTS = Path(__file__).parent / "weights"
+"""Where the trained weights of the built-in networks are shipped."""
+
+
+def architecture(name: str) -> Network:
+    """A built-in network without weights.  Raises `InputError` for an unknown name."""
+    if name not in MODELS:
+        raise InputError("model", repr(name), f"one of {sorted(MODELS)}")
+    return MODELS[name]
+
+
+def load(name_or_file: str | Path) -> Network:
+    """A built-in network with its shipped weights, or the network of a safetensors file.
+
+    A file's metadata names the built-in model whose weights it holds.  Raises
+    `InputError` for an unknown name, and for a file that does not fit its model.
+    """
+    if str(name_or_file) in MODELS:
+        return MODELS[str(name_or_file)].load(WEIGHTS / f"{name_or_file}.safetensors")
+    path = Path(name_or_file)
+    if not path.is_file():
+        raise InputError("model", repr(str(name_or_file)), f"one of {sorted(MODELS)}, or a file")
+    _, metadata = read_tensors(path)
+    name = metadata.get(MODEL_KEY)
+    if name not in MODELS:
+        raise InputError(
+            str(path), f"metadata with {MODEL_KEY}={name!r}", f"one of {sorted(MODELS)}"
+        )
+    return MODELS[name].load(path)

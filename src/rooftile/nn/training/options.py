@@ -1,0 +1,92 @@
+"""What a training run is asked to do, and what it reports while it does it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from rooftile.errors import InputError
+from rooftile.ops.problem import check_positive
+
+OptimiserName = Literal["adam", "sgd"]
+ScheduleName = Literal["cosine", "step", "constant"]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train.  Raises `InputError` for a value out of its range.
+
+    Two runs with equal options, network and images give the same weights in every bit
+    on the same machine and BLAS, whatever the number of threads.
+    """
+
+    epochs: int = 30
+    """Passes over the training images."""
+    batch: int = 64
+    """Images a step; the last step of an epoch takes what is left."""
+    optimiser: OptimiserName = "adam"
+    learning_rate: float = 2e-3
+    """The largest one: the schedule lowers it."""
+    momentum: float = 0.9
+    """Of ``sgd``; the decay of the mean gradient of ``adam``."""
+    weight_decay: float = 0.0
+    """Share of each weight (not of a bias) that a step takes off, times the learning rate."""
+    schedule: ScheduleName = "cosine"
+    """``cosine`` falls to zero over the run; ``step`` to a tenth at one and two thirds of it."""
+    seed: int = 0
+    """Of the order of the images and of their augmentation."""
+    flip: bool = True
+    """Mirror every second image, at random."""
+    shift: int = 1
+    """Move each image by at most so many of its pixels in each direction, at random."""
+    holdout: int = 0
+    """How many of the last images are kept out of training and classified after each epoch."""
+    threads: int | None = None
+    """Threads of the convolutions; None for Numba's setting.  It does not change the result."""
+
+    def __post_init__(self) -> None:
+        check_positive(epochs=self.epochs, batch=self.batch)
+        if self.threads is not None:
+            check_positive(threads=self.threads)
+        for name in ("seed", "shift", "holdout"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                raise InputError(name, repr(value), "an integer of at least 0")
+        if self.optimiser not in get_args(OptimiserName):
+            expected = f"one of {list(get_args(OptimiserName))}"
+            raise InputError("optimiser", repr(self.optimiser), expected)
+        if self.schedule not in get_args(ScheduleName):
+            raise InputError("schedule", repr(self.schedule), f"one of {get_args(ScheduleName)}")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise InputError("learning_rate", self.learning_rate, "a finite number above 0")
+        if not 0 <= self.momentum < 1:
+            raise InputError("momentum", self.momentum, "a number from 0 to below 1")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise InputError("weight_decay", self.weight_decay, "a finite number of at least 0")
+
+    def rate(self, progress: float) -> float:
+        """The learning rate when ``progress`` (0 to 1) of all steps are done."""
+        if self.schedule == "cosine":
+            return self.learning_rate * (1 + math.cos(math.pi * progress)) / 2
+        if self.schedule == "step":
+            return self.learning_rate * 0.1 ** int(3 * progress)
+        return self.learning_rate
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands; sent after every step."""
+
+    epoch: int
+    """From 1 to ``epochs``."""
+    epochs: int
+    step: int
+    """From 1 to ``steps``, within the epoch."""
+    steps: int
+    loss: float
+    """Mean over the epoch's steps so far, in nats."""
+    learning_rate: float
+    holdout_accuracy: float | None = None
+    """Share of the held-out images classified right: in an epoch's last report, where the
+    options hold images out."""

@@ -1,0 +1,58 @@
+"""NumPy's matrix product on threads of our own, for strategies built on BLAS.
+
+Numba's workers spin for a while after their work, and so do those of BLAS: where the
+two take turns, each finds the cores taken by the other's.  So BLAS runs serially
+here, on as many Python threads as there are cores, and compiled code runs on those
+same threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from rooftile.ops import Float32
+
+_turn = threading.RLock()
+"""Held while BLAS is serial: the number of its threads is one for the whole process."""
+
+
+@cache
+def _pools() -> Any:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def share_out(work: Callable[[int], None], workers: int) -> None:
+    """Call ``work(0)`` to ``work(workers - 1)`` at once, each on a thread, with BLAS serial.
+
+    Returns when all have; raises the first error.
+    """
+    errors: list[BaseException] = []
+
+    def guarded(worker: int) -> None:
+        try:
+            work(worker)
+        except BaseException as error:
+            errors.append(error)
+
+    with _turn, _pools().limit(limits=1):
+        others = [threading.Thread(target=guarded, args=(w,)) for w in range(1, workers)]
+        for thread in others:
+            thread.start()
+        guarded(0)
+        for thread in others:
+            thread.join()
+    if errors:
+        raise errors[0]
+
+
+def multiply(a: Float32, b: Float32, out: Float32) -> None:
+    """``out = a @ b`` without a temporary."""
+    # Infinities and NaN in the input are results, not accidents.
+    with np.errstate(all="ignore"):
+        np.matmul(a, b, out=out)

@@ -53,18 +53,18 @@ class CpuStrategy(Strategy):
         self.check(problem)
         kernel = self.kernel(problem)
         count = (threads or cpu.cores()) if self.parallel else 1
-        weights, bias = _parameters(parameters, kernel)
-        return BoundKernel(problem, kernel, weights, bias, count)
+        weights, bias = pack(parameters, kernel)
+        return BoundKernel(kernel, weights, bias, int(np.prod(problem.input_shape[1:])), count)
 
 
 class BoundKernel:
-    """A kernel with its packed parameters and its scratch; calls from several threads take turns."""
+    """A kernel with its packed parameters and scratch; calls from several threads take turns."""
 
     def __init__(
-        self, problem: Any, kernel: CpuKernel, weights: Float32, bias: Float32, threads: int
+        self, kernel: CpuKernel, weights: Float32, bias: Float32, image: int, threads: int
     ) -> None:
-        self._image = int(np.prod(problem.input_shape[1:]))
-        self._kernel, self._threads = kernel, threads
+        """``weights`` are packed, ``image`` is the number of elements of one image."""
+        self._kernel, self._image, self._threads = kernel, image, threads
         self._driver = cpu.driver(kernel.function)
         # Rounded to a cache line so that no two threads share one.
         scratch = -(-kernel.scratch // 16) * 16
@@ -86,7 +86,7 @@ class BoundKernel:
             )
 
 
-def _parameters(parameters: tuple[Float32, ...], kernel: CpuKernel) -> tuple[Float32, Float32]:
+def pack(parameters: tuple[Float32, ...], kernel: CpuKernel) -> tuple[Float32, Float32]:
     """Packed weights and bias as flat arrays of our own; both empty for operations without."""
     if not parameters:
         nothing: NDArray[np.float32] = np.zeros(1, np.float32)

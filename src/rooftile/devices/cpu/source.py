@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -21,6 +22,7 @@ import numba
 import platformdirs
 
 _lock = threading.RLock()
+_IMPORT = re.compile(r"^from (rooftile[\w.]*) import", re.MULTILINE)
 
 
 def cache_directory() -> Path:
@@ -41,13 +43,19 @@ def _writable_directory() -> Path:
         return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
 
 
-@cache
-def _foundation() -> str:
-    """Hash of the modules that generated text imports: Numba does not look inside them."""
-    here = Path(__file__).parent
-    texts = [path.read_bytes() for path in sorted(here.glob("*.py"))]
-    versions = f"{numba.__version__} {sys.version_info[:2]}".encode()
-    return hashlib.sha256(b"\0".join([versions, *texts])).hexdigest()
+def _imported(text: str) -> str:
+    """Sources of the package's modules that a text imports, and of those that they import."""
+    found: dict[str, str] = {}
+    waiting = _IMPORT.findall(text)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        spec = importlib.util.find_spec(name)
+        origin = spec.origin if spec is not None else None
+        found[name] = Path(origin).read_text(encoding="utf-8") if origin else ""
+        waiting += _IMPORT.findall(found[name])
+    return "\0".join(found[name] for name in sorted(found))
 
 
 def load(stem: str, text: str, depends: str = "") -> ModuleType:
@@ -56,8 +64,9 @@ def load(stem: str, text: str, depends: str = "") -> ModuleType:
     ``stem`` makes the file findable by a person; ``depends`` is any further text
     whose change must give a new file.
     """
-    key = hashlib.sha256("\0".join([text, depends, _foundation()]).encode()).hexdigest()[:16]
-    name = f"rooftile_kernel_{stem}_{key}"
+    versions = f"{numba.__version__} {sys.version_info[:2]}"
+    key = hashlib.sha256("\0".join([text, depends, _imported(text), versions]).encode())
+    name = f"rooftile_kernel_{stem}_{key.hexdigest()[:16]}"
     with _lock:
         if name in sys.modules:
             return sys.modules[name]
@@ -67,7 +76,8 @@ def load(stem: str, text: str, depends: str = "") -> ModuleType:
                 file.write(text)
             os.replace(file.name, path)
         spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:

@@ -25,6 +25,9 @@ from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 
 
+Order = Literal["tap", "row"]
+
+
 @dataclass(frozen=True)
 class Block:
     """The register block: what one pass over the taps accumulates."""
@@ -33,7 +36,7 @@ class Block:
     rows: int
     """Convolution rows."""
     vectors: int
-    order: Literal["tap", "row"]
+    order: Order
 
 
 @dataclass(frozen=True)

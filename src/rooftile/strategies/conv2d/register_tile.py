@@ -19,7 +19,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu import vector
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d._register_source import Block, Tile, generate
+from rooftile.strategies.conv2d._register_source import Block, Order, Tile, generate
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _STAGED_FLOATS = 48 * 1024
@@ -79,13 +79,14 @@ def choose_tile(problem: Conv2d) -> Tile:
     width = vector.lanes()
     vectors = -(-problem.conv_read[1] // width)
     window = problem.pool.window[0] if problem.pool else problem.conv_read[0]
+    orders: tuple[Order, ...] = ("tap", "row")
     blocks = (
         Block(maps, rows, across, order)
         for maps, rows, across, order in product(
             {maps for maps in (1, 2, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
             range(1, min(4, window) + 1),
             range(1, min(6, vectors) + 1),
-            ("tap", "row"),
+            orders,
         )
     )
     fitting = [block for block in blocks if _registers(block) <= vector.registers() - 2]
@@ -114,7 +115,7 @@ def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:
         for rows, k in parts(window, block.rows):
             for across, g in parts(vectors, block.vectors):
                 # Eight independent sums hide the latency of a fused multiply-add.
-                work = max(maps * rows * across, 8 if maps * rows * across else 0)
+                work = float(max(maps * rows * across, 8 if maps * rows * across else 0))
                 if block.order == "tap":
                     loads = float(rows * across)
                 else:
@@ -137,5 +138,3 @@ def _with_band(problem: Conv2d, block: Block, width: int) -> Tile:
         if candidate.staged.size <= _STAGED_FLOATS or band <= step:
             return Tile(problem, block, max(band, step), width)
     return tile
-
-

@@ -3,5 +3,6 @@
 from rooftile.nn.layers import ConvLayer, Layer, LinearLayer
 from rooftile.nn.models import MODELS, architecture, load
 from rooftile.nn.network import Network
+from rooftile.nn.plan import Plan
 
-__all__ = ["MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "architecture", "load"]
+__all__ = ["MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "Plan", "architecture", "load"]

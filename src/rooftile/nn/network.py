@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.nn.layers import Layer, Shape
+from rooftile.nn.plan import Plan
 from rooftile.nn.tensors import read_tensors, write_tensors
-from rooftile.ops import Float32, Problem
+from rooftile.ops import Float32, Precision, Problem
+
+PREDICT_BATCH = 256
+"""Images at a time where nobody says how many: enough to fill the cores, little memory."""
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
@@ -100,6 +105,31 @@ class Network:
                 parameters[key] = generator.standard_normal(shape, np.float32) * scale
         return self.with_parameters(parameters)
 
+    def plan(
+        self,
+        *,
+        batch: int = PREDICT_BATCH,
+        precision: Precision = "ieee",
+        device: str | None = None,
+        threads: int | None = None,
+        strategies: Mapping[str, str] | None = None,
+    ) -> Plan:
+        """Compile the network for a batch and a device: see `rooftile.nn.plan.Plan`."""
+        return Plan(self, batch, precision, device=device, threads=threads, strategies=strategies)
+
+    def predict(
+        self, images: Float32, *, precision: Precision = "ieee", device: str | None = None
+    ) -> NDArray[np.int64]:
+        """The most likely class of each of float32[N, channels, height, width], int64[N].
+
+        The plan is chosen and kept: one image at a time has its own, for latency.
+        Raises the errors of `Plan`.
+        """
+        single = isinstance(images, np.ndarray) and images.shape[:1] == (1,)
+        scores = _kept_plan(self, 1 if single else PREDICT_BATCH, precision, device)(images)
+        labels: NDArray[np.int64] = scores.argmax(axis=1)
+        return labels
+
     def save(self, path: str | Path) -> None:
         """Write the parameters and the metadata as safetensors, in one step."""
         if not self.parameters:
@@ -115,6 +145,11 @@ class Network:
         tensors, metadata = read_tensors(Path(path))
         _check_parameters(tensors, self.parameter_shapes, where=str(path))
         return replace(self, parameters=tensors, metadata=metadata)
+
+
+@lru_cache(maxsize=4)
+def _kept_plan(network: Network, batch: int, precision: Precision, device: str | None) -> Plan:
+    return network.plan(batch=batch, precision=precision, device=device)
 
 
 def _check_parameters(

@@ -178,10 +178,10 @@ def _emit_block(
 ) -> None:  # fmt: skip
     """One register block: a 1D convolution for each transformed row, then ``A^T`` and the end."""
     p, lanes = tile.problem, tile.lanes
-    names = [(q, v) for q in range(maps) for v in range(vectors)]
+    sums = [(q, v) for q in range(maps) for v in range(vectors)]
     width = p.mask[1]
     with to.block(f"for p in range({tile.size}):"):
-        to.line(*(f"a{q}_{v} = nought" for q, v in names))
+        to.line(*(f"a{q}_{v} = nought" for q, v in sums))
         with to.loop("c", p.channels) as c:
             to.line(
                 f"s = {tile.products} + (p * {p.channels} + {c}) * {tile.row} + {column}",
@@ -192,8 +192,8 @@ def _emit_block(
                 for q in range(maps):
                     to.line(f"tap = splat_at(weights, w + {kx * tile.maps + q})")
                     to.line(*(f"a{q}_{v} = fma(tap, t{v}, a{q}_{v})" for v in range(vectors)))
-        for k, (q, v) in enumerate(names):
-            to.line(f"store_aligned(scratch, (p * {len(names)} + {k}) * {lanes}, a{q}_{v})")
+        for k, (q, v) in enumerate(sums):
+            to.line(f"store_aligned(scratch, (p * {len(sums)} + {k}) * {lanes}, a{q}_{v})")
     valid = vectors * lanes - (lanes - ragged if ragged else 0)
     # A loop, not a row of copies: the compiler's time is what is short here.
     with to.block(f"for q in range({maps}):"):

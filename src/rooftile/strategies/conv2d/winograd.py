@@ -77,7 +77,7 @@ def _kernel(problem: Conv2d) -> CpuKernel:
         units=lambda images: images * bands,
         pack=lambda weights: pack(tile, weights),
         scratch=tile.scratch,
-        sizes=(*sizes_of(problem), tile.transformed_weights),
+        sizes=sizes_of(problem),
     )
 
 
@@ -106,9 +106,8 @@ def generate(tile: RowTile | SquareTile) -> str:
                 body.block(f"for m in range({p.maps}):"),
                 body.block(f"for row in range({tile.band}):"),
             ):
-                body.line(
-                    f"one_row(x, weights[{tile.transformed_weights}:], bias, out, sizes, n, m, top + row)"
-                )
+                direct = f"weights[{tile.transformed_weights}:]"
+                body.line(f"one_row(x, {direct}, bias, out, sizes, n, m, top + row)")
             body.line("continue")
         part.emit_maps(tile, body, transforms)
     to = Writer()

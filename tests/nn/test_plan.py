@@ -1,0 +1,182 @@
+"""Plans: the same scores for every batch size and strategy, buffers, threads, bad input."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rooftile
+from rooftile.lab.verify import assert_close
+from rooftile.nn import ConvLayer, LinearLayer, Network, architecture
+from rooftile.nn.plan import Plan
+from rooftile.ops import Float32, Pool
+from rooftile.strategies import ladder
+
+SMALL = Network(
+    "small",
+    (2, 20, 18),
+    (
+        ConvLayer("conv1", 3, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
+        ConvLayer("conv2", 5, 5, activation="tanh"),
+        LinearLayer("linear1", 19, "sigmoid"),
+        LinearLayer("linear2", 7),
+    ),
+).initialise(3)
+
+
+def images(count: int, network: Network = SMALL, seed: int = 0) -> Float32:
+    return np.random.default_rng(seed).standard_normal((count, *network.input_shape), np.float32)
+
+
+def assert_layers_close(network: Network, x: Float32, scores: Float32) -> None:
+    """Every layer's reference on the previous one's, the last against ``scores``."""
+    problems = network.problems(len(x))
+    for name, problem in problems[:-1]:
+        x = problem.reference(x.reshape(problem.input_shape), *network.parameters_of(name))
+        x = x.astype(np.float32)
+    name, last = problems[-1]
+    # Earlier layers' errors come on top of the last one's own: the budget of `fast`.
+    parameters = network.parameters_of(name)
+    assert_close(last, scores, x.reshape(last.input_shape), *parameters, precision="fast")
+
+
+@pytest.mark.parametrize("precision", ["ieee", "fast"])
+@pytest.mark.parametrize("model", ["lenet5", "mnist8"])
+def test_built_in_networks_against_the_reference(model: str, precision: Any) -> None:
+    network = architecture(model).initialise(1)
+    x = images(9, network)
+    assert_layers_close(network, x, network.plan(batch=9, precision=precision)(x))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5, 8, 64])
+def test_scores_do_not_depend_on_the_batch(batch: int) -> None:
+    x = images(21)
+    expected = Plan(SMALL, 21)(x)
+    np.testing.assert_array_equal(Plan(SMALL, batch)(x), expected)
+
+
+@pytest.mark.parametrize("rung", [rung.name for rung in ladder("conv2d")])
+def test_any_strategy_can_be_asked_for(rung: str) -> None:
+    strategy = next(s for s in ladder("conv2d") if s.name == rung)
+    problem = dict(SMALL.problems(4))["conv1"]
+    if strategy.why_not(problem) is not None:
+        with pytest.raises(rooftile.UnsupportedProblem, match=rung):
+            Plan(SMALL, 4, "fast", strategies={"conv1": rung})
+        return
+    plan = Plan(SMALL, 4, "fast", strategies={"conv1": rung})
+    assert plan.strategies["conv1"] == rung
+    assert_layers_close(SMALL, images(6), plan(images(6)))
+
+
+def test_a_large_batch_chains_the_layers_and_a_single_image_does_not() -> None:
+    assert Plan(SMALL, 64, threads=2).steps == 1
+    assert Plan(SMALL, 1, threads=2).steps == len(SMALL.layers)
+
+
+def test_results_go_into_out_and_inputs_stay_as_they_are() -> None:
+    x = images(11)
+    before, out = x.copy(), np.full((11, 7), np.nan, np.float32)
+    plan = Plan(SMALL, 4)
+    assert plan(x, out=out) is out
+    np.testing.assert_array_equal(out, plan(x))
+    np.testing.assert_array_equal(x, before)
+
+
+def test_a_strided_view_gives_the_same_scores() -> None:
+    x = images(8)
+    view = np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+    np.testing.assert_array_equal(Plan(SMALL, 8)(view), Plan(SMALL, 8)(x))
+
+
+def test_two_threads_share_a_plan() -> None:
+    plan, x = Plan(SMALL, 8), [images(30, seed=k) for k in range(4)]
+    expected = [plan(part) for part in x]
+    results: dict[int, Float32] = {}
+
+    def work(k: int) -> None:
+        for _ in range(20):
+            results[k] = plan(x[k])
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for k, scores in enumerate(expected):
+        np.testing.assert_array_equal(results[k], scores)
+
+
+def _in_child(plan: Plan, x: Float32, expected: Float32) -> None:
+    np.testing.assert_array_equal(plan(x), expected)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_uses_its_parents_plan() -> None:
+    plan, x = Plan(SMALL, 8), images(20)
+    expected = plan(x)
+    child = multiprocessing.get_context("fork").Process(target=_in_child, args=(plan, x, expected))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+
+
+def test_profile_times_every_layer() -> None:
+    profile = Plan(SMALL, 8).profile(images(8))
+    assert list(profile) == [layer.name for layer in SMALL.layers]
+    assert all(timing.median > 0 for timing in profile.values())
+
+
+def test_predict_takes_the_largest_score() -> None:
+    x = images(5)
+    labels = SMALL.predict(x)
+    np.testing.assert_array_equal(labels, SMALL.plan(batch=5)(x).argmax(axis=1))
+    assert SMALL.predict(x[:1])[0] == labels[0]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        images(3).astype(np.float64),
+        images(3)[:, :1],
+        images(3)[0],
+        images(3)[:0],
+        np.zeros((3, 2, 20, 17), np.float32),
+        [[1.0]],
+    ],
+)
+def test_wrong_images_are_refused_by_name(bad: Any) -> None:
+    with pytest.raises(rooftile.InputError, match="images"):
+        Plan(SMALL, 4)(bad)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"batch": 0}, "batch"),
+        ({"batch": 4, "precision": "fp16"}, "precision"),
+        ({"batch": 4, "threads": 0}, "threads"),
+        ({"batch": 4, "strategies": {"conv9": "loops"}}, "strategies"),
+        ({"batch": 4, "strategies": {"conv1": "magic"}}, "strategy"),
+        ({"batch": 4, "device": "tpu"}, "device"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(arguments: Any, named: str) -> None:
+    with pytest.raises(rooftile.InputError, match=named):
+        SMALL.plan(**arguments)
+
+
+@pytest.mark.parametrize("out", [np.zeros((3, 6), np.float32), np.zeros((3, 7)), None])
+def test_a_wrong_out_is_refused(out: Any) -> None:
+    plan, x = Plan(SMALL, 4), images(3)
+    wrong = np.zeros((7, 3), np.float32).T if out is None else out
+    with pytest.raises(rooftile.InputError, match="out"):
+        plan(x, out=wrong)
+
+
+def test_a_network_without_weights_has_no_plan() -> None:
+    with pytest.raises(rooftile.InputError, match="without parameters"):
+        architecture("lenet5").plan(batch=2)

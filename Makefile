@@ -1,0 +1,73 @@
+# make demo   set up a virtual environment and classify real images with it
+# make test   set up a second one for development; lint, types, import rules, tests
+# make bench  set up a third one with the peers; measure against them, write docs/benchmarks.md
+# make clean  remove all three and every cache of a tool
+#
+# PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint types imports unit wheel bench clean
+
+MODEL ?= lenet5
+USER_ENV := .venv
+DEV_ENV := .venv-dev
+BENCH_ENV := .venv-bench
+# What to look for; PYTHON alone where it is given.
+CANDIDATES := $(if $(PYTHON),$(PYTHON),python3 python3.13 python3.12 python3.11)
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | sed '/^$$/q'
+
+demo: $(USER_ENV)/installed
+	$(USER_ENV)/bin/rooftile run $(MODEL)
+
+test: lint types imports unit
+
+lint: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/ruff check .
+	$(DEV_ENV)/bin/ruff format --check .
+
+types: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/mypy
+
+imports: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/lint-imports
+
+unit: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/pytest
+
+clean:
+	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp that is newer than pyproject.toml stands for a complete installation.  The
+# installation is editable: a change of the source needs no new one.
+$(USER_ENV)/installed: EXTRAS :=
+$(DEV_ENV)/installed: EXTRAS := [dev]
+$(BENCH_ENV)/installed: EXTRAS := [torch,onnx,report]
+%/installed: pyproject.toml
+	@set -e; $(find_python); "$$python" -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'
+	@touch $@
+
+# The first interpreter of a fitting version, which must be able to make an environment.
+define find_python
+python=; \
+for candidate in $(CANDIDATES); do \
+  if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+    >/dev/null 2>&1; then python=$$candidate; break; fi; \
+done; \
+if [ -z "$$python" ]; then \
+  echo 'rooftile needs Python 3.11, 3.12 or 3.13: tried $(CANDIDATES).' >&2; \
+  echo 'On Debian or Ubuntu: apt-get install python3 python3-venv; else: make PYTHON=/path/to/python' >&2; \
+  exit 1; \
+fi; \
+if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+  echo "$$python cannot make virtual environments: its venv module is missing." >&2; \
+  echo 'On Debian or Ubuntu: apt-get install python3-venv (for the same version of Python)' >&2; \
+  exit 1; \
+fi
+endef

@@ -5,6 +5,8 @@ Shared by the generated kernels of `register_tile` and `winograd`.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
@@ -21,10 +23,16 @@ def folds(problem: Conv2d, lanes: int) -> bool:
 
 
 class Epilogue:
-    """Writes the code for one problem; vectors lie along a row of the image."""
+    """Writes the code for one problem; vectors lie along a row of the image.
 
-    def __init__(self, problem: Conv2d, lanes: int, to: Writer) -> None:
+    Units of work are bands of ``band`` result rows.  Where they do not divide the image,
+    the last one is moved up to be whole, and stores only its rows from ``skip`` on: the
+    others belong to another unit, perhaps on another core.
+    """
+
+    def __init__(self, problem: Conv2d, band: int, lanes: int, to: Writer) -> None:
         self.p, self.lanes, self.to = problem, lanes, to
+        self._overlaps = problem.output_size[0] % band != 0
         self.average = problem.pool is not None and problem.pool.kind == "average"
 
     def finish(self, m: str, names: list[str], row: str, column: str, valid: int) -> None:
@@ -69,13 +77,26 @@ class Epilogue:
         """Activate and store one result row's part of map ``m``."""
         to, p, lanes = self.to, self.p, self.lanes
         rows, columns = p.output_size
-        to.line(f"o = ((n * {p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}")
-        for k, name in enumerate(names):
-            value = self.activated(name)
-            count = min(lanes, valid - k * lanes)
-            if count == lanes:
-                to.line(f"store(out, o + {k * lanes}, {value})")
-            elif count > 0:
-                to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
-        if p.activation in ("sigmoid", "tanh"):
-            to.line(f"activate_row(out, o, {valid}, {ACTIVATION_CODES[p.activation]})")
+        with self.kept(row):
+            to.line(f"o = ((n * {p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}")
+            for k, name in enumerate(names):
+                value = self.activated(name)
+                count = min(lanes, valid - k * lanes)
+                if count == lanes:
+                    to.line(f"store(out, o + {k * lanes}, {value})")
+                elif count > 0:
+                    to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
+            if p.activation in ("sigmoid", "tanh"):
+                to.line(f"activate_row(out, o, {valid}, {ACTIVATION_CODES[p.activation]})")
+
+    def kept(self, row: str) -> AbstractContextManager[None]:
+        """What is written inside happens only for rows of the band that are its own."""
+        return self.to.block(f"if {row} >= skip:") if self._overlaps else nullcontext()
+
+
+def emit_band(to: Writer, problem: Conv2d, band: int) -> None:
+    """Write which image ``n`` and result rows (``top``; from ``skip`` on) a unit is."""
+    bands, last = -(-problem.output_size[0] // band), problem.output_size[0] - band
+    to.line(f"n = unit // {bands}")
+    to.line(f"top = min(unit % {bands} * {band}, {last})")
+    to.line(f"skip = unit % {bands} * {band} - top")

@@ -20,7 +20,7 @@ from typing import Literal
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.vector import header
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d._epilogue import Epilogue, folds
+from rooftile.strategies.conv2d._epilogue import Epilogue, emit_band, folds
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 
@@ -107,10 +107,7 @@ def generate(tile: Tile) -> str:
         to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"),
         to.block("for unit in range(begin, end):"),
     ):
-        to.line(f"n = unit // {tile.bands}")
-        # The last band is moved up so that it is whole: its rows are computed twice, alike.
-        last = p.output_size[0] - tile.band
-        to.line(f"top = min(unit % {tile.bands} * {tile.band}, {last})")
+        emit_band(to, p, tile.band)
         image = f"n * {p.channels * p.height * p.width}"
         if tile.staged.needed:
             tile.staged.emit(to, image, f"top * {tile.pool_rows[1]}")
@@ -127,7 +124,7 @@ class _Rows:
     def __init__(self, tile: Tile, to: Writer) -> None:
         self.tile, self.to, self.p = tile, to, tile.problem
         self.source = "scratch" if tile.staged.needed else "x"
-        self.end = Epilogue(tile.problem, tile.lanes, to)
+        self.end = Epilogue(tile.problem, tile.band, tile.lanes, to)
 
     def emit(self) -> None:
         """One step makes the result rows that one register block holds, or one pooled row."""
@@ -287,10 +284,11 @@ class _Rows:
                         for v in range(vectors):
                             to.line(f"store(scratch, {at + v * tile.lanes}, a{q}_{r}_{v})")
         result_rows, columns = p.output_size
-        for q in range(maps):
-            to.line(
-                f"finish_row(scratch, {start + q * window * pitch}, {pitch}, out,"
-                f" ((n * {p.maps} + {m} + {q}) * {result_rows} + top + {row}) * {columns},"
-                f" {columns}, {window}, {pool.window[1]}, {pool.stride[1]},"
-                f" {ACTIVATION_CODES[p.activation]}, {pool.kind == 'average'})"
-            )
+        with self.end.kept(row):
+            for q in range(maps):
+                to.line(
+                    f"finish_row(scratch, {start + q * window * pitch}, {pitch}, out,"
+                    f" ((n * {p.maps} + {m} + {q}) * {result_rows} + top + {row}) * {columns},"
+                    f" {columns}, {window}, {pool.window[1]}, {pool.stride[1]},"
+                    f" {ACTIVATION_CODES[p.activation]}, {pool.kind == 'average'})"
+                )

@@ -210,7 +210,7 @@ def _emit_block(
 
 def _emit_fold(tile: RowTile, to: Writer, rows: list[str], v: int) -> None:
     """Bias and vertical pool of one vector's four rows."""
-    end = Epilogue(tile.problem, tile.lanes, to)
+    end = Epilogue(tile.problem, tile.band, tile.lanes, to)
     for r, y in enumerate(rows):
         result, inside = divmod(r, tile.pool_rows)
         if tile.problem.pool is None:
@@ -220,7 +220,7 @@ def _emit_fold(tile: RowTile, to: Writer, rows: list[str], v: int) -> None:
 
 
 def _emit_end(tile: RowTile, to: Writer, m: str, column: str, vectors: int, valid: int) -> None:
-    end = Epilogue(tile.problem, tile.lanes, to)
+    end = Epilogue(tile.problem, tile.band, tile.lanes, to)
     for result in range(tile.band):
         folded = [f"m{result}_{v}" for v in range(vectors)]
         if tile.problem.pool is None:

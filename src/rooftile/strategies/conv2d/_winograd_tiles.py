@@ -233,7 +233,7 @@ def _emit_output(tile: SquareTile, to: Writer, transforms: Transforms, m: str, p
             )
         )
     to.line(f"shift = load_part(bias, {m}, min({lanes}, {p.maps} - {m}))")
-    end = Epilogue(p, lanes, to)
+    end = Epilogue(p, tile.band, lanes, to)
     height, width = tile.window
     for i in range(OUTPUTS):
         into = [f"z{k}" for k in range(OUTPUTS)]
@@ -251,10 +251,10 @@ def _emit_output(tile: SquareTile, to: Writer, transforms: Transforms, m: str, p
     results = tile.band * (OUTPUTS // width)
     for k in range(results):
         to.line(f"store_aligned(scratch, {block + k * lanes}, {end.activated(f'm{k}')})")
-    _emit_scatter(tile, to, m)
+    _emit_scatter(tile, to, end, m)
 
 
-def _emit_scatter(tile: SquareTile, to: Writer, m: str) -> None:
+def _emit_scatter(tile: SquareTile, to: Writer, end: Epilogue, m: str) -> None:
     """Lanes are maps: each goes to its own plane of the result."""
     p, block, lanes = tile.problem, tile.starts[2], tile.lanes
     rows, columns = p.output_size
@@ -264,7 +264,7 @@ def _emit_scatter(tile: SquareTile, to: Writer, m: str) -> None:
     with to.block(f"for lane in range(min({lanes}, {p.maps} - {m})):"):
         to.line(f"o = ((n * {p.maps} + {m} + lane) * {rows} + top) * {columns} + tile * {width}")
         for i in range(tile.band):
-            with to.block("for k in range(columns):"):
+            with end.kept(str(i)), to.block("for k in range(columns):"):
                 value = f"scratch[{block} + ({i * width} + k) * {lanes} + lane]"
                 value = f"activate({value}, {code})" if code > 1 else value
                 to.line(f"out[o + {i * columns} + k] = {value}")

@@ -24,7 +24,7 @@ from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d import _winograd_rows, _winograd_tiles
-from rooftile.strategies.conv2d._epilogue import folds
+from rooftile.strategies.conv2d._epilogue import emit_band, folds
 from rooftile.strategies.conv2d._textbook import sizes_of
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, Transforms, toom_cook
 from rooftile.strategies.conv2d._winograd_rows import RowTile
@@ -96,15 +96,13 @@ def generate(tile: RowTile | SquareTile) -> str:
     transforms = Transforms(toom_cook(p.mask[0]))
     part = _winograd_rows if isinstance(tile, RowTile) else _winograd_tiles
     with body.block(""), body.block("for unit in range(begin, end):"):
-        body.line(f"n = unit // {tile.bands}")
-        # The last tile row is moved up so that it is whole: its rows are computed twice, alike.
-        body.line(f"top = min(unit % {tile.bands} * {tile.band}, {p.output_size[0] - tile.band})")
+        emit_band(body, p, tile.band)
         body.line("bad = splat_at(weights, weights.size - 1)")
         part.emit_input(tile, body, transforms)
         with body.block("if has_nan(bad):"):
             with (
                 body.block(f"for m in range({p.maps}):"),
-                body.block(f"for row in range({tile.band}):"),
+                body.block(f"for row in range(skip, {tile.band}):"),
             ):
                 direct = f"weights[{tile.transformed_weights}:]"
                 body.line(f"one_row(x, {direct}, bias, out, sizes, n, m, top + row)")

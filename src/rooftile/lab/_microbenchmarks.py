@@ -6,6 +6,7 @@ strategy, so that a ceiling is what a perfect strategy could reach here.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.vector import header, lanes
+from rooftile.ops import Float32
 
 _CHAINS = 12
 """Independent chains of FMAs: two a cycle of latency four need eight; with the two operands
@@ -24,6 +26,10 @@ _STEPS = 10_000
 """FMAs of each chain in one unit of work."""
 _BLOCK = 4096
 """float32 in one unit of work of the memory kernels."""
+_WINDOW = 1024
+"""Units in one call of the memory kernels, 16 MiB: successive calls take successive windows of a
+buffer larger than the caches.  Calls shorter than a scheduler's slice can pass undisturbed
+even on a busy machine."""
 _UNROLL = 8
 
 _UNDISTURBED = 0.95
@@ -128,60 +134,66 @@ def kernels() -> ModuleType:
 
 def fma_rate(threads: int, seconds: float) -> Rate:
     """float32 FLOP; an FMA counts as two."""
-    units = 64 * threads
+    units = 8 * threads
     x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
     x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
     out = cpu.allocate(units * lanes(), "FMA results")
-    call = _bind(kernels().fma_kernel, x, out, units, threads)
-    work = 2 * _CHAINS * _STEPS * lanes() * units
-    return Rate.of(work, _best(call, threads, seconds))
+    call = _bind(kernels().fma_kernel, [x], [out], units, threads)
+    return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, _best(call, threads, seconds))
 
 
 def read_rate(size: int, threads: int, seconds: float) -> Rate:
     """Bytes read from an array of ``size`` bytes, which is larger than the caches."""
-    units = size // (4 * _BLOCK)
-    x = _filled(units * _BLOCK)
-    out = _filled(units * lanes())
-    call = _bind(kernels().read_kernel, x, out, units, threads)
-    return Rate.of(x.nbytes, _best(call, threads, seconds))
+    inputs, outputs = _windows(size), [_filled(_WINDOW * lanes())]
+    call = _bind(kernels().read_kernel, inputs, outputs, _WINDOW, threads)
+    return Rate.of(inputs[0].nbytes, _best(call, threads, seconds))
 
 
 def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Rate:
     """Bytes, read and written, of a copy; ordinary stores also fetch what they
     overwrite, which is not counted, streaming ones do not."""
-    units = size // (4 * _BLOCK)
-    x, out = _filled(units * _BLOCK), _filled(units * _BLOCK)
+    inputs, outputs = _windows(size), _windows(size)
     kernel = kernels().stream_kernel if streaming else kernels().copy_kernel
-    call = _bind(kernel, x, out, units, threads)
-    return Rate.of(x.nbytes + out.nbytes, _best(call, threads, seconds))
+    call = _bind(kernel, inputs, outputs, _WINDOW, threads)
+    return Rate.of(2 * inputs[0].nbytes, _best(call, threads, seconds))
 
 
-def _filled(count: int) -> Any:
+def _windows(size: int) -> list[Float32]:
+    """A buffer of at least ``size`` bytes in windows of equal size."""
+    count = -(-size // (4 * _BLOCK * _WINDOW))
+    return list(_filled(count * _BLOCK * _WINDOW).reshape(count, -1))
+
+
+def _filled(count: int) -> Float32:
     """A buffer whose pages exist."""
     array = cpu.allocate(count, "a benchmark buffer")
     array.fill(1)
     return array
 
 
-def _bind(kernel: Any, x: Any, out: Any, units: int, threads: int) -> Callable[[], None]:
+def _bind(
+    kernel: Any, inputs: list[Float32], outputs: list[Float32], units: int, threads: int
+) -> Callable[[], None]:
+    """A call that takes the next input and the next output each time."""
     driver = cpu.driver(kernel)
     none, sizes = np.zeros(16, np.float32), np.zeros(1, np.int64)
-    arrays = (x, none, none, out)
-    addresses = [value for a in arrays for value in (a.ctypes.data, a.size)]
-    arguments = (*addresses, none.ctypes.data, 0, sizes.ctypes.data, sizes.size)
+    pairs = itertools.cycle(zip(inputs, itertools.cycle(outputs), strict=False))
 
-    def call(keep: Any = (arrays, sizes)) -> None:
+    def call() -> None:
+        x, out = next(pairs)
+        addresses = [value for a in (x, none, none, out) for value in (a.ctypes.data, a.size)]
+        arguments = (*addresses, none.ctypes.data, 0, sizes.ctypes.data, sizes.size)
         cpu.parallel_call(driver.spread, driver.share, arguments, units, threads)
 
     return call
 
 
 def _best(call: Callable[[], None], threads: int, seconds: float) -> Best:
-    """The least median of three successive undisturbed calls.
+    """The time in seconds that one call in twenty beats, among undisturbed calls if there are any.
 
-    A ceiling is what the machine does when nobody disturbs it, hence the least; one lucky
-    sample is no ceiling, hence the three.  A call was disturbed if the process got less
-    processor time than its threads could have used.
+    A ceiling is what the machine does when nobody disturbs it, but one lucky sample is no
+    ceiling.  A call was disturbed if the process got less processor time than its threads
+    could have used.
     """
     call()
     clean: list[float] = []
@@ -193,5 +205,4 @@ def _best(call: Callable[[], None], threads: int, seconds: float) -> Best:
         if time.process_time() - used > _UNDISTURBED * threads * every[-1]:
             clean.append(every[-1])
     undisturbed = len(clean) >= 5
-    triples = np.lib.stride_tricks.sliding_window_view(clean if undisturbed else every, 3)
-    return Best(float(np.median(triples, axis=1).min()), undisturbed)
+    return Best(float(np.percentile(clean if undisturbed else every, 5)), undisturbed)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.errors import VerificationFailure
+from rooftile.lab.chain import layers_of
 from rooftile.ops import ERROR_MODELS, Conv2d, Float32, Float64, Problem, check_precision
 from rooftile.strategies import Bound, Strategy
 
@@ -74,10 +75,12 @@ class Verdict:
 def random_inputs(problem: Problem, seed: int) -> tuple[Float32, ...]:
     """An input and parameters for the problem: normal values, weights scaled by 1/sqrt(K)."""
     generator = np.random.default_rng(seed)
-    shapes = [problem.input_shape, *problem.parameter_shapes.values()]
-    arrays = [generator.standard_normal(shape, np.float32) for shape in shapes]
-    if len(arrays) > 1:
-        arrays[1] /= np.float32(math.sqrt(problem.reduction))
+    arrays = [generator.standard_normal(problem.input_shape, np.float32)]
+    for layer in layers_of(problem):
+        for name, shape in layer.parameter_shapes.items():
+            values = generator.standard_normal(shape, np.float32)
+            scale = math.sqrt(layer.reduction) if name == "weights" else 1.0
+            arrays.append(values / np.float32(scale))
     return tuple(arrays)
 
 

@@ -1,0 +1,141 @@
+"""What a climb finds, as frozen records that become JSON without a second thought."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rooftile.lab.ceilings import Ceilings
+from rooftile.lab.environment import Environment
+from rooftile.lab.measure import Timing
+from rooftile.lab.verify import Verdict
+from rooftile.ops import Problem
+
+Kind = Literal["strategy", "peer"]
+Status = Literal["passed", "failed", "skipped", "error"]
+
+
+@dataclass(frozen=True)
+class Error:
+    """The part of a `Verdict` that is kept."""
+
+    max_abs: float
+    max_rel: float
+    budget_fraction: float
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Error:
+        """What a verdict measured."""
+        return cls(verdict.max_abs, verdict.max_rel, verdict.budget_fraction)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a kernel takes of a GPU; all None on the CPU."""
+
+    registers: int | None = None
+    shared_bytes: int | None = None
+    spill_bytes: int | None = None
+    occupancy: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rung, or one peer.  A row has no time unless its status is ``passed``."""
+
+    kind: Kind
+    strategy: str
+    device: str
+    precision: str
+    status: Status
+    reason: str = ""
+    """Why it has no time; empty when it passed."""
+    config: Mapping[str, object] = field(default_factory=dict)
+    error: Error | None = None
+    """None where nothing was computed."""
+    time_ms: Timing | None = None
+    gflops: float | None = None
+    """1e9 FLOP of the direct method a second: a transform's is effective, and may pass the peak."""
+    gbps: float | None = None
+    """1e9 compulsory bytes a second."""
+    roof_fraction: float | None = None
+    """The problem's floor over the median time."""
+    resources: Resources = field(default_factory=Resources)
+
+    def __post_init__(self) -> None:
+        numbers = (self.time_ms, self.gflops, self.gbps, self.roof_fraction)
+        if self.status == "passed":
+            if any(number is None for number in numbers):
+                raise ValueError("a row that passed has a time and what follows from it")
+            return
+        if any(number is not None for number in numbers):
+            raise ValueError(f"a row has no time unless it passed; this one {self.status}")
+        if not self.reason:
+            raise ValueError(f"a row that is {self.status} says why")
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Every strategy of an operation on one problem, verified and timed, with its peers."""
+
+    problem: Problem
+    device: str
+    ceilings: Ceilings
+    environment: Environment
+    rows: tuple[Row, ...]
+
+    @property
+    def floor_ms(self) -> float:
+        """The least time in milliseconds that this machine's ceilings allow."""
+        return self.ceilings.all_cores.floor_ms(self.problem)
+
+    def best(self, kind: Kind, precision: str | None = None) -> Row | None:
+        """The fastest row that passed; None without one."""
+        rows = [
+            row
+            for row in self.rows
+            if row.kind == kind and row.time_ms and precision in (None, row.precision)
+        ]
+        return min(
+            rows, key=lambda row: row.time_ms.median if row.time_ms else math.inf, default=None
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``rooftile climb --json`` prints."""
+        return {
+            "problem": problem_json(self.problem),
+            "device": self.device,
+            "ceilings": plain(dataclasses.asdict(self.ceilings)),
+            "environment": plain(dataclasses.asdict(self.environment)),
+            "rows": [row_json(row) for row in self.rows],
+        }
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A problem's fields with its operation, FLOPs and compulsory bytes."""
+    fields = dataclasses.asdict(problem)  # type: ignore[call-overload]
+    derived = {"flops": problem.flops, "bytes": problem.bytes, "output_shape": problem.output_shape}
+    return {"operation": problem.operation, **plain(fields), **plain(derived)}
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """A row with exactly the keys of the format; a median's steadiness is for people."""
+    fields = dataclasses.asdict(row)
+    if fields["time_ms"]:
+        del fields["time_ms"]["steady"]
+    found: dict[str, Any] = plain(fields)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Lists and dictionaries of what JSON holds; what is not finite becomes None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import pytest
+
+from rooftile.lab import ceilings, climb
+
+RATES = ceilings.Rates(
+    threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
+)
+
+
+@pytest.fixture
+def known_roof(monkeypatch):
+    """Fixed ceilings: a test of the ladder is not a benchmark of the machine."""
+    found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
+    monkeypatch.setattr(climb, "ceilings", lambda **_: found)
+    return found

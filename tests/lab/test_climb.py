@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from wrong_strategies import RIGHT, WRONG, Fake
+
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab import climb as lab
+from rooftile.lab.peers import Peer, PeerCall
+from rooftile.lab.records import Row, plain
+from rooftile.strategies import ladder
+
+SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
+ROW_KEYS = {
+    "kind", "strategy", "device", "precision", "status", "reason", "config", "error", "time_ms",
+    "gflops", "gbps", "roof_fraction", "resources",
+}  # fmt: skip
+
+
+def broken(problem, weights, bias, x, out):
+    raise RuntimeError("no such kernel")
+
+
+@pytest.fixture
+def fake_ladder(monkeypatch, known_roof):
+    def use(*rungs):
+        monkeypatch.setattr(lab, "ladder", lambda operation: rungs)
+
+    return use
+
+
+def _rows(found):
+    return {row.strategy: row for row in found.rows}
+
+
+def test_every_strategy_of_the_ladder_is_there(known_roof):
+    found = lab.climb("conv2d", SHAPE, batch=3)
+    assert [row.strategy for row in found.rows] == [rung.name for rung in ladder("conv2d")]
+    passed = [row for row in found.rows if row.status == "passed"]
+    assert {"loops", "threads"} <= {row.strategy for row in passed}
+    for row in passed:
+        assert row.gflops == pytest.approx(found.problem.flops / row.time_ms.median * 1e-6)
+        assert row.roof_fraction == pytest.approx(found.floor_ms / row.time_ms.median)
+    assert all(row.reason for row in found.rows if row.status != "passed")
+
+
+def test_what_is_wrong_has_a_reason_and_no_time(fake_ladder):
+    wrong = WRONG["swapped taps"]
+    fake_ladder(RIGHT, wrong, Fake("broken", broken))
+    rows = _rows(lab.climb("conv2d", SHAPE))
+    assert rows["right"].status == "passed"
+    assert rows[wrong.name].status == "failed"
+    assert rows[wrong.name].error.budget_fraction > 1
+    assert rows[wrong.name].time_ms is None
+    assert rows["broken"].status == "error"
+    assert "no such kernel" in rows["broken"].reason
+
+
+def test_slow_strategies_are_skipped_unless_everything(fake_ladder):
+    fake_ladder(RIGHT)
+    skipped = lab.climb("conv2d", SHAPE, limit_s=0).rows[0]
+    assert skipped.status == "skipped"
+    assert "limit" in skipped.reason
+    assert lab.climb("conv2d", SHAPE, limit_s=0, everything=True).rows[0].status == "passed"
+
+
+def test_images_with_much_work_are_estimated_from_a_shrunk_problem(fake_ladder, monkeypatch):
+    shapes = []
+
+    def watched(problem, weights, bias, x, out):
+        shapes.append(x.shape)
+
+    monkeypatch.setattr(lab, "_IMAGE_FLOPS", 0)
+    fake_ladder(Fake("watched", watched))
+    lab.climb("conv2d", SHAPE.replace("channels=2", "channels=9"), batch=5, limit_s=0)
+    assert set(shapes) == {(1, 4, 12, 14)}
+
+
+def test_precision_ieee_leaves_out_fast_strategies(fake_ladder, monkeypatch):
+    monkeypatch.setattr(RIGHT, "precision", "fast", raising=False)
+    fake_ladder(RIGHT)
+    row = lab.climb("conv2d", SHAPE, precision="ieee").rows[0]
+    assert (row.status, row.precision) == ("skipped", "fast")
+    assert lab.climb("conv2d", SHAPE).rows[0].status == "passed"
+
+
+def _peer(name, function):
+    def build(problem, parameters):
+        return PeerCall(
+            load=lambda x: x,
+            compute=lambda x: function(problem, x, *parameters),
+            fetch=lambda y: y.astype(np.float32),
+        )
+
+    return Peer(name, (), build)
+
+
+def test_peers_are_judged_like_strategies(fake_ladder, monkeypatch):
+    right = _peer("right peer", lambda problem, *arrays: problem.reference(*arrays))
+    wrong = _peer("wrong peer", lambda problem, *arrays: 1.001 * problem.reference(*arrays))
+    absent = Peer("absent", ("rooftile_no_such_package",), right.build)
+    monkeypatch.setattr(lab.others, "PEERS", (right, wrong, absent))
+    fake_ladder(RIGHT)
+    assert len(lab.climb("conv2d", SHAPE).rows) == 1
+    rows = _rows(lab.climb("conv2d", SHAPE, peers=True))
+    assert rows["right peer"].status == "passed"
+    assert rows["right peer"].kind == "peer"
+    assert rows["wrong peer"].status == "failed"
+    assert "rooftile_no_such_package" in rows["absent"].reason
+
+
+def test_json_has_the_keys_of_the_format(fake_ladder):
+    fake_ladder(RIGHT, WRONG["no bias"])
+    found = lab.climb("conv2d", SHAPE).to_json()
+    assert set(found) == {"problem", "device", "ceilings", "environment", "rows"}
+    passed, failed = json.loads(json.dumps(found, allow_nan=False))["rows"]
+    assert set(passed) == set(failed) == ROW_KEYS
+    assert set(passed["time_ms"]) == {"median", "p20", "p80", "min", "n"}
+    assert set(passed["error"]) == {"max_abs", "max_rel", "budget_fraction"}
+    assert set(passed["resources"]) == {"registers", "shared_bytes", "spill_bytes", "occupancy"}
+    assert failed["time_ms"] is None
+    assert found["problem"]["operation"] == "conv2d"
+    assert found["problem"]["mask"] == [3, 3]
+
+
+def test_the_fastest_row_of_a_kind(fake_ladder):
+    fake_ladder(RIGHT, WRONG["no bias"])
+    found = lab.climb("conv2d", SHAPE)
+    assert found.best("strategy").strategy == "right"
+    assert found.best("strategy", "fast") is None
+    assert found.best("peer") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"operation": "conv9d"}, InputError),
+        ({"shape": "nothing"}, InputError),
+        ({"only": "nothing"}, InputError),
+        ({"precision": "exact"}, InputError),
+        ({"device": "cuda"}, DeviceMissing),
+    ],
+)
+def test_bad_arguments(known_roof, arguments, error):
+    with pytest.raises(error):
+        lab.climb(**({"operation": "conv2d", "shape": SHAPE} | arguments))
+
+
+def test_a_row_has_no_time_unless_it_passed():
+    with pytest.raises(ValueError, match="no time unless"):
+        Row("strategy", "s", "cpu", "ieee", "failed", "wrong", gflops=1.0)
+    with pytest.raises(ValueError, match="has a time"):
+        Row("strategy", "s", "cpu", "ieee", "passed")
+    with pytest.raises(ValueError, match="says why"):
+        Row("strategy", "s", "cpu", "ieee", "skipped")
+
+
+def test_plain_values_for_json():
+    assert plain({1: (float("nan"), float("inf"), 2.5)}) == {"1": [None, None, 2.5]}

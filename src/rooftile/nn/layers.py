@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rooftile.errors import InputError
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool
 
 Shape = tuple[int, ...]
@@ -26,8 +27,11 @@ class ConvLayer:
     def problem(self, input_shape: Shape, batch: int) -> Conv2d:
         """The convolution over images of shape (channels, height, width).
 
-        Raises `InputError` when the mask or the pooling window does not fit.
+        Raises `InputError` when the mask or the pooling window does not fit, and for an
+        input that is not an image.
         """
+        if len(input_shape) != 3:
+            raise InputError(f"layer {self.name}", f"an input of shape {input_shape}", "images")
         channels, height, width = input_shape
         return Conv2d(
             batch, channels, height, width, self.maps, (self.mask, self.mask),

@@ -29,14 +29,13 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     length that its header says.
     """
     content = _read(path)
-    header = 4 + 4 * dimensions
+    magic, header = bytes([0, 0, _UNSIGNED_BYTE, dimensions]), 4 + 4 * dimensions
     expected = f"an IDX file of unsigned bytes with {dimensions} dimension(s)"
+    if content[:4] != magic:
+        found = content[:4].hex() or "(the file is empty)"
+        raise InputError(str(path), f"magic number {found}", f"{magic.hex()}, {expected}")
     if len(content) < header:
         raise InputError(str(path), f"{len(content)} bytes", f"{expected}: at least {header} bytes")
-    zero, kind, found = struct.unpack(">HBB", content[:4])
-    if (zero, kind, found) != (0, _UNSIGNED_BYTE, dimensions):
-        magic = bytes([0, 0, _UNSIGNED_BYTE, dimensions]).hex()
-        raise InputError(str(path), f"magic number {content[:4].hex()}", f"{magic}, {expected}")
     shape = struct.unpack(f">{dimensions}I", content[4:header])
     size = math.prod(shape)
     if size > _MOST_ELEMENTS or len(content) - header != size:

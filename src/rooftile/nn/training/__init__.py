@@ -2,5 +2,9 @@
 
 from rooftile.nn.training.loop import predict, train
 from rooftile.nn.training.options import OptimiserName, Progress, ScheduleName, TrainingOptions
+from rooftile.nn.training.record import with_record
 
-__all__ = ["OptimiserName", "Progress", "ScheduleName", "TrainingOptions", "predict", "train"]
+__all__ = [
+    "OptimiserName", "Progress", "ScheduleName", "TrainingOptions", "predict", "train",
+    "with_record",
+]  # fmt: skip

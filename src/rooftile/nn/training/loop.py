@@ -57,7 +57,8 @@ def train(
     start = network if network.parameters else network.initialise(options.seed)
     parameters: Arrays = {key: value.copy() for key, value in start.parameters.items()}
     rule = optimiser(options, parameters)
-    generator = np.random.default_rng(options.seed)
+    # Not the stream that the initial weights are drawn from.
+    generator = np.random.default_rng([options.seed, 1])
     run = checkpoints.Run.of(network, options, images, labels)
     done = 0
     if resume and checkpoint is not None:
@@ -76,6 +77,8 @@ def train(
 def predict(network: Network, images: Images, *, threads: int | None = None) -> NDArray[np.int64]:
     """The class of each image by the training pass: the check on a network's plans."""
     _check_images(network, images)
+    if not network.parameters:
+        raise InputError("network", f"{network.name} without parameters", "a network with weights")
     with Workers(threads) as workers:
         return _predict(Model(network, workers), network.parameters, images, network.input_shape[1])
 

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from rooftile.errors import InputError
+from rooftile.nn import ConvLayer, LinearLayer, Network
+from rooftile.ops import Conv2d, Linear, Pool
+
+
+def small() -> Network:
+    layers = (ConvLayer("conv1", 2, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
+              LinearLayer("linear1", 3))  # fmt: skip
+    return Network("small", (1, 6, 6), layers)
+
+
+@st.composite
+def networks(draw):
+    """Convolutions that fit, then linear layers."""
+    size, layers = draw(st.integers(8, 20)), []
+    for index in range(draw(st.integers(0, 3))):
+        pool = draw(st.sampled_from([None, Pool.of("max", 2), Pool.of("average", 2, 1)]))
+        layers.append(ConvLayer(f"c{index}", draw(st.integers(1, 4)), draw(st.integers(1, 2)),
+                                padding=draw(st.integers(1, 2)), pool=pool))  # fmt: skip
+    linears = draw(st.integers(0 if layers else 1, 2))
+    layers += [LinearLayer(f"l{i}", draw(st.integers(1, 9)), "relu") for i in range(linears)]
+    return Network("any", (draw(st.integers(1, 3)), size, size + 1), tuple(layers))
+
+
+@given(network=networks(), batch=st.integers(1, 50))
+@settings(deadline=None)
+def test_each_problem_takes_what_the_one_before_gives(network, batch):
+    problems = network.problems(batch)
+    assert [name for name, _ in problems] == [layer.name for layer in network.layers]
+    assert problems[0][1].batch == batch
+    first = (batch, *network.input_shape)
+    for given_shape, (_, problem) in zip(
+        [first, *(p.output_shape for _, p in problems)], problems, strict=False
+    ):
+        assert math.prod(given_shape) == math.prod(problem.input_shape)
+        assert problem.input_shape[0] == batch
+    assert problems[-1][1].output_shape == (batch, *network.output_shape)
+
+
+@given(network=networks(), seed=st.integers(0, 2**63))
+@settings(deadline=None, max_examples=30)
+def test_a_saved_network_loads_with_every_bit(network, seed, tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "any.safetensors"
+    trained = network.with_parameters(network.initialise(seed).parameters, {"seed": str(seed)})
+    trained.save(path)
+    loaded = network.load(path)
+    assert loaded.metadata == {"seed": str(seed), "model": "any"}
+    assert loaded.parameters.keys() == network.parameter_shapes.keys()
+    for key, value in trained.parameters.items():
+        np.testing.assert_array_equal(loaded.parameters[key], value)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_problems_carry_the_layers_settings():
+    (_, conv), (_, linear) = small().problems(5)
+    assert conv == Conv2d(5, 1, 6, 6, 2, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 2))
+    assert linear == Linear(5, 18, 3)
+
+
+def test_initial_weights_have_the_variance_of_he():
+    network = Network("wide", (8, 9, 9), (ConvLayer("conv1", 64, 9), LinearLayer("linear1", 400)))
+    parameters = network.initialise(1).parameters
+    assert parameters["conv1.weights"].std() == pytest.approx(math.sqrt(2 / 648), rel=0.02)
+    assert parameters["linear1.weights"].std() == pytest.approx(math.sqrt(2 / 64), rel=0.02)
+    assert not parameters["conv1.bias"].any()
+
+
+def test_a_seed_gives_its_weights_and_no_other():
+    one, same, other = (small().initialise(seed).parameters for seed in (4, 4, 5))
+    np.testing.assert_array_equal(one["conv1.weights"], same["conv1.weights"])
+    assert not np.array_equal(one["conv1.weights"], other["conv1.weights"])
+
+
+def test_parameters_of_a_layer_come_in_its_problems_order():
+    network = small().initialise(0)
+    weights, bias = network.parameters_of("linear1")
+    assert weights is network.parameters["linear1.weights"]
+    assert bias is network.parameters["linear1.bias"]
+    with pytest.raises(InputError, match=r"'conv9'.*conv1"):
+        network.parameters_of("conv9")
+    with pytest.raises(InputError, match="without parameters"):
+        small().parameters_of("conv1")
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ((), "at least one layer"),
+        ((LinearLayer("a", 2), LinearLayer("a", 2)), "each with its own name"),
+        ((ConvLayer("a", 2, 7),), "at most the image"),
+        ((ConvLayer("a", 2, 3, pool=Pool.of("max", 5)),), "at most the image"),
+        ((LinearLayer("a", 0),), "outputs"),
+        ((ConvLayer("a", 2, 3, padding=-1),), "padding"),
+        ((LinearLayer("a", 2), ConvLayer("b", 2, 1)), "layer b: .*images"),
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(layers, message):
+    with pytest.raises(InputError, match=message):
+        Network("bad", (1, 6, 6), layers)
+
+
+def broken(change) -> dict[str, np.ndarray]:
+    parameters = dict(small().initialise(0).parameters)
+    change(parameters)
+    return parameters
+
+
+BROKEN = {
+    "conv1.bias.*missing": broken(lambda p: p.pop("conv1.bias")),
+    "conv9.bias.*too many": broken(lambda p: p.update({"conv9.bias": np.zeros(2, np.float32)})),
+    r"linear1.weights: got float32\[3, 17\]": broken(
+        lambda p: p.update({"linear1.weights": np.zeros((3, 17), np.float32)})
+    ),
+    r"conv1.bias: got float64\[2\]": broken(lambda p: p.update({"conv1.bias": np.zeros(2)})),
+    "linear1.bias: got NaN": broken(
+        lambda p: p.update({"linear1.bias": np.array([0, np.nan, 1], np.float32)})
+    ),
+    "conv1.bias: got NaN or infinity": broken(
+        lambda p: p.update({"conv1.bias": np.array([0, np.inf], np.float32)})
+    ),
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_parameters_that_do_not_fit_are_refused(message):
+    for build in (small().with_parameters, lambda p: Network("s", (1, 6, 6), small().layers, p)):
+        with pytest.raises(InputError, match=message):
+            build(BROKEN[message])
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_a_file_that_does_not_fit_is_named(message, tmp_path):
+    path = tmp_path / "broken.safetensors"
+    save_file(BROKEN[message], path)
+    with pytest.raises(InputError, match=f"{path}.*{message}"):
+        small().load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no safetensors file", b"\xff" * 100])
+def test_an_unreadable_file_is_named(content, tmp_path):
+    path = tmp_path / "broken.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{path}.*unreadable"):
+        small().load(path)
+    with pytest.raises(InputError, match="no such file"):
+        small().load(tmp_path / "missing")
+
+
+def test_a_truncated_file_is_refused(tmp_path):
+    path = tmp_path / "small.safetensors"
+    small().initialise(0).save(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=f"{path}.*unreadable"):
+        small().load(path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "small.safetensors"
+    small().initialise(0).save(path)
+    before = path.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr("rooftile.nn.tensors.os.replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        small().initialise(1).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_network_without_parameters_is_not_saved(tmp_path):
+    with pytest.raises(InputError, match="without parameters"):
+        small().save(tmp_path / "nothing")
+    assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ The order of preference comes from measurements.  A pick is explainable:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,8 +29,9 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Strategies from the fastest downwards, where they take the problem and pay."""
 
-FFT_MASK_AREA = 1024
-"""Taps of one mask from which `fft` overtakes the direct rungs."""
+FFT_TRANSFORM, FFT_PRODUCT = 825, 62
+"""What one transform, and one product of transforms, costs a pixel, in taps of
+`register_tile` (fitted to measurements on a Zen 4)."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,16 @@ def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
     """Why a strategy that takes the problem is slower there than those after it."""
     if not isinstance(problem, Conv2d):
         return None
-    area = problem.mask[0] * problem.mask[1]
-    if rung.name == "fft" and area < FFT_MASK_AREA * problem.stride[0] * problem.stride[1]:
-        return f"its transforms pay from masks of {FFT_MASK_AREA} taps (times the stride)"
+    if rung.name == "fft":
+        return _fft_does_not_pay(problem)
     return None
+
+
+def _fft_does_not_pay(p: Conv2d) -> str | None:
+    outputs, pairs = math.prod(p.conv_read), p.channels * p.maps
+    inputs = (p.height + 2 * p.padding[0]) * (p.width + 2 * p.padding[1])
+    taps = inputs * (FFT_TRANSFORM * (p.channels + p.maps) + FFT_PRODUCT * pairs)
+    least = taps / (pairs * outputs)
+    if math.prod(p.mask) >= least:
+        return None
+    return f"its transforms pay from masks of {least:.0f} taps here"

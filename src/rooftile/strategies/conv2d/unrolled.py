@@ -23,6 +23,8 @@ from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _GROUP = 28
 """Taps written out in one pass: about as many as there are vector registers to keep them in."""
+_AREA = 128
+"""Largest mask that is written out whole: the compiler's time grows with the text."""
 _LANES = 16
 """Rows in scratch are rounded up to a cache line."""
 
@@ -110,23 +112,40 @@ def _emit_row(to: Writer, p: Conv2d, staged: Staged) -> None:
     with to.loop("c", p.channels) as c:
         to.line(f"s = base + {c} * {staged.plane} + a * {p.stride[0] * staged.row}")
         to.line(f"w = (m * {p.channels} + {c}) * {area}")
-        taps = list(product(range(p.mask[0]), range(p.mask[1])))
-        for first in range(0, area, _GROUP):
+        _emit_taps(to, p, staged)
+
+
+def _emit_taps(to: Writer, p: Conv2d, staged: Staged) -> None:
+    """All taps of channel c, in groups."""
+    height, width = p.mask
+    if height * width <= _AREA:
+        taps = [(str(i), str(j)) for i, j in product(range(height), range(width))]
+        for first in range(0, len(taps), _GROUP):
             _emit_group(to, p, staged, taps[first : first + _GROUP])
+        return
+    whole, rest = divmod(width, _GROUP)
+    with to.loop("i", height) as i:
+        if whole:
+            with to.loop("g", whole) as g:
+                columns = [f"({g} * {_GROUP} + {j})" for j in range(_GROUP)]
+                _emit_group(to, p, staged, [(i, j) for j in columns])
+        if rest:
+            columns = [str(whole * _GROUP + j) for j in range(rest)]
+            _emit_group(to, p, staged, [(i, j) for j in columns])
 
 
-def _emit_group(to: Writer, p: Conv2d, staged: Staged, taps: list[tuple[int, int]]) -> None:
+def _emit_group(to: Writer, p: Conv2d, staged: Staged, taps: list[tuple[str, str]]) -> None:
     """Add some taps to the row: one load and store of each sum for all of them.
 
     Indices are unsigned, since Numba's test for a negative one stops vectorisation.
     """
     source = "scratch" if staged.needed else "x"
-    to.line(*(f"w{i}_{j} = weights[uintp(w + {i * p.mask[1] + j})]" for i, j in taps))
+    for k, (i, j) in enumerate(taps):
+        to.line(f"w{k} = weights[uintp(w + {i} * {p.mask[1]} + {j})]")
+        to.line(f"s{k} = s + {i} * {staged.row} + {staged.column(j)}")
     with to.block(f"for j in range({p.conv_read[1]}):"):
         to.line("z = scratch[uintp(t + j)]")
-        for i, j in taps:
-            offset = f"{i * staged.row} + {staged.column(str(j))}"
-            to.line(f"z += w{i}_{j} * {source}[uintp(s + {offset} + j)]")
+        to.line(*(f"z += w{k} * {source}[uintp(s{k} + j)]" for k in range(len(taps))))
         to.line("scratch[uintp(t + j)] = z")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from rooftile.devices import cpu
 from rooftile.errors import DeviceMissing
@@ -59,63 +60,33 @@ def climb(
     rungs = ladder(operation) if only is None else (strategy(operation, only),)
     report = progress or (lambda line: None)
     roof = ceilings(progress=report)
-    report("computing the reference")
-    climber = _Climber(problem, roof.all_cores, limit_s, everything, seed, report)
-    rows = [climber.rung(rung, precision) for rung in rungs]
+    exam = Exam(problem, seed)
+    judge = _Judge(exam, roof.all_cores, report)
+    limit = math.inf if everything else limit_s
+    rows = [_rung(judge, rung, precision, limit, seed) for rung in rungs]
     if peers:
-        rows += climber.peers()
+        rows += judge_peers(exam, roof.all_cores, report)
     return Ladder(problem, device, roof, environment(), tuple(rows))
 
 
-class _Climber:
-    """Makes the rows of one problem."""
+def judge_peers(exam: Exam, rates: Rates, progress: Progress | None = None) -> tuple[Row, ...]:
+    """Verify and time each of the other libraries on the exam's problem and inputs."""
+    judge = _Judge(exam, rates, progress or (lambda line: None))
+    with others.keeping_memory():
+        return tuple(_peer(judge, peer) for peer in others.PEERS)
 
-    def __init__(
-        self, problem: Problem, rates: Rates, limit_s: float, everything: bool, seed: int,
-        report: Progress,
-    ) -> None:  # fmt: skip
-        self._problem, self._rates, self._report = problem, rates, report
-        self._limit, self._seed = float("inf") if everything else limit_s, seed
-        self._exam = Exam(problem, seed)
-        self._out = _result_of(problem)
 
-    def rung(self, rung: Strategy, precision: str) -> Row:
-        """The row of a strategy."""
-        row = functools.partial(Row, "strategy", rung.name, "cpu", rung.precision)
-        reason = rung.why_not(self._problem)
-        if reason is None and not admits(precision, rung.precision):
-            reason = f"its precision is {rung.precision}, asked for is {precision}"
-        if reason is not None:
-            return row("skipped", reason)
-        self._report(f"{self._problem.operation}: {rung.name}")
-        try:
-            bound = rung.bind(self._problem, *self._exam.parameters)
-            seconds = _CALLS * self._estimate(rung, bound)
-            if seconds > self._limit:
-                return row("skipped", f"would take {seconds:.0f} s, the limit is {self._limit:g} s")
-            return self._judged(row, bound, lambda: bound(self._exam.x, self._out), rung.precision)
-        except Exception as error:
-            return row("error", f"{type(error).__name__}: {error}")
+@dataclass(frozen=True)
+class _Judge:
+    """Makes the rows of one problem: verify first; a time only for what passed."""
 
-    def peers(self) -> Iterator[Row]:
-        """The rows of the other libraries."""
-        with others.keeping_memory():
-            for peer in others.PEERS:
-                row = functools.partial(Row, "peer", peer.name, "cpu", "ieee")
-                reason = peer.why_not()
-                if reason is not None:
-                    yield row("skipped", reason)
-                    continue
-                self._report(f"{self._problem.operation}: {peer.name}")
-                try:
-                    bound = peer.bind(self._problem, *self._exam.parameters)
-                    yield self._judged(row, bound, bound.run, "ieee")
-                except Exception as error:
-                    yield row("error", f"{type(error).__name__}: {error}")
+    exam: Exam
+    rates: Rates
+    report: Progress
 
-    def _judged(self, row: Callable[..., Row], bound: Bound, call: Call, precision: str) -> Row:
-        """Verify first; a time only for what passed."""
-        verdict = self._exam.examine(bound, precision)
+    def row(self, row: Callable[..., Row], bound: Bound, call: Call, precision: str) -> Row:
+        problem = self.exam.problem
+        verdict = self.exam.examine(bound, precision)
         if not verdict.passed:
             return row("failed", verdict.reason, error=Error.of(verdict))
         timing = measure(call)
@@ -123,22 +94,60 @@ class _Climber:
             "passed",
             error=Error.of(verdict),
             time_ms=timing,
-            gflops=1e-6 * self._problem.flops / timing.median,
-            gbps=1e-6 * self._problem.bytes / timing.median,
-            roof_fraction=self._rates.floor_ms(self._problem) / timing.median,
+            gflops=1e-6 * problem.flops / timing.median,
+            gbps=1e-6 * problem.bytes / timing.median,
+            roof_fraction=self.rates.floor_ms(problem) / timing.median,
         )
 
-    def _estimate(self, rung: Strategy, bound: Bound) -> float:
-        """Seconds a call on the whole batch would take, from a few images or a shrunk problem."""
-        problem, batch = self._problem, self._problem.batch
-        if problem.flops // batch <= _IMAGE_FLOPS:
-            # Enough images to occupy every core.
-            few = min(batch, 2 * cpu.cores())
-            return _seconds(bound, self._exam.x[:few], self._out[:few]) * batch / few
-        small = problem.shrunk()
-        x, *parameters = random_inputs(small, self._seed)
-        seconds = _seconds(rung.bind(small, *parameters), x, _result_of(small))
-        return seconds * problem.flops / small.flops
+
+def _rung(judge: _Judge, rung: Strategy, precision: str, limit_s: float, seed: int) -> Row:
+    problem, exam = judge.exam.problem, judge.exam
+    row = functools.partial(Row, "strategy", rung.name, "cpu", rung.precision)
+    reason = rung.why_not(problem)
+    if reason is None and not admits(precision, rung.precision):
+        reason = f"its precision is {rung.precision}, asked for is {precision}"
+    if reason is not None:
+        return row("skipped", reason)
+    judge.report(f"{problem.operation}: {rung.name}")
+    try:
+        bound = rung.bind(problem, *exam.parameters)
+        out = _result_of(problem)
+        seconds = _CALLS * _estimate(rung, bound, exam, out, seed)
+        if seconds > limit_s:
+            return row("skipped", f"would take {seconds:.0f} s, the limit is {limit_s:g} s")
+        return judge.row(row, bound, lambda: bound(exam.x, out), rung.precision)
+    except Exception as error:
+        return row("error", _message(error))
+
+
+def _peer(judge: _Judge, peer: others.Peer) -> Row:
+    row = functools.partial(Row, "peer", peer.name, "cpu", "ieee")
+    reason = peer.why_not()
+    if reason is not None:
+        return row("skipped", reason)
+    judge.report(f"{judge.exam.problem.operation}: {peer.name}")
+    try:
+        bound = peer.bind(judge.exam.problem, *judge.exam.parameters)
+        return judge.row(row, bound, bound.run, "ieee")
+    except Exception as error:
+        return row("error", _message(error))
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _estimate(rung: Strategy, bound: Bound, exam: Exam, out: Float32, seed: int) -> float:
+    """Seconds that a call on the whole batch would take, from a few images or a shrunk problem."""
+    problem, batch = exam.problem, exam.problem.batch
+    if problem.flops // batch <= _IMAGE_FLOPS:
+        # Enough images to occupy every core.
+        few = min(batch, 2 * cpu.cores())
+        return _seconds(bound, exam.x[:few], out[:few]) * batch / few
+    small = problem.shrunk()
+    x, *parameters = random_inputs(small, seed)
+    seconds = _seconds(rung.bind(small, *parameters), x, _result_of(small))
+    return seconds * problem.flops / small.flops
 
 
 def _result_of(problem: Problem) -> Float32:

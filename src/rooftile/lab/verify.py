@@ -211,11 +211,21 @@ def _worse(a: Verdict, b: Verdict, first: int) -> Verdict:
 
 
 class Exam:
-    """Random inputs of a problem with their reference, for any number of candidates."""
+    """Inputs of a problem with their reference, for any number of candidates.
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
-        self.problem, self._seed = problem, seed
-        self.x, *parameters = random_inputs(problem, seed)
+    Random ones made from ``seed``, or ``arrays``: the input, which is copied, and the
+    parameters.
+    """
+
+    def __init__(
+        self, problem: Problem, seed: int = 0, arrays: tuple[Float32, ...] | None = None
+    ) -> None:
+        self.problem = problem
+        self._fresh = lambda: random_inputs(problem, seed)
+        if arrays is not None:
+            given = tuple(array.copy() for array in arrays)
+            self._fresh = lambda: tuple(array.copy() for array in given)
+        self.x, *parameters = self._fresh()
         self.parameters: tuple[Float32, ...] = tuple(parameters)
         self.expected = Expected(problem, self.x, *self.parameters)
         self._digests = self._digest()
@@ -252,8 +262,7 @@ class Exam:
         return out, all(bool((guard.view(np.uint32) == untouched).all()) for guard in guards)
 
     def _restore(self) -> None:
-        fresh = random_inputs(self.problem, self._seed)
-        for array, values in zip((self.x, *self.parameters), fresh, strict=True):
+        for array, values in zip((self.x, *self.parameters), self._fresh(), strict=True):
             array[...] = values
 
     def _digest(self) -> list[bytes]:

@@ -7,7 +7,6 @@ memory, activates, pools, and writes result rows; see `Finisher`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -15,13 +14,12 @@ from numpy import uintp
 
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies._serial import run
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.cpu import aligned_copy
 
 SOURCE = Path(__file__).read_text(encoding="utf-8")
 """This text, on which generated kernels depend."""
-
-_NOTHING = np.zeros(1, np.float32)
 
 
 @njit(nogil=True, cache=True)
@@ -101,19 +99,3 @@ class Finisher:
         )  # fmt: skip
         units = images * p.maps * rows
         run(finish, z, out, sizes, units, bias=self._bias, scratch=self._scratch)
-
-
-def run(
-    kernel: Any,
-    x: Float32,
-    out: Float32,
-    sizes: tuple[int, ...],
-    units: int,
-    bias: Float32 = _NOTHING,
-    scratch: Float32 = _NOTHING,
-) -> None:
-    """Run all units of a kernel of run-time sizes on the calling thread, without the GIL."""
-    numbers = np.array(sizes, np.int64)
-    arrays = (x, _NOTHING, bias, out, scratch, numbers)
-    arguments = (number for array in arrays for number in (array.ctypes.data, array.size))
-    cpu.driver(kernel).share(*arguments, 0, units)

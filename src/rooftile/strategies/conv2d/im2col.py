@@ -20,8 +20,9 @@ from numba import njit
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies._blas import multiply, share_out
+from rooftile.strategies._serial import run
 from rooftile.strategies.base import Bound, Strategy
-from rooftile.strategies.conv2d._unfused import Finisher, copy_taps, run
+from rooftile.strategies.conv2d._unfused import Finisher, copy_taps
 from rooftile.strategies.cpu import aligned_copy
 
 _BLOCK_FLOATS = 2**18

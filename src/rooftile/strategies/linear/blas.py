@@ -1,0 +1,83 @@
+"""Rung 3, `blas`: one matrix product by BLAS, then bias and activation in place.
+
+The threads share the batch; one item alone is one thread's work.
+
+Source: Goto, van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
+ACM TOMS 34 (2008), for what BLAS does.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from numba import njit
+from numpy import uintp
+
+from rooftile.devices import cpu
+from rooftile.ops import Float32, Linear
+from rooftile.strategies._blas import multiply, share_out
+from rooftile.strategies._serial import run
+from rooftile.strategies.base import Bound, Strategy
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, activate_row
+from rooftile.strategies.cpu import aligned_copy
+
+_THREAD_FLOPS = 2_000_000
+"""Least work that is worth a thread of its own: some tens of microseconds."""
+
+
+@njit(nogil=True, cache=True)
+def finish(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are batch items: add the bias to ``out`` and activate it, in place."""
+    outputs = sizes[0]
+    for unit in range(begin, end):
+        for o in range(outputs):
+            out[uintp(unit * outputs + o)] += bias[uintp(o)]
+        activate_row(out, unit * outputs, outputs, sizes[1])
+
+
+class Blas(Strategy):
+    """Takes every problem."""
+
+    operation = "linear"
+    name = "blas"
+    order = 3
+    summary = "one matrix product by BLAS, then bias and activation"
+
+    def why_not(self, problem: Linear) -> str | None:
+        """Takes everything."""
+        return None
+
+    def bind(self, problem: Linear, *parameters: Float32, threads: int | None = None) -> Bound:
+        """See `Strategy.bind`."""
+        self.check(problem)
+        weights, bias = parameters
+        return _Bound(problem, weights, bias, threads or cpu.cores())
+
+
+STRATEGY = Blas()
+
+
+class _Bound:
+    """The weights; calls take turns."""
+
+    def __init__(self, problem: Linear, weights: Float32, bias: Float32, threads: int) -> None:
+        self._problem, self._bias = problem, aligned_copy(bias)
+        self._weights = aligned_copy(weights).reshape(weights.shape).T
+        self._sizes = (problem.outputs, ACTIVATION_CODES[problem.activation])
+        self._threads = threads
+        self._turn = threading.Lock()
+
+    def __call__(self, x: Float32, out: Float32) -> None:
+        rows, results = x.reshape(-1, self._problem.inputs), out.reshape(-1, self._problem.outputs)
+        batch = len(rows)
+        flops = 2 * rows.size * self._problem.outputs
+        count = max(1, min(self._threads, batch, flops // _THREAD_FLOPS))
+
+        def work(worker: int) -> None:
+            mine = slice(batch * worker // count, batch * (worker + 1) // count)
+            multiply(rows[mine], self._weights, results[mine])
+            part = results[mine]
+            run(finish, part, part, self._sizes, len(part), bias=self._bias)
+
+        with self._turn:
+            share_out(work, count)

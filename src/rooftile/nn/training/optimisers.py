@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from rooftile.nn.training.options import TrainingOptions
@@ -82,10 +83,24 @@ class Adam:
         for key, parameter in parameters.items():
             gradient = gradients[key]
             mean, square = self.state[f"mean.{key}"], self.state[f"square.{key}"]
-            mean += (1 - self._momentum) * (gradient - mean)
-            square += (1 - self._SQUARE_DECAY) * (gradient * gradient - square)
             _decay(parameter, rate * self._decay)
-            parameter -= step_size * mean / (np.sqrt(square) / correction + self._EPSILON)
+            kind = parameter.dtype.type
+            _adam_step(
+                parameter.reshape(-1), gradient.reshape(-1), mean.reshape(-1), square.reshape(-1),
+                kind(1 - self._momentum), kind(1 - self._SQUARE_DECAY),
+                kind(step_size), kind(correction), kind(self._EPSILON),
+            )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _adam_step(  # type: ignore[no-untyped-def]
+    parameter, gradient, mean, square, mean_share, square_share, step_size, correction, epsilon
+):
+    """One pass over memory instead of NumPy's ten: most of a large linear layer's step."""
+    for i in range(parameter.size):
+        mean[i] += mean_share * (gradient[i] - mean[i])
+        square[i] += square_share * (gradient[i] * gradient[i] - square[i])
+        parameter[i] -= step_size * mean[i] / (np.sqrt(square[i]) / correction + epsilon)
 
 
 def _decay(parameter: NDArray[np.floating[Any]], share: float) -> None:

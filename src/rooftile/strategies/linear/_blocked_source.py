@@ -26,7 +26,7 @@ def generate(lanes: int, registers: int) -> str:
         for images in heights:
             _emit_block(to, images, vectors, lanes)
         _emit_panel(to, heights, vectors)
-    _emit_kernel(to, lanes)
+    _emit_kernel(to, lanes, few=heights[0])
     return to.text()
 
 
@@ -92,9 +92,8 @@ def _emit_panel(to: Writer, heights: tuple[int, ...], vectors: int) -> None:
     to.line("", "")
 
 
-def _emit_kernel(to: Writer, lanes: int) -> None:
-    """The loops around the panels.  A block of inputs goes to all panels before the next one,
-    so that it stays in cache; chunks are of equal size, so that cores have equal shares."""
+def _emit_kernel(to: Writer, lanes: int, few: int) -> None:
+    """The loops around the panels; chunks are of equal size, so that cores have equal shares."""
     width = VECTORS * lanes
     to.line("@njit(nogil=True, cache=True)")
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
@@ -112,12 +111,18 @@ def _emit_kernel(to: Writer, lanes: int) -> None:
                 "i, stop = images * c // chunks, images * (c + 1) // chunks",
                 "unit += last - p",
             )
-            with to.block("for k in range(0, inputs, step):"):
+            # Few images: panel by panel, so that the weights stream past in one run; many: the
+            # images' block of inputs stays in cache for all panels.
+            to.line(f"group = 1 if stop - i < {few} else last - p")
+            with (
+                to.block("for q in range(p, last, group):"),
+                to.block("for k in range(0, inputs, step):"),
+            ):
                 to.line(
                     "length = min(step, inputs - k)",
                     "finish = code if k + length == inputs else 0",
                 )
-                with to.block("for panel in range(p, last):"):
+                with to.block("for panel in range(q, min(q + group, last)):"):
                     to.line(f"b = panel * {width}", f"count = min({width}, outputs - b)")
                     for vectors in range(1, VECTORS + 1):
                         # Panels before this one are full: they hold b * inputs weights.

@@ -8,7 +8,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit wheel bench clean
+.PHONY: help demo test lint types imports unit bench clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -38,6 +38,9 @@ imports: $(DEV_ENV)/installed
 unit: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest
 
+bench: $(BENCH_ENV)/installed
+	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write
+
 clean:
 	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -47,7 +50,7 @@ clean:
 # installation is editable: a change of the source needs no new one.
 $(USER_ENV)/installed: EXTRAS :=
 $(DEV_ENV)/installed: EXTRAS := [dev]
-$(BENCH_ENV)/installed: EXTRAS := [torch,onnx,report]
+$(BENCH_ENV)/installed: EXTRAS := [peers]
 %/installed: pyproject.toml
 	@set -e; $(find_python); "$$python" -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'

@@ -30,6 +30,9 @@ class Environment:
     """Threads that rooftile uses."""
     vector_lanes: int
     """float32 in one vector register."""
+    load: float
+    """Processes that wanted to run, mean of the last minute: more than `cores`, and the
+    times were disturbed."""
     memory_gib: float
     """Physical memory."""
     system: str
@@ -53,6 +56,7 @@ def environment() -> Environment:
         cpu=cpu_name(),
         cores=cpu.cores(),
         vector_lanes=lanes(),
+        load=round(os.getloadavg()[0], 2),
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),

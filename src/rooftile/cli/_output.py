@@ -1,0 +1,97 @@
+"""What the commands share in printing: results to standard output, progress to standard error."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+Say = Callable[[str], None]
+
+BAR = 16
+"""Characters of a bar that is full."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+class Output:
+    """Prints for a person, or one JSON object for a program."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from rich.console import Console
+
+        self._json: bool = arguments.json
+        self._out: Console = Console(highlight=False)
+        self.progress: Console = Console(stderr=True, highlight=False)
+
+    def show(self, *items: RenderableType) -> None:
+        """Print lines and tables; nothing under ``--json``.  Text is shown as it is."""
+        if not self._json:
+            for item in items:
+                self._out.print(item, markup=False)
+
+    def result(self, value: dict[str, Any]) -> None:
+        """Print the JSON object under ``--json``."""
+        if self._json:
+            json.dump(value, sys.stdout, indent=1, allow_nan=False)
+            print()
+
+    @contextlib.contextmanager
+    def working(self, start: str) -> Iterator[Say]:
+        """A line on standard error that says what is being done; lines, where it is no terminal."""
+        if not self.progress.is_terminal:
+            self.progress.print(start, markup=False)
+            yield lambda line: self.progress.print(line, markup=False)
+            return
+        from rich.markup import escape
+
+        with self.progress.status(escape(start)) as status:
+            yield lambda line: status.update(escape(line))
+
+    @property
+    def unicode(self) -> bool:
+        """Whether standard output takes block characters."""
+        return (self._out.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
+    """A table without a frame; the columns named in ``numbers`` are right-aligned."""
+    from rich.table import Table
+
+    made = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    for name in columns:
+        right = name in set(numbers)
+        made.add_column(name, justify="right" if right else "left", no_wrap=True)
+    return made
+
+
+def bar(fraction: float, *, unicode: bool = True) -> str:
+    """A bar of at most `BAR` characters for a share of 0 to 1; more than that fills it."""
+    eighths = round(8 * BAR * min(max(fraction, 0.0), 1.0))
+    if not unicode:
+        return "#" * round(eighths / 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def quantity(value: float, unit: str) -> str:
+    """A count with a decimal prefix: ``2.51 GFLOP``."""
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def milliseconds(value: float) -> str:
+    """A time with three figures or so, for a column of them."""
+    return f"{value:.4f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def percent(fraction: float) -> str:
+    """A share of one, rounded to whole percent; tenths below ten."""
+    return f"{100 * fraction:.1f} %" if fraction < 0.0995 else f"{100 * fraction:.0f} %"

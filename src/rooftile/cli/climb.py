@@ -1,0 +1,154 @@
+"""Verify and time every strategy of an operation on a problem.
+
+Each strategy is compared with the float64 reference first, then timed, then placed
+under the roof: the least time that the measured ceilings of this machine allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rooftile.lab.ceilings import Ceilings
+    from rooftile.lab.records import Ladder, Row
+    from rooftile.ops import Problem
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("operation", metavar="OP", help="conv2d, linear, pool2d, softmax")
+    parser.add_argument(
+        "--shape", default="", metavar="NAME|key=value,...",
+        help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes, as in "
+        "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
+    )  # fmt: skip
+    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
+    parser.add_argument(
+        "--precision", default="fast", metavar="ieee|fast",
+        help="ieee leaves out the strategies that lose a digit (default: all)",
+    )  # fmt: skip
+    parser.add_argument("--strategy", metavar="NAME", help="only this one")
+    parser.add_argument(
+        "--limit", type=float, default=20.0, metavar="S",
+        help="skip a strategy that would take more seconds (default 20)",
+    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="skip none for its time")
+    parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
+    from rooftile.dispatch import check_device
+    from rooftile.lab.climb import climb
+
+    check_device(arguments.device)
+    output = Output(arguments)
+    with output.working(f"climbing {arguments.operation}") as say:
+        ladder = climb(
+            arguments.operation,
+            arguments.shape,
+            arguments.batch,
+            arguments.device,
+            precision=arguments.precision,
+            only=arguments.strategy,
+            limit_s=arguments.limit,
+            everything=arguments.all,
+            peers=arguments.peers,
+            seed=arguments.seed,
+            progress=say,
+        )
+    output.result(ladder.to_json())
+    _show(output, ladder, arguments.shape)
+    wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
+    return 1 if wrong else 0
+
+
+def _show(output: Output, ladder: Ladder, shape: str) -> None:
+    problem, floor = ladder.problem, ladder.floor_ms
+    title = f"{problem.operation} {shape}" if "=" not in shape else problem.operation
+    limit = ladder.ceilings.all_cores.limit(problem)
+    output.show(
+        title,
+        shapes(problem),
+        f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}; "
+        f"floor {milliseconds(floor)} ms, set by {limit}",
+        ceiling_line(ladder.ceilings),
+        "",
+        rows_table(ladder.rows, unicode=output.unicode),
+    )
+    notes = ["error: the worst, over its budget at that precision; roof: floor over median time"]
+    notes += [f"{row.strategy}: {row.status}, {row.reason}" for row in ladder.rows if row.reason]
+    if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
+        notes.append("* effective: counted in the direct method's FLOPs, of which it saves some")
+    if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
+        notes.append("~ the median had not settled when the time for measuring was over")
+    output.show("", *notes, *_comparison(ladder))
+
+
+def _comparison(ladder: Ladder) -> list[str]:
+    """How the best strategies stand to the best peer."""
+    peer = ladder.best("peer")
+    if peer is None or peer.time_ms is None:
+        return []
+    lines = []
+    for precision in ("ieee", "fast"):
+        best = ladder.best("strategy", precision)
+        if best is not None and best.time_ms is not None:
+            ratio = peer.time_ms.median / best.time_ms.median
+            lines.append(
+                f"{best.strategy} ({precision}): {ratio:.2f} x the speed of {peer.strategy}"
+            )
+    return lines
+
+
+def shapes(problem: Problem) -> str:
+    """A problem's arrays: ``x[8,1,86,86] weights[4,1,7,7] bias[4] -> [8,4,40,40]``."""
+    arrays = {"x": problem.input_shape, **problem.parameter_shapes, "-> ": problem.output_shape}
+    return " ".join(f"{name}[{','.join(map(str, shape))}]" for name, shape in arrays.items())
+
+
+def ceiling_line(ceilings: Ceilings) -> str:
+    """The measured ceilings of all cores."""
+    rates = ceilings.all_cores
+    line = (
+        f"ceilings of {rates.threads} core{'s' * (rates.threads > 1)}: "
+        f"{rates.fma_gflops:.0f} GFLOP/s, read {rates.read_gbps:.0f}, copy {rates.copy_gbps:.0f}, "
+        f"streaming {rates.stream_copy_gbps:.0f} GB/s"
+    )
+    return line if ceilings.undisturbed else f"{line}\n(measured while other programs ran)"
+
+
+def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
+    """A rung a line, with a bar for its share of the roof; the peers after an empty line."""
+    made = table(
+        "rung", "prec", "ms", "GFLOP/s", "error", "roof", "",
+        numbers=("ms", "GFLOP/s", "error", "roof"),
+    )  # fmt: skip
+    last = rows[0].kind if rows else ""
+    for row in rows:
+        if row.kind != last:
+            made.add_row()
+            last = row.kind
+        made.add_row(*_cells(row, unicode))
+    return made
+
+
+def _cells(row: Row, unicode: bool) -> tuple[str, ...]:
+    start = (row.strategy, row.precision)
+    error = f"{row.error.budget_fraction:.2g}" if row.error else ""
+    if row.time_ms is None or row.gflops is None or row.roof_fraction is None:
+        return (*start, row.status, "", error)
+    mark = "*" if row.roof_fraction > 1 else ""
+    return (
+        *start,
+        ("" if row.time_ms.steady else "~") + milliseconds(row.time_ms.median),
+        f"{row.gflops:.1f}",
+        error,
+        percent(row.roof_fraction) + mark,
+        bar(row.roof_fraction, unicode=unicode),
+    )

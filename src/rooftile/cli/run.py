@@ -1,0 +1,215 @@
+"""Load a network and images, classify them, and say how fast and how right.
+
+The time of an operation is its median by itself, for one batch; the total is the
+median of the whole plan, which may chain operations, for the same batch.  Resizing
+the images is not part of either.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._output import Output, Say, milliseconds, table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rooftile.lab.records import Row
+    from rooftile.nn import Network, Plan
+    from rooftile.nn.data import ImageSet
+
+_SHOWN = 8
+"""How many predictions are printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, or a safetensors file")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
+    parser.add_argument(
+        "--download", action="store_true",
+        help="fetch the whole test set if it is not found (else: the sample of 1,000)",
+    )  # fmt: skip
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
+    parser.add_argument(
+        "--batch", type=int, default=256, metavar="N", help="images at a time (default 256)"
+    )
+    parser.add_argument(
+        "--precision", default="ieee", metavar="ieee|fast",
+        help="fast admits transforms that lose about one decimal digit (default ieee)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--weights", type=Path, metavar="FILE", help="other weights for a built-in model"
+    )
+    parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Classify, time, print.  Exit code 0."""
+    from rooftile.dispatch import check_device
+    from rooftile.lab.measure import measure
+    from rooftile.nn.data import load_images, prepare
+
+    check_device(arguments.device)
+    output = Output(arguments)
+    with output.working(f"loading {arguments.model}") as say:
+        network = load_network(arguments.model, arguments.weights)
+        images = load_images(
+            "test", arguments.data, arguments.limit, arguments.download, download_report(say)
+        )
+        say(f"compiling {network.name}")
+        plan = network.plan(batch=arguments.batch, precision=arguments.precision)
+        size = network.input_shape[1]
+        say(f"classifying {len(images)} images")
+        labels = _classify(plan, images, size)
+        say("timing")
+        x = prepare(images.images[: plan.batch], size)
+        profile = {name: timing.median for name, timing in plan.profile(x).items()}
+        total = measure(lambda: plan(x)).median
+        peak = _peak_memory()
+        peers = _peers(network, x, arguments.precision, say) if arguments.peers else ()
+    result = _result(plan, images, labels, profile, total, peak)
+    if arguments.peers:
+        from rooftile.lab.records import row_json
+
+        result["peers"] = [row_json(row) for row in peers]
+    output.result(result)
+    _show(output, result, _named(labels, images), len(x))
+    _show_peers(output, peers, total, len(x))
+    return 0
+
+
+def load_network(model: str, weights: Path | None) -> Network:
+    """A built-in network or a file's; with ``weights`` a built-in one with other weights."""
+    from rooftile import nn
+
+    return nn.load(model) if weights is None else nn.architecture(model).load(weights)
+
+
+def download_report(say: Say) -> Any:
+    """A report of a download that says each whole tenth of a file once."""
+    said: dict[str, int] = {}
+
+    def report(file: str, done: int, total: int | None) -> None:
+        tenth = 10 * done // total if total else done // 2**20
+        if said.get(file) != tenth:
+            said[file] = tenth
+            of = f" of {total / 1e6:.1f}" if total else ""
+            say(f"downloading {file}: {done / 1e6:.1f}{of} MB")
+
+    return report
+
+
+def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
+    """Each image's class; images are resized a batch at a time, so memory follows the batch."""
+    import numpy as np
+
+    from rooftile.nn.data import prepare
+
+    starts = range(0, len(images), plan.batch)
+    parts = (images.images[first : first + plan.batch] for first in starts)
+    return np.concatenate([plan(prepare(part, size)).argmax(axis=1) for part in parts])
+
+
+def _peak_memory() -> float:
+    """Largest resident memory of this process so far, in MiB."""
+    import resource
+    import sys
+
+    kilobytes = 1 if sys.platform != "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * kilobytes)
+
+
+def _peers(network: Network, x: Any, precision: str, say: Say) -> tuple[Row, ...]:
+    """The other libraries on the same batch and weights."""
+    from rooftile.lab.ceilings import ceilings
+    from rooftile.lab.chain import Chain
+    from rooftile.lab.climb import judge_peers
+    from rooftile.lab.verify import Exam
+
+    rates = ceilings(progress=say).all_cores
+    arrays = (x, *(network.parameters[key] for key in network.parameter_shapes))
+    exam = Exam(Chain(network.problems(len(x))), arrays=arrays)
+    return judge_peers(exam, rates, say)
+
+
+def _result(
+    plan: Plan, images: ImageSet, labels: NDArray[np.int64], profile: dict[str, float],
+    total: float, peak: float,
+) -> dict[str, Any]:  # fmt: skip
+    """The JSON object; where the images are from is part of the environment."""
+    import dataclasses
+
+    from rooftile.lab.environment import environment
+    from rooftile.lab.records import plain
+
+    found = dataclasses.asdict(environment())
+    batch = min(plan.batch, len(images))
+    return {
+        "model": plan.network.name,
+        "device": plan.device,
+        "precision": plan.precision,
+        "batch": plan.batch,
+        "images": len(images),
+        "accuracy": float((labels == images.labels).mean()),
+        "op_times_ms": profile,
+        "total_ms": total,
+        "images_per_s": 1e3 * batch / total,
+        "strategies": plan.strategies,
+        "environment": plain({**found, "data": images.source, "peak_memory_mib": round(peak, 1)}),
+    }
+
+
+def _named(labels: NDArray[np.int64], images: ImageSet) -> str:
+    """The first predictions by class name; a wrong one with what it should have been."""
+    from rooftile.nn.data import CLASSES
+
+    pairs = zip(labels[:_SHOWN], images.labels[:_SHOWN], strict=True)
+    return ", ".join(
+        CLASSES[said] if said == true else f"{CLASSES[said]} (wrong: {CLASSES[true]})"
+        for said, true in pairs
+    )
+
+
+def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) -> None:
+    where = result["environment"]
+    output.show(
+        f"{result['model']} on the {result['device']}, precision {result['precision']}",
+        f"data: {where['data']}",
+        "",
+    )
+    made = table(
+        "operation", "strategy", f"ms for {batch} images", numbers=[f"ms for {batch} images"]
+    )
+    for name, median in result["op_times_ms"].items():
+        made.add_row(name, result["strategies"][name], milliseconds(median))
+    made.add_row("whole network", "", milliseconds(result["total_ms"]))
+    output.show(
+        made,
+        "",
+        f"{result['images_per_s']:,.0f} images/s on {where['cores']} cores",
+        f"accuracy {percent_of(result['accuracy'])} of {result['images']:,} images",
+        f"first predictions: {predictions}",
+        f"peak memory {where['peak_memory_mib']:.0f} MiB",
+    )
+
+
+def percent_of(accuracy: float) -> str:
+    """An accuracy with two decimals: one of 10,000 images counts."""
+    return f"{100 * accuracy:.2f} %"
+
+
+def _show_peers(output: Output, peers: tuple[Row, ...], total: float, batch: int) -> None:
+    if not peers:
+        return
+    made = table("peer", "ms", "images/s", "our speed", numbers=("ms", "images/s", "our speed"))
+    for row in peers:
+        if row.time_ms is not None:
+            median = row.time_ms.median
+            speed = f"{1e3 * batch / median:,.0f}"
+            made.add_row(row.strategy, milliseconds(median), speed, f"{median / total:.2f} x")
+    notes = [f"{row.strategy}: {row.status}, {row.reason}" for row in peers if row.reason]
+    output.show("", made, *notes)

@@ -1,0 +1,203 @@
+"""Train a network and write its weights.
+
+A checkpoint beside the result is replaced after every epoch; --resume goes on from
+it and ends with the weights of a run that never stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._output import Output
+from rooftile.cli.run import download_report, percent_of
+
+if TYPE_CHECKING:
+    from rooftile.nn import Network
+    from rooftile.nn.data import ImageSet
+    from rooftile.nn.training import Progress, TrainingOptions
+
+_OPTIONS = {
+    "epochs": (int, "passes over the images"),
+    "batch": (int, "images a step"),
+    "learning_rate": (float, "the largest; the schedule lowers it"),
+    "momentum": (float, "of sgd, and of adam's mean gradient"),
+    "weight_decay": (float, "share of each weight that a step takes off, times the rate"),
+    "shift": (int, "move images by up to so many pixels, at random"),
+    "holdout": (int, "keep the last N images out, and classify them after each epoch"),
+}
+"""Options of the run by their field's name: type and meaning; defaults are the library's."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("model", metavar="MODEL", help="lenet5 or mnist8")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
+    parser.add_argument("--download", action="store_true", help="fetch the images if not found")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N training images")
+    parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
+    parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
+    parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
+    for name, (kind, meaning) in _OPTIONS.items():
+        metavar = "N" if kind is int else "X"
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=meaning)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default MODEL.safetensors")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Train, record, save, print.  Exit code 0."""
+    from rooftile.dispatch import check_device
+    from rooftile.nn import architecture
+    from rooftile.nn.data import load_images
+    from rooftile.nn.training import train, with_record
+
+    check_device(arguments.device)
+    output = Output(arguments)
+    network = architecture(arguments.model)
+    given = _given(arguments)
+    options = _options(arguments.seed, given)
+    out: Path = arguments.out or Path(f"{network.name}.safetensors")
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    _check_writable(out)
+    with output.working("loading the images") as say:
+        data, report = (arguments.data, arguments.download), download_report(say)
+        images = load_images("train", data[0], arguments.limit, data[1], report)
+        test = load_images("test", data[0], None, data[1], report)
+    output.show(f"training {network.name} on {images.source}, {len(images):,} images")
+    start = time.perf_counter()
+    last: list[Progress] = []
+    with _progress_bar(output, options) as advance:
+
+        def each_step(progress: Progress) -> None:
+            last[:] = [progress]
+            advance(progress)
+
+        trained = train(
+            network, images.images, images.labels, options,
+            checkpoint=checkpoint, resume=arguments.resume, progress=each_step,
+        )  # fmt: skip
+    seconds = time.perf_counter() - start
+    recorded = with_record(
+        trained, _command_line(arguments, given), options,
+        f"{images.source}, {len(images)} images", test,
+    )  # fmt: skip
+    recorded.save(out)
+    loss = last[0].loss if last else None
+    _finish(output, recorded, options, images, test, (loss, seconds), out)
+    return 0
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that the command line sets, by their field's name."""
+    given = {name: getattr(arguments, name) for name in _OPTIONS}
+    given |= {"optimiser": arguments.optimizer, "schedule": arguments.schedule}
+    given["flip"] = arguments.flip or None
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _options(seed: int, given: dict[str, Any]) -> TrainingOptions:
+    from rooftile.nn.training import TrainingOptions
+
+    return TrainingOptions(seed=seed, **given)
+
+
+def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
+    """The command that makes these weights again, wherever the files lie."""
+    words = ["rooftile", "train", arguments.model, "--seed", str(arguments.seed)]
+    if arguments.limit is not None:
+        given = {"limit": arguments.limit, **given}
+    for name, value in given.items():
+        flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
+        words += [flag] if value is True else [flag, str(value)]
+    return shlex.join(words)
+
+
+def _check_writable(out: Path) -> None:
+    """Raise `InputError` now rather than after an hour of training."""
+    from rooftile.errors import InputError
+
+    if not out.parent.is_dir():
+        raise InputError("out", str(out), "a file in a directory that exists")
+
+
+@contextlib.contextmanager
+def _progress_bar(output: Output, options: TrainingOptions) -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error; a line for each epoch, where it is no terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not output.progress.is_terminal:
+        yield lambda step: _epoch_line(output, step)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=output.progress) as bars:
+        task = bars.add_task("training", total=options.epochs)
+
+        def advance(step: Any) -> None:
+            done = step.epoch - 1 + step.step / step.steps
+            bars.update(task, completed=done, description=_describe(step))
+            if step.step == step.steps:
+                _epoch_line(output, step)
+
+        yield advance
+
+
+def _epoch_line(output: Output, step: Progress) -> None:
+    if step.step == step.steps:
+        output.progress.print(_describe(step), markup=False)
+
+
+def _describe(step: Progress) -> str:
+    line = f"epoch {step.epoch}/{step.epochs}: loss {step.loss:.4f}"
+    if step.holdout_accuracy is not None:
+        line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
+    return line
+
+
+def _finish(
+    output: Output, network: Network, options: TrainingOptions, images: ImageSet,
+    test: ImageSet, measured: tuple[float | None, float], out: Path,
+) -> None:  # fmt: skip
+    import dataclasses
+
+    from rooftile.lab.environment import environment
+    from rooftile.lab.records import plain
+
+    (loss, seconds), record = measured, network.metadata
+    accuracies = {
+        int(key.rpartition("_")[2]): float(value)
+        for key, value in record.items()
+        if key.startswith("accuracy_")
+    }
+    output.result(
+        plain(
+            {
+                "model": network.name,
+                "device": "cpu",
+                "options": dataclasses.asdict(options),
+                "images": len(images),
+                "loss": loss,
+                "accuracy": accuracies,
+                "seconds": seconds,
+                "out": str(out),
+                "environment": {
+                    **dataclasses.asdict(environment()),
+                    "data": images.source,
+                    "test_data": test.source,
+                },
+            }
+        )
+    )
+    output.show(
+        f"trained in {seconds:.0f} s; wrote {out}",
+        *(
+            f"accuracy on the first {count:,} test images: {percent_of(value)}"
+            for count, value in sorted(accuracies.items())
+        ),
+        f"test images: {test.source}",
+    )

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rooftile.cli import main
+from rooftile.lab import ceilings, climb
+from rooftile.nn import architecture
+from rooftile.nn.data.idx import idx_bytes
+
+RATES = ceilings.Rates(
+    threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
+)
+
+
+@pytest.fixture
+def known_roof(monkeypatch):
+    """Fixed ceilings: these tests do not measure the machine."""
+    found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
+    for module in (ceilings, climb):
+        monkeypatch.setattr(module, "ceilings", lambda **_: found)
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    """``call("run", ...)``: exit code, standard output and standard error, 80 columns wide."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def call_json(call):
+    """The one object on standard output."""
+
+    def run(*arguments):
+        code, out, err = call(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A directory with few random images of both splits."""
+    generator, directory = np.random.default_rng(0), tmp_path / "data"
+    directory.mkdir()
+    for split, count in (("train", 40), ("t10k", 25)):
+        images = generator.integers(0, 256, (count, 28, 28), np.uint8)
+        labels = generator.integers(0, 10, count, np.uint8)
+        (directory / f"{split}-images-idx3-ubyte").write_bytes(idx_bytes(images))
+        (directory / f"{split}-labels-idx1-ubyte").write_bytes(idx_bytes(labels))
+    return directory
+
+
+@pytest.fixture
+def weights(tmp_path):
+    """A file with random weights of mnist8."""
+    path = tmp_path / "mnist8.safetensors"
+    architecture("mnist8").initialise(1).save(path)
+    return path

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rooftile.cli import climb as command
+from rooftile.lab import climb as lab
+from rooftile.lab.records import Error, Row
+
+SHAPE = "channels=1,height=12,width=14,maps=2,mask=3x3,activation=relu,pool=max:2"
+
+
+def test_the_table_fits_80_columns(call, known_roof):
+    code, out, err = call("climb", "conv2d", "--shape", SHAPE, "--batch", 2)
+    assert code == 0
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1] == "x[2,1,12,14] weights[2,1,3,3] bias[2] -> [2,2,5,6]"
+    for name in ("loops", "threads", "register_tile"):
+        assert any(line.startswith(name) for line in lines)
+        assert f"conv2d: {name}" in err
+    assert any("200 GFLOP/s" in line for line in lines)
+
+
+def test_one_json_object_on_standard_output(call_json, known_roof):
+    found = call_json("climb", "conv2d", "--shape", SHAPE, "--strategy", "loops", "--seed", 3)
+    assert set(found) == {"problem", "device", "ceilings", "environment", "rows"}
+    (row,) = found["rows"]
+    assert (row["strategy"], row["status"]) == ("loops", "passed")
+    assert row["time_ms"]["median"] > 0
+
+
+def test_a_skipped_rung_says_why(call, known_roof):
+    _, out, _ = call("climb", "conv2d", "--shape", SHAPE, "--strategy", "loops", "--limit", 0)
+    assert "loops: skipped, would take" in out
+    _, out, _ = call(
+        "climb", "conv2d", "--shape", SHAPE, "--strategy", "loops", "--limit", 0, "--all"
+    )
+    assert "skipped" not in out
+
+
+def test_a_wrong_strategy_is_exit_code_1(call, known_roof, monkeypatch):
+    real = lab.climb
+
+    def wrong(*arguments, **options):
+        found = real(*arguments, **options)
+        error = Error(max_abs=1.0, max_rel=1.0, budget_fraction=1e6)
+        row = Row("strategy", "broken", "cpu", "ieee", "failed", "3 elements [1, 2]", error=error)
+        return dataclasses.replace(found, rows=(*found.rows, row))
+
+    monkeypatch.setattr(lab, "climb", wrong)
+    code, out, _ = call("climb", "conv2d", "--shape", SHAPE, "--strategy", "loops")
+    assert code == 1
+    assert "broken: failed, 3 elements [1, 2]" in out
+
+
+@pytest.mark.parametrize(("fraction", "text"), [(0.5, "50 %"), (1.93, "193 %*")])
+def test_more_than_the_roof_is_marked_effective(known_roof, fraction, text):
+    found = lab.climb("conv2d", SHAPE, only="loops")
+    row = dataclasses.replace(found.rows[0], roof_fraction=fraction)
+    table = command.rows_table((row,), unicode=False)
+    assert list(table.columns[5].cells) == [text]
+    assert list(table.columns[6].cells) == ["#" * min(16, round(16 * fraction))]

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import rooftile
+from rooftile.cli import _output, main
+
+
+def _rooftile(*arguments):
+    command = [sys.executable, "-c", "from rooftile.cli import main; raise SystemExit(main())"]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_help_imports_nothing_that_computes():
+    script = (
+        "import sys; from rooftile.cli import main\n"
+        "try: main(['run', '--help'])\n"
+        "except SystemExit: pass\n"
+        "assert not {'numba', 'numpy', 'rich'} & set(sys.modules), sorted(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"rooftile {rooftile.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "lenet5", "--batch", "x"]])
+def test_wrong_usage_is_exit_code_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: rooftile" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["climb", "conv9d", "--shape", "lenet-conv1"], "operation"),
+        (["climb", "conv2d"], "lenet-conv1"),
+        (["climb", "conv2d", "--shape", "mask=5x5"], "shape"),
+        (["climb", "conv2d", "--shape", "lenet-conv1", "--strategy", "magic"], "strategy"),
+        (["climb", "conv2d", "--shape", "lenet-conv1", "--batch", "0"], "batch"),
+        (["climb", "conv2d", "--shape", "lenet-conv1", "--device", "cuda:1"], "cuda:1"),
+        (["run", "alexnet"], "alexnet"),
+        (["run", "lenet5", "--device", "opencl"], "opencl"),
+        (["run", "mnist8", "--weights", "nowhere.safetensors"], "nowhere.safetensors"),
+        (["train", "mnist8", "--device", "abacus"], "abacus"),
+        (["train", "mnist8", "--out", "no/such/directory/x"], "directory"),
+        (["train", "mnist8", "--optimizer", "magic"], "magic"),
+        (["devices", "--device", "cuda"], "cuda"),
+    ],
+)
+def test_errors_are_one_message_and_exit_code_1(call, arguments, text):
+    code, out, err = call(*arguments)
+    assert code == 1
+    assert out == ""
+    assert text in err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("rooftile: ")
+
+
+def test_debug_shows_the_traceback(call):
+    code, _, err = call("run", "alexnet", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+
+
+def test_an_interrupt_is_no_traceback(call, monkeypatch):
+    from rooftile.lab import climb
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(climb, "climb", interrupt)
+    code, _, err = call("climb", "conv2d", "--shape", "lenet-conv1")
+    assert code == 130
+    assert err.endswith("interrupted\n")
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = "from rooftile.cli import main; raise SystemExit(main())"
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -c '{command}' climb softmax --shape classes-10 "
+         "--batch 2 --json --strategy loops | true"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fraction", "full", "text"),
+    [(0, "", ""), (0.5, "█" * 8, "#" * 8), (1, "█" * 16, "#" * 16), (2, "█" * 16, "#" * 16)],
+)
+def test_bars(fraction, full, text):
+    assert _output.bar(fraction) == full
+    assert _output.bar(fraction, unicode=False) == text
+
+
+def test_bars_have_eighths():
+    assert _output.bar(1 / 16 + 1 / 32) == "█▌"
+
+
+def test_quantities():
+    assert _output.quantity(2.508e9, "FLOP") == "2.51 GFLOP"
+    assert _output.quantity(12, "B") == "12 B"
+    assert _output.percent(0.934) == "93 %"
+    assert _output.percent(0.0123) == "1.2 %"
+    assert [_output.milliseconds(t) for t in (0.1234, 12.3, 1234.5)] == ["0.1234", "12.30", "1234"]

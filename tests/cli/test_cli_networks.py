@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.lab import climb as lab
+from rooftile.lab.peers import Peer, PeerCall
+from rooftile.nn import load
+from rooftile.nn.data import load_images, prepare
+
+RUN_KEYS = {
+    "model", "device", "precision", "batch", "images", "accuracy", "op_times_ms", "total_ms",
+    "images_per_s", "strategies", "environment",
+}  # fmt: skip
+LAYERS = ["conv1", "linear1", "linear2"]
+
+
+def test_run_prints_times_accuracy_and_predictions(call, weights, data):
+    code, out, err = call("run", weights, "--data", data, "--batch", 10)
+    assert code == 0, err
+    assert "data: test images in" in out
+    assert all(any(line.startswith(name) for line in out.splitlines()) for name in LAYERS)
+    assert "images/s" in out
+    assert "of 25 images" in out
+    assert "first predictions: " in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_run_json(call_json, weights, data):
+    found = call_json("run", weights, "--data", data, "--batch", 10, "--limit", 23)
+    assert set(found) == RUN_KEYS
+    assert (found["model"], found["device"], found["precision"]) == ("mnist8", "cpu", "ieee")
+    assert (found["batch"], found["images"]) == (10, 23)
+    assert list(found["op_times_ms"]) == list(found["strategies"]) == LAYERS
+    images = load_images("test", data, 23)
+    expected = load(weights).predict(prepare(images.images, 28)) == images.labels
+    assert found["accuracy"] == expected.mean()
+    assert str(data) in found["environment"]["data"]
+    assert found["environment"]["peak_memory_mib"] > 0
+
+
+def test_accuracy_does_not_depend_on_the_batch(call_json, weights, data):
+    runs = [
+        call_json("run", weights, "--data", data, "--batch", batch, "--precision", precision)
+        for batch, precision in ((1, "ieee"), (7, "ieee"), (64, "fast"))
+    ]
+    assert len({run["accuracy"] for run in runs}) == 1
+
+
+def test_weights_for_a_built_in_model(call_json, weights, data):
+    found = call_json("run", "mnist8", "--weights", weights, "--data", data)
+    assert found["model"] == "mnist8"
+
+
+def test_peers_get_the_same_weights_and_images(call_json, weights, data, known_roof, monkeypatch):
+    seen = []
+
+    def build(problem, parameters):
+        seen.append((problem, parameters))
+        return PeerCall(
+            load=lambda x: x,
+            compute=lambda x: problem.reference(x, *parameters).astype(np.float32),
+            fetch=np.asarray,
+        )
+
+    monkeypatch.setattr(lab.others, "PEERS", (Peer("same", (), build),))
+    found = call_json("run", weights, "--data", data, "--batch", 10, "--peers")
+    assert set(found) == RUN_KEYS | {"peers"}
+    (row,) = found["peers"]
+    assert (row["strategy"], row["status"], row["kind"]) == ("same", "passed", "peer")
+    ((problem, parameters),) = seen
+    assert problem.batch == 10
+    assert np.array_equal(parameters[0], load(weights).parameters["conv1.weights"])
+
+
+def test_train_writes_weights_that_run(call_json, call, data, tmp_path):
+    out = tmp_path / "trained.safetensors"
+    arguments = ("train", "mnist8", "--data", data, "--limit", 30, "--batch", 8, "--out", out)
+    found = call_json(*arguments, "--epochs", 2, "--optimizer", "sgd", "--learning-rate", 0.01)
+    assert found["options"]["optimiser"] == "sgd"
+    assert found["options"]["learning_rate"] == 0.01
+    assert found["images"] == 30
+    assert found["loss"] > 0
+    assert found["out"] == str(out)
+    metadata = load(out).metadata
+    assert metadata["command"] == (
+        "rooftile train mnist8 --seed 0 --limit 30 --epochs 2 --batch 8 --learning-rate 0.01 "
+        "--optimizer sgd"
+    )
+    code, text, _ = call("run", out, "--data", data)
+    assert code == 0
+    assert "mnist8" in text
+
+
+def test_resume_ends_with_the_weights_of_an_unbroken_run(call, data, tmp_path, monkeypatch):
+    def train(out, *more):
+        return call("train", "mnist8", "--data", data, "--epochs", 2, "--out", out, *more)
+
+    whole, broken = tmp_path / "whole.safetensors", tmp_path / "broken.safetensors"
+    code, out, err = train(whole)
+    assert code == 0
+    assert "epoch 2/2: loss" in err
+    assert "accuracy" not in err
+    assert f"wrote {whole}" in out.replace("\n", "")
+
+    from rooftile.cli import train as command
+
+    def stop(output, step):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "_epoch_line", stop)
+        assert train(broken)[0] == 130
+    assert not broken.exists()
+    assert train(broken, "--resume")[0] == 0
+    for key, value in load(whole).parameters.items():
+        assert np.array_equal(value, load(broken).parameters[key])
+
+
+def test_resume_without_a_checkpoint_is_an_error(call, data, tmp_path):
+    code, _, err = call("train", "mnist8", "--data", data, "--out", tmp_path / "x", "--resume")
+    assert code == 1
+    assert "checkpoint" in err

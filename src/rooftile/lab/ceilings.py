@@ -23,10 +23,9 @@ from pathlib import Path
 
 import numba
 
-import rooftile
 from rooftile.devices import cpu
 from rooftile.lab import _microbenchmarks as benchmarks
-from rooftile.lab.environment import cpu_name
+from rooftile.lab.environment import cpu_name, package_version
 from rooftile.ops import Problem
 
 _BUFFER_BYTES = 256 * 2**20
@@ -111,7 +110,7 @@ def ceilings(*, refresh: bool = False, progress: Callable[[str], None] | None = 
 
 def cache_file() -> Path:
     """Where this machine's ceilings are kept."""
-    key = f"{cpu_name()} {cpu.cores()} {numba.__version__} {rooftile.__version__}"
+    key = f"{cpu_name()} {cpu.cores()} {numba.__version__} {package_version()}"
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
     return cpu.cache_directory().parent / "ceilings" / f"{name}.json"
 

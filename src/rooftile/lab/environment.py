@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib.metadata
 import os
 import platform
 import subprocess
@@ -14,7 +15,6 @@ import llvmlite
 import numba
 import numpy as np
 
-import rooftile
 from rooftile.devices import cpu
 from rooftile.devices.cpu.vector import lanes
 
@@ -60,7 +60,7 @@ def environment() -> Environment:
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
-        rooftile=rooftile.__version__,
+        rooftile=package_version(),
         revision=_revision(),
         numpy=np.__version__,
         numba=numba.__version__,
@@ -68,6 +68,14 @@ def environment() -> Environment:
         blas=_blas(),
         threading_layer=_threading_layer(),
     )
+
+
+def package_version() -> str:
+    """The installed version of rooftile; ``uninstalled`` where only its source is on the path."""
+    try:
+        return importlib.metadata.version("rooftile")
+    except importlib.metadata.PackageNotFoundError:
+        return "uninstalled"
 
 
 @cache
@@ -92,7 +100,7 @@ def cpu_name() -> str:
 def _revision() -> str | None:
     # The package's own folder decides, not the folder that the user stands in; and a
     # package installed into somebody else's checkout is not that checkout's revision.
-    here = Path(rooftile.__file__).parent
+    here = Path(__file__).parent
     if "site-packages" in here.parts:
         return None
     command = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"]

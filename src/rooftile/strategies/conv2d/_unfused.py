@@ -15,7 +15,7 @@ from numpy import uintp
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies._serial import run
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, finish_row
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span, finish_row
 from rooftile.strategies.cpu import aligned_copy
 
 SOURCE = Path(__file__).read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ class Finisher:
             *window, *stride, ACTIVATION_CODES[problem.activation], int(average),
         )  # fmt: skip
         self._bias = aligned_copy(bias)
-        self._scratch = cpu.allocate(window[0] * problem.conv_read[1], "scratch")
+        self._scratch = cpu.allocate(window[0] * conv_span(problem)[1], "scratch")
 
     def conv_rows(self, rows: int) -> int:
         """Convolution rows behind so many result rows."""
@@ -94,7 +94,7 @@ class Finisher:
         columns]; ``first`` says which image and row of ``out`` they begin at."""
         p = self._problem
         sizes = (
-            p.maps, images, self.conv_rows(rows), p.conv_read[1], *self._fixed,
+            p.maps, images, self.conv_rows(rows), conv_span(p)[1], *self._fixed,
             rows, *p.output_size, *first,
         )  # fmt: skip
         units = images * p.maps * rows

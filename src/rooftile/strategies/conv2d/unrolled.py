@@ -11,6 +11,7 @@ section 7.2 (the mask as constants) and 6.3 (coarsening), on a processor's vecto
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from itertools import product
 
@@ -68,12 +69,14 @@ def _window(problem: Conv2d) -> tuple[int, int]:
 
 
 def _pitch(problem: Conv2d) -> int:
-    return -(-problem.conv_read[1] // _LANES) * _LANES
+    return -(-_fused.conv_span(problem)[1] // _LANES) * _LANES
 
 
 def _staged(problem: Conv2d) -> Staged:
     rows = (_window(problem)[0] - 1) * problem.stride[0] + problem.mask[0]
-    return Staged(problem, rows, _pitch(problem) // _LANES, _LANES)
+    # All columns are staged, so that a pool may leave gaps between its windows.
+    whole = dataclasses.replace(problem, pool=None)
+    return Staged(whole, rows, -(-problem.conv_size[1] // _LANES), _LANES)
 
 
 def _generate(p: Conv2d, staged: Staged) -> str:
@@ -105,7 +108,7 @@ def _generate(p: Conv2d, staged: Staged) -> str:
 
 def _emit_row(to: Writer, p: Conv2d, staged: Staged) -> None:
     """Convolution row ``a`` of the window, map m, into scratch."""
-    columns, area = p.conv_read[1], p.mask[0] * p.mask[1]
+    columns, area = _fused.conv_span(p)[1], p.mask[0] * p.mask[1]
     to.line(f"t = {staged.size} + a * {_pitch(p)}", "start = bias[m]")
     with to.block(f"for j in range({columns}):"):
         to.line("scratch[uintp(t + j)] = start")
@@ -143,7 +146,7 @@ def _emit_group(to: Writer, p: Conv2d, staged: Staged, taps: list[tuple[str, str
     for k, (i, j) in enumerate(taps):
         to.line(f"w{k} = weights[uintp(w + {i} * {p.mask[1]} + {j})]")
         to.line(f"s{k} = s + {i} * {staged.row} + {staged.column(j)}")
-    with to.block(f"for j in range({p.conv_read[1]}):"):
+    with to.block(f"for j in range({_fused.conv_span(p)[1]}):"):
         to.line("z = scratch[uintp(t + j)]")
         to.line(*(f"z += w{k} * {source}[uintp(s{k} + j)]" for k in range(len(taps))))
         to.line("scratch[uintp(t + j)] = z")

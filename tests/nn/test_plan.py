@@ -72,11 +72,6 @@ def test_any_strategy_can_be_asked_for(rung: str) -> None:
     assert_layers_close(SMALL, images(6), plan(images(6)))
 
 
-def test_a_large_batch_chains_the_layers_and_a_single_image_does_not() -> None:
-    assert Plan(SMALL, 64, threads=2).steps == 1
-    assert Plan(SMALL, 1, threads=2).steps == len(SMALL.layers)
-
-
 def test_results_go_into_out_and_inputs_stay_as_they_are() -> None:
     x = images(11)
     before, out = x.copy(), np.full((11, 7), np.nan, np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from rooftile.ops import Float32, Precision, Problem, check_precision
 from rooftile.ops.problem import check_positive
 from rooftile.strategies import Bound, CpuStrategy, Strategy
 from rooftile.strategies.chain import Link, chain
-from rooftile.strategies.cpu import BoundKernel, pack
+from rooftile.strategies.cpu import pack
+from rooftile.strategies.sequence import BoundSequence, Stage
 
 if TYPE_CHECKING:
     from rooftile.nn.network import Network
@@ -40,13 +42,19 @@ class _Layer:
     parameters: tuple[Float32, ...]
 
 
-@dataclass(frozen=True)
 class _Step:
-    """What runs at once: a layer, or a chain of them; into a buffer of its own."""
+    """What runs at once, and the buffer for its result where another step follows."""
 
-    bound: Bound
-    input_shape: tuple[int, ...]
-    output: Float32
+    def __init__(self, bound: Bound, last: Problem) -> None:
+        self.bound, self._last = bound, last
+        self._buffer: Float32 | None = None
+
+    def output(self, count: int) -> Float32:
+        """The result of ``count`` images."""
+        if self._buffer is None:
+            size = math.prod(self._last.output_shape)
+            self._buffer = cpu.allocate(size, "a layer's output").reshape(self._last.output_shape)
+        return self._buffer[:count]
 
 
 class Plan:
@@ -79,21 +87,13 @@ class Plan:
         self.device = "cpu"
         self._threads = threads or cpu.cores()
         self._layers = _pick(network, batch, precision, strategies or {})
-        self._steps = [
-            _step(layers, batch, self._threads)
-            for layers in _runs(self._layers, batch, self._threads)
-        ]
+        self._steps = _steps(self._layers, batch, self._threads)
         self._turn = threading.Lock()
 
     @property
     def strategies(self) -> dict[str, str]:
         """Each layer's strategy by name."""
         return {layer.name: layer.strategy.name for layer in self._layers}
-
-    @property
-    def steps(self) -> int:
-        """How often a batch is spread over the cores: chained layers count once."""
-        return len(self._steps)
 
     def __call__(self, images: Float32, *, out: Float32 | None = None) -> Float32:
         """Scores float32[N, classes] of images float32[N, channels, height, width], N >= 1.
@@ -109,8 +109,9 @@ class Plan:
                 part = images[first : first + self.batch]
                 count = part.shape[0]
                 for step in self._steps[:-1]:
-                    step.bound(part, step.output[:count])
-                    part = step.output[:count]
+                    output = step.output(count)
+                    step.bound(part, output)
+                    part = output
                 self._steps[-1].bound(part, scores[first : first + count])
         return scores
 
@@ -154,47 +155,56 @@ def _pick(
     ]
 
 
-def _runs(layers: Sequence[_Layer], batch: int, threads: int) -> list[list[_Layer]]:
+def _steps(layers: Sequence[_Layer], batch: int, threads: int) -> list[_Step]:
+    """Neighbouring layers made of kernels are one step, any other layer a step by itself."""
+    steps = []
+    for kernels, run in groupby(layers, lambda layer: _is_kernel(layer, threads)):
+        members = list(run)
+        if kernels:
+            stages = [_stage(part, batch, threads) for part in _chains(members, batch, threads)]
+            steps.append(_Step(BoundSequence(stages, batch, threads), members[-1].problem))
+        else:
+            steps += [_Step(_bound(layer, threads), layer.problem) for layer in members]
+    return steps
+
+
+def _is_kernel(layer: _Layer, threads: int) -> bool:
+    """Whether the layer can share a call: a kernel that wants as many threads as the others."""
+    return isinstance(layer.strategy, CpuStrategy) and (layer.strategy.parallel or threads == 1)
+
+
+def _bound(layer: _Layer, threads: int) -> Bound:
+    return layer.strategy.bind(layer.problem, *layer.parameters, threads=threads)
+
+
+def _chains(layers: Sequence[_Layer], batch: int, threads: int) -> list[list[_Layer]]:
     """Neighbouring layers that are chained, and the others by themselves."""
 
     def chained(layer: _Layer) -> bool:
-        weights = int(np.prod(layer.problem.parameter_shapes["weights"]))
-        return (
-            # With few images the cores share each layer's work, not the images.
-            batch >= 2 * threads
-            and isinstance(layer.strategy, CpuStrategy)
-            and layer.strategy.parallel
-            and weights <= _CHAINED_WEIGHTS
-        )
+        weights = math.prod(layer.problem.parameter_shapes["weights"])
+        # With few images the cores share each layer's work, not the images.
+        return batch >= 2 * threads and weights <= _CHAINED_WEIGHTS
 
-    runs: list[list[_Layer]] = []
-    for together, group in groupby(layers, chained):
-        members = list(group)
-        runs += [members] if together else [[layer] for layer in members]
-    return runs
+    parts: list[list[_Layer]] = []
+    for together, run in groupby(layers, chained):
+        members = list(run)
+        parts += [members] if together else [[layer] for layer in members]
+    return parts
 
 
-def _step(layers: Sequence[_Layer], batch: int, threads: int) -> _Step:
-    first, last = layers[0], layers[-1]
-    output = cpu.allocate(int(np.prod(last.problem.output_shape)), f"the output of {last.name}")
-    shape = last.problem.output_shape
-    if len(layers) == 1:
-        bound = first.strategy.bind(first.problem, *first.parameters, threads=threads)
-    else:
-        bound = _chained(layers, batch, threads)
-    return _Step(bound, first.problem.input_shape, output.reshape(shape))
-
-
-def _chained(layers: Sequence[_Layer], batch: int, threads: int) -> Bound:
-    """Layers in one pass, a few images at a time: enough groups for every core."""
-    group = max(1, min(_GROUP, batch // (2 * threads)))
+def _stage(layers: Sequence[_Layer], batch: int, threads: int) -> Stage:
+    """A layer; or several, a few images at a time through all: enough groups for every core."""
+    group = max(1, min(_GROUP, batch // (2 * threads))) if len(layers) > 1 else batch
     links = []
     for layer in layers:
         assert isinstance(layer.strategy, CpuStrategy)
         problem = layer.problem.with_batch(group)
         kernel = layer.strategy.kernel(problem)
         links.append(Link(problem, kernel, *pack(layer.parameters, kernel)))
-    return BoundKernel(*chain(links, group), links[0].image[0], threads)
+    image, result = links[0].image[0], links[-1].image[1]
+    if len(links) == 1:
+        return Stage(links[0].kernel, links[0].weights, links[0].bias, image, result)
+    return Stage(*chain(links, group), image, result)
 
 
 def _checked(images: Float32, shape: tuple[int, ...]) -> Float32:

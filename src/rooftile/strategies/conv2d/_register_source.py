@@ -24,7 +24,6 @@ from rooftile.strategies.conv2d._epilogue import Epilogue, emit_band, folds
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 
-
 Order = Literal["tap", "row"]
 
 

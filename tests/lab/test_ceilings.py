@@ -113,13 +113,29 @@ def test_the_memory_kernels_touch_every_element():
         assert np.array_equal(out, x)
 
 
-def test_rates_are_positive_and_windows_cover_the_buffer(monkeypatch):
-    monkeypatch.setattr(benchmarks, "_WINDOW", 4)
-    assert len(benchmarks._windows(3 * 4 * 4 * benchmarks._BLOCK)) == 3
+def test_rates_are_positive(monkeypatch):
+    monkeypatch.setattr(benchmarks, "_WINDOWS", (4, 2))
     rates = [
         benchmarks.fma_rate(1, 0.01),
-        benchmarks.read_rate(2**18, 1, 0.01),
-        benchmarks.copy_rate(2**18, cpu.cores(), 0.01, streaming=False),
-        benchmarks.copy_rate(2**18, cpu.cores(), 0.01, streaming=True),
+        benchmarks.read_rate(2**20, 1, 0.01),
+        benchmarks.copy_rate(2**20, cpu.cores(), 0.01, streaming=False),
+        benchmarks.copy_rate(2**20, cpu.cores(), 0.01, streaming=True),
     ]
     assert all(rate.value > 0 for rate in rates)
+
+
+def test_windows_cover_the_buffer():
+    buffer = np.arange(13 * benchmarks._BLOCK, dtype=np.float32)
+    windows = benchmarks._windows(buffer, 4)
+    assert np.array_equal(np.concatenate(windows), buffer[: 12 * benchmarks._BLOCK])
+
+
+def test_shorter_calls_where_longer_ones_were_disturbed():
+    rates = {64: benchmarks.Rate(100, False), 8: benchmarks.Rate(90, True)}
+    asked = []
+    best = benchmarks._first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
+    assert (best.value, asked) == (100, [64, 8])
+    rates[64] = benchmarks.Rate(100, True)
+    asked.clear()
+    benchmarks._first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
+    assert asked == [64]

@@ -26,15 +26,18 @@ _STEPS = 10_000
 """FMAs of each chain in one unit of work."""
 _BLOCK = 4096
 """float32 in one unit of work of the memory kernels."""
-_WINDOW = 1024
-"""Units in one call of the memory kernels, 16 MiB: successive calls take successive windows of a
-buffer larger than the caches.  Calls shorter than a scheduler's slice can pass undisturbed
-even on a busy machine."""
+_WINDOWS = (2048, 256)
+"""Units in one call of the memory kernels, 32 and 4 MiB: successive calls take successive windows
+of a buffer larger than the caches."""
+_FMA_UNITS = (64, 8)
+"""Units for each thread in one call of the FMA kernel, about 2 and 0.3 ms.  The first size makes
+little of the call's own cost; the second, tried where the first was always disturbed, is
+shorter than a scheduler's slice, and can pass undisturbed even on a busy machine."""
 _UNROLL = 8
 
 _UNDISTURBED = 0.95
 """Share of the processor time of all its threads that an undisturbed call gets."""
-_PATIENCE = 6
+_PATIENCE = 3
 """How many times longer than asked to wait for undisturbed calls."""
 
 _SIGNATURE = "(x, weights, bias, out, scratch, sizes, begin, end)"
@@ -134,34 +137,58 @@ def kernels() -> ModuleType:
 
 def fma_rate(threads: int, seconds: float) -> Rate:
     """float32 FLOP; an FMA counts as two."""
-    units = 8 * threads
     x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
     x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
-    out = cpu.allocate(units * lanes(), "FMA results")
-    call = _bind(kernels().fma_kernel, [x], [out], units, threads)
-    return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, _best(call, threads, seconds))
+    out = cpu.allocate(max(_FMA_UNITS) * threads * lanes(), "FMA results")
+
+    def rate(count: int) -> Rate:
+        units = count * threads
+        call = _bind(kernels().fma_kernel, [x], [out], units, threads)
+        return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, _best(call, threads, seconds))
+
+    return _first_undisturbed(rate, _FMA_UNITS)
 
 
 def read_rate(size: int, threads: int, seconds: float) -> Rate:
     """Bytes read from an array of ``size`` bytes, which is larger than the caches."""
-    inputs, outputs = _windows(size), [_filled(_WINDOW * lanes())]
-    call = _bind(kernels().read_kernel, inputs, outputs, _WINDOW, threads)
-    return Rate.of(inputs[0].nbytes, _best(call, threads, seconds))
+    buffer = _filled(size // 4)
+
+    def rate(units: int) -> Rate:
+        inputs, outputs = _windows(buffer, units), [_filled(units * lanes())]
+        call = _bind(kernels().read_kernel, inputs, outputs, units, threads)
+        return Rate.of(inputs[0].nbytes, _best(call, threads, seconds))
+
+    return _first_undisturbed(rate, _WINDOWS)
 
 
 def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Rate:
     """Bytes, read and written, of a copy; ordinary stores also fetch what they
     overwrite, which is not counted, streaming ones do not."""
-    inputs, outputs = _windows(size), _windows(size)
+    source, target = _filled(size // 4), _filled(size // 4)
     kernel = kernels().stream_kernel if streaming else kernels().copy_kernel
-    call = _bind(kernel, inputs, outputs, _WINDOW, threads)
-    return Rate.of(2 * inputs[0].nbytes, _best(call, threads, seconds))
+
+    def rate(units: int) -> Rate:
+        inputs, outputs = _windows(source, units), _windows(target, units)
+        call = _bind(kernel, inputs, outputs, units, threads)
+        return Rate.of(2 * inputs[0].nbytes, _best(call, threads, seconds))
+
+    return _first_undisturbed(rate, _WINDOWS)
 
 
-def _windows(size: int) -> list[Float32]:
-    """A buffer of at least ``size`` bytes in windows of equal size."""
-    count = -(-size // (4 * _BLOCK * _WINDOW))
-    return list(_filled(count * _BLOCK * _WINDOW).reshape(count, -1))
+def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
+    """The rate of the first size of call that passes undisturbed; the highest, if none does."""
+    found: list[Rate] = []
+    for size in sizes:
+        found.append(rate(size))
+        if found[-1].undisturbed:
+            break
+    return max(found, key=lambda one: one.value)
+
+
+def _windows(buffer: Float32, units: int) -> list[Float32]:
+    """The buffer in windows of so many units; what is left over is not used."""
+    length = units * _BLOCK
+    return list(buffer[: buffer.size // length * length].reshape(-1, length))
 
 
 def _filled(count: int) -> Float32:

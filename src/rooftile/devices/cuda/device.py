@@ -1,0 +1,250 @@
+"""An NVIDIA GPU behind the interface of `rooftile.devices.gpu`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core
+from rooftile.devices.gpu import Argument, Description, Elapsed, Launch, Resources, check_launch
+from rooftile.errors import DeviceMissing, InputError, OutOfMemory, UnsupportedProblem
+
+_DEFAULT_SHARED_BYTES = 48 * 1024
+"""Dynamic shared memory that a kernel may have without asking."""
+
+
+def find() -> list[Any]:
+    """Every NVIDIA GPU that the driver shows.  Raises `DeviceMissing`."""
+    core = cuda_core()
+    try:
+        devices = list(core.Device.get_all_devices())
+    except Exception as error:
+        # No driver library, or one that refuses: both reach us as classes private to cuda-core.
+        raise DeviceMissing(
+            f"a working NVIDIA driver (libcuda.so.1): {error}", "NVIDIA's driver for the GPU"
+        ) from None
+    if not devices:
+        raise DeviceMissing(
+            "an NVIDIA GPU: the driver shows none", "a GPU, or CUDA_VISIBLE_DEVICES"
+        )
+    return devices
+
+
+@cache
+def open_device(index: int = 0) -> CudaDevice:
+    """The GPU of this number.  Raises `DeviceMissing`, `InputError`."""
+    devices = find()
+    if not 0 <= index < len(devices):
+        raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
+    return CudaDevice(devices[index], index)
+
+
+class CudaDevice:
+    """One GPU with a stream of its own; `on` lends a caller's stream for a while."""
+
+    def __init__(self, device: Any, index: int) -> None:
+        self._core = cuda_core()
+        self._device = device
+        device.set_current()
+        self._stream = device.create_stream()
+        self.description = _describe(device, index)
+
+    def allocate(self, nbytes: int) -> Any:
+        """See `GpuDevice.allocate`."""
+        try:
+            return self._device.allocate(max(4, nbytes), stream=self._stream)
+        except Exception as error:
+            free = self._free_bytes()
+            if nbytes > free or "OUT_OF_MEMORY" in str(error):
+                raise OutOfMemory(nbytes, free, f"an array on {self.description.name}") from None
+            raise
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """See `GpuDevice.upload`."""
+        buffer = self.allocate(array.nbytes)
+        self.copy_in(array, buffer)
+        return buffer
+
+    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
+        """See `GpuDevice.copy_in`."""
+        self._copy(int(buffer.handle), array.ctypes.data, array.nbytes)
+
+    def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
+        """See `GpuDevice.copy_out`."""
+        self._copy(array.ctypes.data, int(buffer.handle), array.nbytes)
+
+    def pinned(self, count: int) -> NDArray[np.float32]:
+        """``count`` float32 of page-locked host memory, which copies asynchronously."""
+        memory = self._core.LegacyPinnedMemoryResource().allocate(4 * count)
+        return np.from_dlpack(memory).view(np.float32)[:count]
+
+    def compile(self, text: str, macros: Mapping[str, int | str]) -> CudaProgram:
+        """See `GpuDevice.compile`."""
+        code = compile_cubin(text, macros, self.description.architecture)
+        return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
+
+    def synchronise(self) -> None:
+        """See `GpuDevice.synchronise`: every stream of the device, not ours alone."""
+        self._device.sync()
+
+    @contextlib.contextmanager
+    def timer(self) -> Iterator[Elapsed]:
+        """By events on the stream that launches use; wait for the device before and after."""
+        options = self._core.EventOptions(timing_enabled=True)
+        self._device.sync()
+        elapsed = Elapsed()
+        before = self._stream.record(options=options)
+        yield elapsed
+        after = self._stream.record(options=options)
+        after.sync()
+        elapsed.milliseconds = float(after - before)
+        self._device.sync()
+
+    @contextlib.contextmanager
+    def on(self, stream: Any) -> Iterator[None]:
+        """Launch and copy on a caller's stream: anything with ``__cuda_stream__``."""
+        own, self._stream = self._stream, self._device.create_stream(stream)
+        try:
+            yield
+        finally:
+            self._stream = own
+
+    @contextlib.contextmanager
+    def capture(self) -> Iterator[list[Any]]:
+        """Record launches into a graph: the list holds it after the block."""
+        own, builder = self._stream, self._device.create_graph_builder()
+        builder.begin_building()
+        graphs: list[Any] = []
+        self._stream = builder
+        try:
+            yield graphs
+        finally:
+            self._stream = own
+            builder.end_building()
+        graphs.append(builder.complete())
+
+    def replay(self, graph: Any) -> None:
+        """Launch a captured graph on the present stream."""
+        graph.launch(self._stream)
+
+    def enqueue(self, kernel: Any, launch: Launch, arguments: tuple[Argument, ...]) -> None:
+        """Start a kernel on the present stream."""
+        config = self._core.LaunchConfig(
+            grid=launch.grid, block=launch.block, shmem_size=launch.shared_bytes
+        )
+        self._core.launch(self._stream, config, kernel, *arguments)
+
+    def _copy(self, to: int, source: int, nbytes: int) -> None:
+        driver = _driver()
+        handle = self._stream.handle
+        _checked(driver.cuMemcpyAsync(to, source, nbytes, handle))
+        _checked(driver.cuStreamSynchronize(handle))
+
+    def _free_bytes(self) -> int:
+        free, _ = _checked(_driver().cuMemGetInfo())
+        return int(free)
+
+
+class CudaProgram:
+    """A loaded cubin; each has constant arrays of its own."""
+
+    def __init__(self, device: CudaDevice, code: Any) -> None:
+        self._device, self._code = device, code
+        self._kernels: dict[str, Any] = {}
+        self._raised: dict[str, int] = {}
+
+    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
+        """See `Program.set_constant`."""
+        values = np.ascontiguousarray(values)
+        address, size = _checked(
+            _driver().cuLibraryGetGlobal(int(self._code.handle), name.encode())
+        )
+        if values.nbytes > size:
+            raise InputError(name, f"{values.nbytes} bytes", f"at most {size}")
+        self._device._copy(int(address), values.ctypes.data, values.nbytes)
+
+    def launch(self, launch: Launch, *arguments: Argument) -> None:
+        """See `Program.launch`."""
+        check_launch(launch, self._device.description)
+        kernel = self._kernel(launch.kernel)
+        self._allow_shared(launch, kernel)
+        self._device.enqueue(kernel, launch, arguments)
+
+    def resources(self, launch: Launch) -> Resources:
+        """See `Program.resources`."""
+        kernel = self._kernel(launch.kernel)
+        self._allow_shared(launch, kernel)
+        attributes = kernel.attributes
+        threads, most = launch.threads, self._device.description.threads_per_unit
+        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, launch.shared_bytes)
+        return Resources(
+            int(attributes.num_regs()),
+            int(attributes.shared_size_bytes()) + launch.shared_bytes,
+            int(attributes.local_size_bytes()),
+            blocks * threads / most if most else None,
+        )
+
+    def _kernel(self, name: str) -> Any:
+        if name not in self._kernels:
+            self._kernels[name] = self._code.get_kernel(name)
+        return self._kernels[name]
+
+    def _allow_shared(self, launch: Launch, kernel: Any) -> None:
+        """More than 48 KiB of dynamic shared memory must be asked for, once a kernel."""
+        asked = launch.shared_bytes
+        if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
+            return
+        driver = _driver()
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        function = _checked(driver.cuKernelGetFunction(int(kernel.handle)))
+        error, *_ = driver.cuFuncSetAttribute(function, attribute, asked)
+        if int(error):
+            raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
+        self._raised[launch.kernel] = asked
+
+
+def _driver() -> Any:
+    from cuda.bindings import driver
+
+    return driver
+
+
+def _checked(result: Any) -> Any:
+    """The values of a driver call; an error is a fault of ours, so it keeps its traceback."""
+    error, *values = result
+    if int(error):
+        raise RuntimeError(f"CUDA driver call failed: {error.name}")
+    return values[0] if len(values) == 1 else values
+
+
+def _describe(device: Any, index: int) -> Description:
+    p = device.properties
+    driver = _driver()
+    version = _checked(driver.cuDriverGetVersion())
+    _, memory = _checked(driver.cuMemGetInfo())
+    return Description(
+        kind="cuda",
+        index=index,
+        name=device.name,
+        driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
+        architecture=f"sm_{device.arch}",
+        units=p.multiprocessor_count,
+        memory_bytes=int(memory),
+        cache_bytes=p.l2_cache_size,
+        warp=p.warp_size,
+        threads_per_block=p.max_threads_per_block,
+        threads_per_unit=p.max_threads_per_multiprocessor,
+        shared_bytes_per_block=p.max_shared_memory_per_block_optin,
+        shared_bytes_per_unit=p.max_shared_memory_per_multiprocessor,
+        registers_per_unit=p.max_registers_per_multiprocessor,
+        constant_bytes=p.total_constant_memory,
+        clock_mhz=p.clock_rate // 1000,
+    )
+
+
+__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "open_device"]

@@ -1,0 +1,163 @@
+"""What the two GPU devices, `cuda` and `opencl`, have in common.
+
+Kernels are CUDA C texts behind one prelude (``prelude.h``), compiled at run time
+with their tunables as macros.  Both devices offer the same few methods, so that a
+strategy does not know which of them it runs on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError, UnsupportedProblem
+
+Size3 = tuple[int, int, int]
+Argument = Any
+"""A buffer of the device, or a NumPy scalar of the kernel's type."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A device and its limits; None where its interface does not tell."""
+
+    kind: str
+    index: int
+    name: str
+    driver: str
+    architecture: str
+    units: int
+    """Multiprocessors or compute units."""
+    memory_bytes: int
+    cache_bytes: int | None
+    warp: int | None
+    """Threads that step together."""
+    threads_per_block: int
+    threads_per_unit: int | None
+    shared_bytes_per_block: int
+    shared_bytes_per_unit: int | None
+    registers_per_unit: int | None
+    constant_bytes: int
+    clock_mhz: int | None
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a compiled kernel takes; None where the compiler does not tell."""
+
+    registers: int | None
+    """32-bit registers a thread."""
+    shared_bytes: int
+    """Static and dynamic shared memory of a block."""
+    spill_bytes: int | None
+    """Local memory a thread: registers that did not fit."""
+    occupancy: float | None
+    """Resident threads over the most that fit, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How many blocks of how many threads run a kernel."""
+
+    kernel: str
+    grid: Size3
+    block: Size3
+    shared_bytes: int = 0
+    """Dynamic shared memory of a block."""
+    constants: tuple[str, ...] = ()
+    """Constant arrays that the kernel reads, in the order of its arguments."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return math.prod(self.block)
+
+
+class Program(Protocol):
+    """A compiled text."""
+
+    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
+        """Fill a constant array."""
+
+    def launch(self, launch: Launch, *arguments: Argument) -> None:
+        """Start a kernel on the device's present stream or queue; returns at once."""
+
+    def resources(self, launch: Launch) -> Resources:
+        """What a launch of a kernel takes."""
+
+
+class GpuDevice(Protocol):
+    """A GPU, or another processor that OpenCL drives like one."""
+
+    description: Description
+
+    def allocate(self, nbytes: int) -> Any:
+        """Device memory.  Raises `OutOfMemory`."""
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """Device memory holding a copy of a contiguous array."""
+
+    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
+        """Copy a contiguous array to the start of a buffer."""
+
+    def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
+        """Copy the start of a buffer into a contiguous array; waits for work before it."""
+
+    def compile(self, text: str, macros: Mapping[str, int | str]) -> Program:
+        """Compile a kernel text behind the prelude.  Raises `CompileFailure`."""
+
+    def synchronise(self) -> None:
+        """Wait until everything started is done."""
+
+    def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
+        """Measures on the device's own clock what is launched inside."""
+
+
+@dataclass
+class Elapsed:
+    """The result of a device's timer, once its block has ended."""
+
+    milliseconds: float = math.nan
+
+
+@cache
+def prelude() -> str:
+    """The text that stands before every kernel."""
+    return Path(__file__).with_name("prelude.h").read_text(encoding="utf-8")
+
+
+def key_of(*parts: str) -> str:
+    """A name for a compiled text: a hash of all that it depends on."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def check_launch(launch: Launch, device: Description) -> None:
+    """Raise `UnsupportedProblem` for a launch beyond the device's limits."""
+    limits: Sequence[tuple[str, int, int]] = (
+        ("threads a block", launch.threads, device.threads_per_block),
+        ("bytes of shared memory a block", launch.shared_bytes, device.shared_bytes_per_block),
+        ("blocks in x", launch.grid[0], 2**31 - 1),
+        ("blocks in y", launch.grid[1], 65535),
+        ("blocks in z", launch.grid[2], 65535),
+    )
+    for what, asked, limit in limits:
+        if asked > limit:
+            raise UnsupportedProblem(
+                launch.kernel, f"{asked} {what} where {device.name} has at most {limit}"
+            )
+    if min(*launch.grid, *launch.block) < 1:
+        raise InputError("launch", f"{launch.grid} x {launch.block}", "sizes of at least 1")
+
+
+def macro_lines(macros: Mapping[str, int | str]) -> str:
+    """Macros as text, in a fixed order: part of what is compiled and hashed."""
+    return "".join(f"#define {name} {value}\n" for name, value in sorted(macros.items()))

@@ -1,0 +1,210 @@
+"""An OpenCL device behind the interface of `rooftile.devices.gpu`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cache import cache_directory
+from rooftile.devices.gpu import (
+    Argument,
+    Description,
+    Elapsed,
+    Launch,
+    Resources,
+    check_launch,
+    key_of,
+    macro_lines,
+    prelude,
+)
+from rooftile.errors import CompileFailure, DeviceMissing, InputError, OutOfMemory
+
+if TYPE_CHECKING:
+    import pyopencl
+
+_INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
+
+
+def _pyopencl() -> Any:
+    try:
+        import pyopencl
+    except ImportError as error:
+        raise DeviceMissing(f"PyOpenCL ({error})", _INSTALL) from None
+    return pyopencl
+
+
+def find() -> list[Any]:
+    """Every OpenCL device, GPUs first.  Raises `DeviceMissing` where there is none."""
+    cl = _pyopencl()
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error as error:
+        raise DeviceMissing(
+            f"an OpenCL driver: the loader read its .icd files and found none that works ({error})",
+            f"{_INSTALL}; or a vendor's driver, whose .icd file the folder OCL_ICD_VENDORS names",
+        ) from None
+    devices: list[Any] = []
+    for platform in platforms:
+        with contextlib.suppress(cl.Error):
+            # A platform without devices says so by an error.
+            devices += platform.get_devices()
+    if not devices:
+        names = ", ".join(platform.name for platform in platforms)
+        raise DeviceMissing(f"a device of the OpenCL platforms {names or '(none)'}", _INSTALL)
+    return sorted(devices, key=lambda d: not d.type & cl.device_type.GPU)
+
+
+@cache
+def open_device(index: int = 0) -> OpenclDevice:
+    """The OpenCL device of this number.  Raises `DeviceMissing`, `InputError`."""
+    devices = find()
+    if not 0 <= index < len(devices):
+        raise InputError("device", f"opencl:{index}", f"opencl:0 to opencl:{len(devices) - 1}")
+    return OpenclDevice(devices[index], index)
+
+
+class OpenclDevice:
+    """One device with a context and a queue that times its events."""
+
+    def __init__(self, device: pyopencl.Device, index: int) -> None:
+        cl = self._cl = _pyopencl()
+        self._device = device
+        self._context = cl.Context([device])
+        self._queue = cl.CommandQueue(
+            self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+        self._events: list[Any] | None = None
+        self.description = _describe(cl, device, index)
+
+    def allocate(self, nbytes: int) -> Any:
+        """See `GpuDevice.allocate`."""
+        if nbytes > self._device.max_mem_alloc_size:
+            raise OutOfMemory(nbytes, self._device.max_mem_alloc_size, f"an array on {self.name}")
+        try:
+            return self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, max(4, nbytes))
+        except self._cl.MemoryError:
+            free = self.description.memory_bytes
+            raise OutOfMemory(nbytes, free, f"an array on {self.name}") from None
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """See `GpuDevice.upload`."""
+        buffer = self.allocate(array.nbytes)
+        self.copy_in(array, buffer)
+        return buffer
+
+    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
+        """See `GpuDevice.copy_in`."""
+        self._cl.enqueue_copy(self._queue, buffer, array, is_blocking=True)
+
+    def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
+        """See `GpuDevice.copy_out`."""
+        self._cl.enqueue_copy(self._queue, array, buffer, is_blocking=True)
+
+    def compile(self, text: str, macros: Mapping[str, int | str]) -> OpenclProgram:
+        """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache."""
+        source = macro_lines(macros) + prelude() + text
+        program = self._cl.Program(self._context, source)
+        directory = cache_directory() / "opencl"
+        try:
+            built = program.build(["-cl-std=CL1.2"], cache_dir=str(directory))
+        except self._cl.RuntimeError as error:
+            kept = directory / f"failed_{key_of(source)}.cl"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(source, encoding="utf-8")
+            raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
+        return OpenclProgram(self, built)
+
+    def synchronise(self) -> None:
+        """See `GpuDevice.synchronise`."""
+        self._queue.finish()
+
+    @contextlib.contextmanager
+    def timer(self) -> Iterator[Elapsed]:
+        """From the start of the first launch inside to the end of the last, by their events."""
+        self._queue.finish()
+        elapsed, self._events = Elapsed(), []
+        try:
+            yield elapsed
+            self._queue.finish()
+            if self._events:
+                first, last = self._events[0].profile, self._events[-1].profile
+                elapsed.milliseconds = (last.end - first.start) * 1e-6
+        finally:
+            self._events = None
+
+    @property
+    def name(self) -> str:
+        """The device's own name."""
+        return self.description.name
+
+    def enqueue(self, kernel: Any, launch: Launch) -> None:
+        """Start a kernel whose arguments are set."""
+        total = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
+        event = self._cl.enqueue_nd_range_kernel(self._queue, kernel, total, launch.block)
+        if self._events is not None:
+            self._events.append(event)
+
+
+class OpenclProgram:
+    """A built text; constant arrays are buffers that launches pass as arguments."""
+
+    def __init__(self, device: OpenclDevice, program: pyopencl.Program) -> None:
+        self._device, self._program = device, program
+        self._constants: dict[str, Any] = {}
+        self._kernels: dict[str, Any] = {}
+
+    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
+        """See `Program.set_constant`."""
+        self._constants[name] = self._device.upload(np.ascontiguousarray(values))
+
+    def launch(self, launch: Launch, *arguments: Argument) -> None:
+        """See `Program.launch`."""
+        check_launch(launch, self._device.description)
+        kernel = self._kernel(launch.kernel)
+        given = [*arguments, *(self._constants[name] for name in launch.constants)]
+        if launch.shared_bytes:
+            given.append(self._device._cl.LocalMemory(launch.shared_bytes))
+        kernel.set_args(*given)
+        self._device.enqueue(kernel, launch)
+
+    def resources(self, launch: Launch) -> Resources:
+        """See `Program.resources`; OpenCL tells of shared and private memory only."""
+        cl, kernel = self._device._cl, self._kernel(launch.kernel)
+        info, device = cl.kernel_work_group_info, self._device._device
+        static = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
+        return Resources(None, static + launch.shared_bytes, None, None)
+
+    def _kernel(self, name: str) -> Any:
+        # Kept: PyOpenCL makes a new kernel object at each look-up.
+        if name not in self._kernels:
+            self._kernels[name] = self._device._cl.Kernel(self._program, name)
+        return self._kernels[name]
+
+
+def _describe(cl: Any, device: Any, index: int) -> Description:
+    warp = None
+    with contextlib.suppress(AttributeError, cl.Error):
+        warp = int(device.warp_size_nv)
+    return Description(
+        kind="opencl",
+        index=index,
+        name=device.name.strip(),
+        driver=f"{device.platform.name} {device.driver_version}",
+        architecture=device.version.strip(),
+        units=device.max_compute_units,
+        memory_bytes=device.global_mem_size,
+        cache_bytes=device.global_mem_cache_size or None,
+        warp=warp,
+        threads_per_block=device.max_work_group_size,
+        threads_per_unit=None,
+        shared_bytes_per_block=device.local_mem_size,
+        shared_bytes_per_unit=None,
+        registers_per_unit=None,
+        constant_bytes=device.max_constant_buffer_size,
+        clock_mhz=device.max_clock_frequency or None,
+    )

@@ -1,0 +1,86 @@
+// One kernel text, two compilers: CUDA's words for OpenCL C, and the few words that
+// CUDA lacks.  A kernel marks pointers to device memory with GLOBAL, and names the
+// memory that the languages pass differently in three places:
+//
+//   CONSTANT_ARRAY(float, taps, 49)                     at file scope
+//   __global__ void k(const GLOBAL float* x, GLOBAL float* y
+//                     CONSTANT_ARGUMENT(float, taps) SHARED_ARGUMENT(float, tile))
+//   {
+//       SHARED_ARRAY(float, tile);                      dynamic shared memory
+//
+// In CUDA a constant array is a symbol of the module; in OpenCL it is an argument.
+
+#ifdef __OPENCL_VERSION__
+
+#define __global__ __kernel
+#define __device__
+#define __shared__ __local
+#define __restrict__ restrict
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
+#define GLOBAL __global
+#define SHARED __local
+#define CONSTANT __constant
+#define CONSTANT_ARRAY(type, name, count)
+#define CONSTANT_ARGUMENT(type, name) , __constant type* restrict name
+#define SHARED_ARGUMENT(type, name) , __local type* restrict name
+#define SHARED_ARRAY(type, name)
+#define UNROLL _Pragma("unroll")
+#define threadIdx ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
+#define blockIdx ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
+#define blockDim ((uint3)(get_local_size(0), get_local_size(1), get_local_size(2)))
+#define gridDim ((uint3)(get_num_groups(0), get_num_groups(1), get_num_groups(2)))
+#define make_float2(x, y) ((float2)(x, y))
+#define make_float4(x, y, z, w) ((float4)(x, y, z, w))
+#define expf exp
+#define tanhf tanh
+typedef long int64;
+
+inline float atomicAdd(volatile __global float* address, float value)
+{
+    volatile __global int* bits = (volatile __global int*)address;
+    int seen = *bits, expected;
+    do {
+        expected = seen;
+        seen = atomic_cmpxchg(bits, expected, as_int(as_float(expected) + value));
+    } while (seen != expected);
+    return as_float(seen);
+}
+
+#else
+
+#define GLOBAL
+#define SHARED
+#define CONSTANT
+#define CONSTANT_ARRAY(type, name, count) __constant__ type name[count];
+#define CONSTANT_ARGUMENT(type, name)
+#define SHARED_ARGUMENT(type, name)
+#define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
+#define UNROLL _Pragma("unroll")
+#define INFINITY __int_as_float(0x7f800000)
+typedef long long int64;
+
+#endif
+
+// IEEE 754-2019 maximum: NaN if either is.
+__device__ __forceinline__ float maximum(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// NaN stays NaN.
+__device__ __forceinline__ float relu(float z) { return z < 0.0f ? 0.0f : z; }
+
+__device__ __forceinline__ float sigmoid(float z)
+{
+    // exp of a non-positive argument cannot overflow.
+    float e = expf(z < 0.0f ? z : -z);
+    return z < 0.0f ? e / (1.0f + e) : 1.0f / (1.0f + e);
+}

@@ -1,0 +1,53 @@
+"""What the GPU strategies of `conv2d` share: the macros that stand for the problem."""
+
+from __future__ import annotations
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+MOST_BLOCKS = 65535
+"""Blocks of a grid in y and z: kernels loop over the images beyond."""
+
+
+class GpuConv2d(GpuStrategy):
+    """A GPU strategy of `conv2d`; takes every problem unless it says otherwise."""
+
+    operation = "conv2d"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables."""
+        pool = problem.pool
+        window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
+        return {
+            "CHANNELS": problem.channels,
+            "HEIGHT": problem.height,
+            "WIDTH": problem.width,
+            "MAPS": problem.maps,
+            "MASK_HEIGHT": problem.mask[0],
+            "MASK_WIDTH": problem.mask[1],
+            "STRIDE_Y": problem.stride[0],
+            "STRIDE_X": problem.stride[1],
+            "PAD_Y": problem.padding[0],
+            "PAD_X": problem.padding[1],
+            "CONV_ROWS": problem.conv_read[0],
+            "CONV_COLUMNS": problem.conv_read[1],
+            "ROWS": problem.output_size[0],
+            "COLUMNS": problem.output_size[1],
+            "POOL_HEIGHT": window[0],
+            "POOL_WIDTH": window[1],
+            "POOL_STRIDE_Y": stride[0],
+            "POOL_STRIDE_X": stride[1],
+            "POOL_AVERAGE": int(pool is not None and pool.kind == "average"),
+            "ACTIVATION": ACTIVATION_CODES[problem.activation],
+            **config,
+        }
+
+
+def blocks(count: int, size: int) -> int:
+    """Blocks of ``size`` that cover ``count``."""
+    return -(-count // size)

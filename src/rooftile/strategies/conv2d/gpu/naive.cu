@@ -1,0 +1,32 @@
+// Rung 1, naive: one thread makes one output, everything from global memory.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x maps.
+
+__global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
+                       GLOBAL float* out, int images)
+{
+    int column = blockIdx.x * BLOCK_X + threadIdx.x;
+    int row = blockIdx.y * BLOCK_Y + threadIdx.y;
+    if (row >= ROWS || column >= COLUMNS) return;
+
+    for (int unit = blockIdx.z; unit < images * MAPS; unit += gridDim.z) {
+        int n = unit / MAPS, m = unit % MAPS;
+        const GLOBAL float* image = x + (size_t)n * IMAGE_SIZE;
+        float pooled = POOL_START;
+        for (int a = 0; a < POOL_HEIGHT; a++)
+            for (int b = 0; b < POOL_WIDTH; b++) {
+                int top = (row * POOL_STRIDE_Y + a) * STRIDE_Y - PAD_Y;
+                int left = (column * POOL_STRIDE_X + b) * STRIDE_X - PAD_X;
+                float z = bias[m];
+                for (int c = 0; c < CHANNELS; c++)
+                    for (int p = 0; p < MASK_HEIGHT; p++)
+                        for (int q = 0; q < MASK_WIDTH; q++)
+                            z += weights[((m * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q] *
+                                 pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
+                pooled = POOL_STEP(pooled, activate(z));
+            }
+        out[((size_t)unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
+    }
+}

@@ -1,0 +1,35 @@
+"""Rung 1, `naive`: one thread an output, everything from global memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+figure 16.14, with the fused block around it.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+
+class Naive(GpuConv2d):
+    """Each thread walks its own windows; neighbours read the same inputs again."""
+
+    name = "naive"
+    order = 1
+    summary = "one thread an output, everything from global memory"
+    tunables = (Tunable("BLOCK_X", (8, 16, 32, 64), 32), Tunable("BLOCK_Y", (2, 4, 8, 16), 4))
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread an output."""
+        rows, columns = problem.output_size
+        grid = (
+            blocks(columns, config["BLOCK_X"]),
+            blocks(rows, config["BLOCK_Y"]),
+            min(problem.batch * problem.maps, MOST_BLOCKS),
+        )
+        launch = Launch("conv2d", grid, (config["BLOCK_X"], config["BLOCK_Y"], 1))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+STRATEGY = Naive()

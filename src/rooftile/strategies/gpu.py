@@ -1,0 +1,170 @@
+"""GPU strategies: a CUDA C text beside the module, macros for the problem, and steps.
+
+A strategy is declared, not programmed: which macros specialise its text, which
+kernels run in which order on how many blocks, and what each is given by name.
+So the same declaration runs on CUDA and on OpenCL, in a plan's graph, and can be
+explained without a device.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rooftile.devices.gpu import GpuDevice, Launch, Resources
+from rooftile.errors import InputError
+from rooftile.ops import Float32
+from rooftile.strategies.base import Strategy
+
+Config = Mapping[str, int]
+"""A value for every tunable."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A launch or tile parameter with its candidate values."""
+
+    name: str
+    values: tuple[int, ...]
+    default: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch with its arguments: names of arrays, or integers.
+
+    ``x``, ``weights``, ``bias`` and ``out`` are the problem's arrays, other names those of
+    `GpuStrategy.workspace`; an integer is passed as int32.
+    """
+
+    launch: Launch
+    arguments: tuple[str | int, ...]
+
+
+class GpuStrategy(Strategy):
+    """A strategy whose kernels are in the file of its module's name, ``<name>.cu``."""
+
+    devices = ("cuda", "opencl")
+    tunables: ClassVar[tuple[Tunable, ...]] = ()
+    apart: ClassVar[str] = ""
+    """What of the fused block runs as a kernel of its own; empty when nothing does."""
+    atomic: ClassVar[bool] = False
+    """Whether atomics make the order of sums, and so the last bits, differ between runs."""
+
+    @abstractmethod
+    def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
+        """What runs for the problem's batch."""
+
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """What the text is compiled with: the tunables; the problem's sizes where it needs them."""
+        return dict(config)
+
+    def workspace(self, problem: Any, config: Config) -> dict[str, int]:
+        """float32 elements of each array between the steps."""
+        return {}
+
+    def pack(self, problem: Any, weights: Float32, config: Config) -> Float32:
+        """The weights in the order that the kernels read them."""
+        return weights
+
+    def constants(self, problem: Any, parameters: Mapping[str, Float32]) -> dict[str, Float32]:
+        """Arrays that go to constant memory, by the names in the text."""
+        return {}
+
+    def invalid(self, problem: Any, config: Config) -> str | None:
+        """Why the strategy cannot run the problem with this config; None when it can."""
+        return None
+
+    def config(self, given: Config | None = None) -> dict[str, int]:
+        """Every tunable's value: the default, or the given one.  Raises `InputError`."""
+        values = {tunable.name: tunable.default for tunable in self.tunables}
+        unknown = sorted(set(given or {}) - set(values))
+        if unknown:
+            raise InputError("config", unknown, f"tunables among {sorted(values)}")
+        return {**values, **(given or {})}
+
+    @cached_property
+    def text(self) -> str:
+        """The kernels, with the shared text of the operation before them."""
+        path = Path(inspect.getfile(type(self)))
+        shared = path.with_name("_shared.h")
+        head = shared.read_text(encoding="utf-8") if shared.exists() else ""
+        return head + path.with_suffix(".cu").read_text(encoding="utf-8")
+
+    def bind(self, problem: Any, *parameters: Float32, **options: Any) -> GpuBound:
+        """Compile for ``device=``, pack and upload the parameters, allocate the workspace.
+
+        ``config=`` sets tunables.  Raises `UnsupportedProblem`, `InputError` for a config that
+        cannot run, `CompileFailure`, `OutOfMemory`.
+        """
+        self.check(problem)
+        config = self.config(options.get("config"))
+        reason = self.invalid(problem, config)
+        if reason is not None:
+            raise InputError("config", config, f"one that can run: {reason}")
+        return GpuBound(self, problem, parameters, options["device"], config)
+
+
+class GpuBound:
+    """A strategy on a device.  ``bound(x, out)`` copies NumPy arrays in and out; `launch`
+    works on device memory.  Takes up to the problem's batch; calls take turns."""
+
+    def __init__(
+        self,
+        strategy: GpuStrategy,
+        problem: Any,
+        parameters: tuple[Float32, ...],
+        device: GpuDevice,
+        config: Config,
+    ) -> None:
+        self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
+        self._program = device.compile(strategy.text, strategy.macros(problem, config))
+        named = dict(zip(problem.parameter_shapes, parameters, strict=True))
+        for name, values in strategy.constants(problem, named).items():
+            self._program.set_constant(name, values)
+        if "weights" in named:
+            named["weights"] = strategy.pack(problem, named["weights"], config)
+        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in named.items()}
+        for name, count in strategy.workspace(problem, config).items():
+            self._arrays[name] = device.allocate(4 * count)
+        self._ends: tuple[Any, Any] | None = None
+        self._steps: tuple[int, tuple[Step, ...]] = (0, ())
+        self._turn = threading.Lock()
+
+    def launch(self, x: Any, out: Any, images: int) -> None:
+        """Start all steps on device memory; returns before they are done."""
+        if self._steps[0] != images:
+            batch = self.problem.with_batch(images)
+            self._steps = images, self.strategy.steps(batch, self.config)
+        arrays = {**self._arrays, "x": x, "out": out}
+        for step in self._steps[1]:
+            arguments = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
+            self._program.launch(step.launch, *arguments)
+
+    def __call__(self, x: Float32, out: Float32) -> None:
+        with self._turn:
+            given, result = self.resident()
+            self.device.copy_in(x, given)
+            self.launch(given, result, x.shape[0])
+            self.device.copy_out(result, out)
+
+    def resident(self) -> tuple[Any, Any]:
+        """Device memory for a whole batch's input and output, allocated once."""
+        if self._ends is None:
+            shapes = (self.problem.input_shape, self.problem.output_shape)
+            sizes = [4 * int(np.prod(shape)) for shape in shapes]
+            self._ends = self.device.allocate(sizes[0]), self.device.allocate(sizes[1])
+        return self._ends
+
+    def resources(self) -> list[Resources]:
+        """What each step's launch takes."""
+        steps = self.strategy.steps(self.problem, self.config)
+        return [self._program.resources(step.launch) for step in steps]

@@ -54,24 +54,29 @@ class Strategy(ABC):
 
 
 @cache
-def ladder(operation: str) -> tuple[Strategy, ...]:
-    """Every strategy of an operation in rising order.  Raises `InputError`."""
+def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
+    """Every strategy of an operation for a kind of device, in rising order.
+
+    The CPU's are the modules of ``strategies/<operation>``, those of both GPU kinds the
+    modules of ``strategies/<operation>/gpu``.  Raises `InputError`.
+    """
+    name = f"rooftile.strategies.{operation}" + ("" if kind == "cpu" else ".gpu")
     try:
-        package = importlib.import_module(f"rooftile.strategies.{operation}")
+        package = importlib.import_module(name)
     except ModuleNotFoundError:
-        raise InputError("operation", repr(operation), "an operation with strategies") from None
+        raise InputError("operation", repr(operation), f"one with strategies on {kind}") from None
     modules = (
-        importlib.import_module(f"{package.__name__}.{info.name}")
+        importlib.import_module(f"{name}.{info.name}")
         for info in pkgutil.iter_modules(package.__path__)
-        if not info.name.startswith("_")
+        if not info.ispkg and not info.name.startswith("_")
     )
     rungs = [module.STRATEGY for module in modules]
-    return tuple(sorted(rungs, key=lambda rung: rung.order))
+    return tuple(sorted((r for r in rungs if kind in r.devices), key=lambda rung: rung.order))
 
 
-def strategy(operation: str, name: str) -> Strategy:
+def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
     """The strategy of an operation by name.  Raises `InputError`."""
-    rungs = {rung.name: rung for rung in ladder(operation)}
+    rungs = {rung.name: rung for rung in ladder(operation, kind)}
     if name not in rungs:
         raise InputError("strategy", repr(name), f"one of {list(rungs)}")
     return rungs[name]

@@ -5,5 +5,6 @@ from rooftile.devices.cpu.parallel import Kernel, cores, driver, parallel_call
 from rooftile.devices.cpu.source import cache_directory, load
 
 __all__ = [
-    "Kernel", "allocate", "cache_directory", "cores", "driver", "free_bytes", "load", "parallel_call",
+    "Kernel", "allocate", "cache_directory", "cores", "driver", "free_bytes", "load",
+    "parallel_call",
 ]  # fmt: skip

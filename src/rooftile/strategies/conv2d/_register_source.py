@@ -151,10 +151,11 @@ class _Rows:
             groups, tail = groups - 1, tile.block.vectors
         if groups:
             with to.loop("g", groups) as g:
-                column = f"{g} * {tile.block.vectors * tile.lanes}"
+                width = tile.block.vectors
+                column = f"{g} * {width * tile.lanes}"
                 self._emit_map_blocks(
                     full, rest,
-                    lambda maps, m: self._emit_folded(row, step, column, tile.block.vectors, maps, m),
+                    lambda maps, m: self._emit_folded(row, step, column, width, maps, m),
                 )  # fmt: skip
         if tail:
             column = str(groups * tile.block.vectors * tile.lanes)

@@ -17,7 +17,7 @@ from rooftile.ops.problem import Float32, Float64, Problem
 from rooftile.ops.softmax import Softmax
 
 __all__ = [
-    "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel", "Float32",
-    "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision", "Problem",
+    "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel",
+    "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision", "Problem",
     "Softmax", "activation", "admits", "check_precision", "named", "operations", "parse",
 ]  # fmt: skip

@@ -75,7 +75,9 @@ class GpuStrategy(Strategy):
         """The weights in the order that the kernels read them."""
         return weights
 
-    def constants(self, problem: Any, parameters: Mapping[str, Float32]) -> dict[str, Float32]:
+    def constants(
+        self, problem: Any, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
         """Arrays that go to constant memory, by the names in the text."""
         return {}
 
@@ -83,13 +85,17 @@ class GpuStrategy(Strategy):
         """Why the strategy cannot run the problem with this config; None when it can."""
         return None
 
-    def config(self, given: Config | None = None) -> dict[str, int]:
-        """Every tunable's value: the default, or the given one.  Raises `InputError`."""
-        values = {tunable.name: tunable.default for tunable in self.tunables}
-        unknown = sorted(set(given or {}) - set(values))
+    def defaults(self, problem: Any) -> dict[str, int]:
+        """The config for a problem where none is given."""
+        return {tunable.name: tunable.default for tunable in self.tunables}
+
+    def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
+        """Every tunable's value: the problem's default, or the given one.  Raises `InputError`."""
+        names = [tunable.name for tunable in self.tunables]
+        unknown = sorted(set(given or {}) - set(names))
         if unknown:
-            raise InputError("config", unknown, f"tunables among {sorted(values)}")
-        return {**values, **(given or {})}
+            raise InputError("config", unknown, f"tunables among {names}")
+        return {**self.defaults(problem), **(given or {})}
 
     @cached_property
     def text(self) -> str:
@@ -106,7 +112,7 @@ class GpuStrategy(Strategy):
         cannot run, `CompileFailure`, `OutOfMemory`.
         """
         self.check(problem)
-        config = self.config(options.get("config"))
+        config = self.config(problem, options.get("config"))
         reason = self.invalid(problem, config)
         if reason is not None:
             raise InputError("config", config, f"one that can run: {reason}")
@@ -128,7 +134,7 @@ class GpuBound:
         self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
         self._program = device.compile(strategy.text, strategy.macros(problem, config))
         named = dict(zip(problem.parameter_shapes, parameters, strict=True))
-        for name, values in strategy.constants(problem, named).items():
+        for name, values in strategy.constants(problem, named, config).items():
             self._program.set_constant(name, values)
         if "weights" in named:
             named["weights"] = strategy.pack(problem, named["weights"], config)

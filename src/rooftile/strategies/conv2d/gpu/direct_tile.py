@@ -1,0 +1,191 @@
+"""Rung 16, `direct_tile`: one thread owns whole pooling windows of several maps.
+
+The best float32 kernel for few channels: patch rows in registers, weights in
+constant memory (one channel) or shared memory, pool in registers.
+
+Source: the register tiling of Volkov and Demmel, "Benchmarking GPUs to Tune Dense
+Linear Algebra", SC08, carried over to the convolution with the pool folded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_SHARED_BYTES = 48 * 1024
+_CONSTANT_BYTES = 64 * 1024
+_MOST_SUMS = 96
+"""Sums a thread, of at most 255 registers."""
+_MOST_UNROLLED = 16384
+"""Multiply-adds of one channel that are written out."""
+
+
+class DirectTile(GpuConv2d):
+    """Takes pools whose windows tile the image."""
+
+    name = "direct_tile"
+    order = 16
+    summary = "a thread owns pooling windows of several maps, patch rows and pool in registers"
+    tunables = (
+        Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
+        Tunable("THREAD_ROWS", (1, 2), 1),
+        Tunable("THREAD_COLUMNS", (1, 2, 4), 1),
+        Tunable("BAND_ROWS", (1, 2, 4, 8, 10, 16, 20, 40), 4),
+        Tunable("BLOCK_GROUPS", (1, 2, 4, 8), 1),
+        Tunable("TILE_CHANNELS", (1, 2, 4, 8), 1),
+        Tunable("TAPS_CONSTANT", (0, 1), 0),
+        Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 6, 8), 1),
+    )
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Windows that overlap or leave gaps; windows or masks too large for registers."""
+        pool = problem.pool
+        if pool is not None and pool.window != pool.stride:
+            return f"a thread owns whole windows, which {pool.window} at {pool.stride} share"
+        config = self.defaults(problem)
+        reason = self.invalid(problem, config)
+        return f"{reason}, even with its smallest tile" if reason else None
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """As many maps and windows a thread as its registers hold, a cacheful of rows a block."""
+        rows, columns = problem.output_size
+        height, width = _window(problem)
+        maps = max(m for m in (1, 2, 4, 8) if m == 1 or m * height * width <= 32 and m <= problem.maps)
+        config = {
+            "THREAD_MAPS": maps,
+            "THREAD_ROWS": 1,
+            "THREAD_COLUMNS": 1,
+            "BAND_ROWS": 1,
+            "BLOCK_GROUPS": 1,
+            "TILE_CHANNELS": 1,
+            "TAPS_CONSTANT": 0,
+            "LEAST_BLOCKS": 1,
+        }
+        for name, values in (
+            ("THREAD_COLUMNS", (2, 4)),
+            ("BAND_ROWS", (2, 4, 8, 16)),
+            ("BLOCK_GROUPS", (2, 4, 8)),
+            ("TILE_CHANNELS", (2, 4, 8)),
+        ):
+            for value in values:
+                grown = {**config, name: value}
+                if self._worth(problem, grown) and self.invalid(problem, grown) is None:
+                    config = grown
+        taps = 4 * _padded_maps(problem, config) * (problem.reduction - 1)
+        few = problem.channels == 1 and config["BLOCK_GROUPS"] == 1
+        config["TAPS_CONSTANT"] = int(few and taps <= _CONSTANT_BYTES)
+        return config
+
+    def _worth(self, problem: Conv2d, config: Config) -> bool:
+        """Whether the larger tile is still used: no wider than the problem, not too many sums."""
+        height, width = _window(problem)
+        sums = config["THREAD_MAPS"] * height * width * config["THREAD_COLUMNS"]
+        groups = blocks(problem.maps, config["THREAD_MAPS"])
+        return (
+            sums <= 32
+            and config["THREAD_COLUMNS"] <= problem.output_size[1]
+            and config["BAND_ROWS"] <= problem.output_size[0]
+            and config["BLOCK_GROUPS"] <= groups
+            and config["TILE_CHANNELS"] <= problem.channels
+            and _threads(problem, config) <= 512
+        )
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Registers, threads, shared and constant memory, bands of whole threads."""
+        height, width = _window(problem)
+        sums = (
+            config["THREAD_MAPS"]
+            * (config["THREAD_ROWS"] * height)
+            * (config["THREAD_COLUMNS"] * width)
+        )
+        taps = problem.mask[0] * problem.mask[1]
+        sizes = self.macros(problem, config)
+        constant = 4 * _padded_maps(problem, config) * (problem.reduction - 1)
+        shared = _shared_bytes(problem, config, int(sizes["PITCH"]))
+        for fails, reason in (
+            (sums > _MOST_SUMS, f"{sums} sums a thread, registers hold {_MOST_SUMS}"),
+            (sums * taps > _MOST_UNROLLED, f"{sums * taps} multiply-adds a thread and channel"),
+            (_threads(problem, config) > 1024, f"{_threads(problem, config)} threads a block"),
+            (shared > _SHARED_BYTES, f"{shared} bytes of shared memory a block"),
+            (config["BAND_ROWS"] % config["THREAD_ROWS"], "a band is no multiple of THREAD_ROWS"),
+            (config["TAPS_CONSTANT"] and constant > _CONSTANT_BYTES, f"{constant} bytes of taps"),
+        ):
+            if fails:
+                return reason
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Sizes, tunables, and the layout that follows from both."""
+        step = config["THREAD_COLUMNS"] * _window(problem)[1] * problem.stride[1]
+        vector = next(v for v in (4, 2, 1) if step % v == 0)
+        patch = (
+            config["THREAD_COLUMNS"] * _window(problem)[1] - 1
+        ) * problem.stride[1] + problem.mask[1]
+        padded = blocks(patch, vector) * vector
+        across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
+        return {
+            **super().macros(problem, config),
+            "VECTOR": vector,
+            "PATCH_PADDED": padded,
+            "PITCH": blocks((across - 1) * step + padded, 4) * 4,
+            "BLOCK_PIXELS": across * (config["BAND_ROWS"] // config["THREAD_ROWS"]),
+            "PADDED_MAPS": _padded_maps(problem, config),
+        }
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """[MAPS / THREAD_MAPS][CHANNELS][mask][THREAD_MAPS], maps padded with zeros."""
+        spare = _padded_maps(problem, config) - problem.maps
+        padded = np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
+        groups = padded.reshape(-1, config["THREAD_MAPS"], *weights.shape[1:])
+        return np.ascontiguousarray(groups.transpose(0, 2, 3, 4, 1))
+
+    def constants(
+        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """The packed weights, where they lie in constant memory."""
+        if not config["TAPS_CONSTANT"]:
+            return {}
+        return {"taps": self.pack(problem, parameters["weights"], config)}
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel: a block for each band of each image and each set of map groups."""
+        bands = blocks(problem.output_size[0], config["BAND_ROWS"])
+        groups = _padded_maps(problem, config) // config["THREAD_MAPS"]
+        pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
+        launch = Launch(
+            "conv2d",
+            (problem.batch * bands, groups // config["BLOCK_GROUPS"], 1),
+            (pixels, config["BLOCK_GROUPS"], 1),
+            constants=("taps",) if config["TAPS_CONSTANT"] else (),
+        )
+        return (Step(launch, ("x", "weights", "bias", "out")),)
+
+
+def _window(problem: Conv2d) -> tuple[int, int]:
+    return problem.pool.window if problem.pool else (1, 1)
+
+
+def _padded_maps(problem: Conv2d, config: Config) -> int:
+    size = config["THREAD_MAPS"] * config["BLOCK_GROUPS"]
+    return blocks(problem.maps, size) * size
+
+
+def _threads(problem: Conv2d, config: Config) -> int:
+    across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
+    return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
+
+
+def _shared_bytes(problem: Conv2d, config: Config, pitch: int) -> int:
+    rows = (config["BAND_ROWS"] * _window(problem)[0] - 1) * problem.stride[0] + problem.mask[0]
+    taps = problem.mask[0] * problem.mask[1] * config["THREAD_MAPS"] * config["BLOCK_GROUPS"]
+    kept = 0 if config["TAPS_CONSTANT"] else taps
+    return 4 * config["TILE_CHANNELS"] * (rows * pitch + kept)
+
+
+STRATEGY = DirectTile()

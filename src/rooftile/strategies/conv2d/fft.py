@@ -7,9 +7,10 @@ cost of an output no longer grows with the mask's area.
 
 Everything is computed in double precision: a transform's rounding, about 1e-15 of the
 product of the largest values in image and mask, stays below float32's own unless those
-are a million times larger than their neighbours.  With a stride, all outputs are computed and every s-th kept.  A
-non-finite value would spread over its whole block: such images, and all images where
-a weight is not finite, are computed by the strategy `threads` instead.
+are a million times larger than their neighbours.  With a stride, all outputs are
+computed and every s-th kept.  A non-finite value would spread over its whole block:
+such images, and all images where a weight is not finite, are computed by the strategy
+`threads` instead.
 
 Source: Oppenheim, Schafer, "Discrete-Time Signal Processing", 3rd ed., section 8.7;
 Mathieu, Henaff, LeCun, "Fast Training of Convolutional Networks through FFTs" (2013).

@@ -1,0 +1,145 @@
+"""The host's processor: memory, generated source, the writer, threads."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import memory, parallel
+from rooftile.devices.cpu.emit import Writer
+from rooftile.errors import OutOfMemory
+
+
+@njit(nogil=True, cache=False)
+def mark(x, weights, bias, out, scratch, sizes, begin, end):
+    """Each unit counts its visits; each thread leaves its number of units in its scratch."""
+    for unit in range(begin, end):
+        out[unit] += x[unit] + weights[0] * bias[0] + sizes[0]
+    scratch[0] += end - begin
+
+
+@pytest.mark.parametrize("count", [1, 15, 16, 17, 100003])
+def test_buffers_are_aligned_and_whole(count):
+    buffer = cpu.allocate(count)
+    assert buffer.dtype == np.float32
+    assert buffer.shape == (count,)
+    assert buffer.ctypes.data % memory.ALIGNMENT == 0
+    buffer[:] = 1
+    assert buffer.sum() == count
+
+
+def test_a_buffer_larger_than_the_memory_is_refused(monkeypatch):
+    with pytest.raises(OutOfMemory, match="a plan needs") as caught:
+        cpu.allocate(2**50, "a plan")
+    assert caught.value.asked > caught.value.free > 0
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2**24)
+    with pytest.raises(OutOfMemory):
+        cpu.allocate(2**23)
+
+
+def test_free_memory_is_a_part_of_all():
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < cpu.free_bytes() <= physical
+
+
+def test_source_is_a_real_file_loaded_once():
+    text = "def answer():\n    return 42\n"
+    module = cpu.load("answer", text)
+    assert module.answer() == 42
+    assert cpu.load("answer", text) is module
+    assert Path(module.__file__).read_text(encoding="utf-8") == text
+    assert "answer" in os.path.basename(module.__file__)
+
+
+def test_another_text_or_another_dependency_is_another_file():
+    modules = [cpu.load("many", f"value = {n}\n", depends) for n in (1, 2) for depends in ("", "a")]
+    assert len({module.__file__ for module in modules}) == 4
+    assert [module.value for module in modules] == [1, 1, 2, 2]
+
+
+def test_source_that_does_not_run_is_not_remembered():
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            cpu.load("broken", "1 / 0\n")
+
+
+LOAD = "from rooftile.devices import cpu; print(cpu.load('where', 'x = 1').__file__)"
+
+
+def test_the_cache_follows_the_environment(tmp_path):
+    environment = os.environ | {"ROOFTILE_CACHE": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith(str(tmp_path))
+
+
+def test_a_cache_that_cannot_be_written_is_replaced(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    environment = os.environ | {"ROOFTILE_CACHE": str(blocked)}
+    run = subprocess.run(
+        [sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True
+    )
+    assert not run.stdout.startswith(str(blocked))
+
+
+def test_the_writer_indents_blocks_and_drops_loops_of_one():
+    to = Writer()
+    with to.block("def f():"):
+        with to.loop("i", 1) as i, to.loop("j", 3) as j:
+            to.line(f"use({i}, {j})")
+        to.line("return")
+    assert to.text() == "def f():\n for j in range(3):\n  use(0, j)\n return\n"
+
+
+def arguments(units, threads):
+    """The arrays of `mark` and their addresses, as drivers take them."""
+    x, out = np.arange(units, dtype=np.float32), np.zeros(units, np.float32)
+    one, scratch = np.ones(1, np.float32), np.zeros(16 * threads, np.float32)
+    sizes = np.array([5], np.int64)
+    arrays = (x, one, one, out)
+    flat = tuple(number for array in arrays for number in (array.ctypes.data, array.size))
+    return (*arrays, scratch, sizes), (*flat, scratch.ctypes.data, 16, sizes.ctypes.data, 1)
+
+
+@pytest.mark.parametrize(("units", "threads"), [(1, 2), (2, 2), (7, 3), (100, 2), (5, 1), (3, 8)])
+def test_every_unit_is_done_once(units, threads):
+    driver = cpu.driver(mark)
+    arrays, flat = arguments(units, threads)
+    x, out, scratch = arrays[0], arrays[3], arrays[4]
+    cpu.parallel_call(driver.spread, driver.share, flat, units, threads)
+    np.testing.assert_array_equal(out, x + 6)
+    shares = scratch[::16]
+    assert shares.sum() == units
+    busy = shares[shares > 0]
+    assert busy.max() - busy.min() <= 1
+
+
+def test_several_threads_may_call_the_drivers_at_once():
+    driver = cpu.driver(mark)
+    results = []
+
+    def work():
+        for _ in range(50):
+            arrays, flat = arguments(64, 2)
+            cpu.parallel_call(driver.spread, driver.share, flat, 64, 2)
+            results.append(bool((arrays[3] == arrays[0] + 6).all()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 200
+
+
+def test_cores_are_at_least_one_and_no_more_than_there_are():
+    assert 1 <= cpu.cores() <= (os.cpu_count() or 1)
+    assert parallel.cores is cpu.cores

@@ -1,0 +1,215 @@
+"""Problems and their references, against sums written out in Python."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rooftile.errors import InputError
+from rooftile.ops import (
+    ACTIVATIONS,
+    Conv2d,
+    Linear,
+    Pool,
+    Pool2d,
+    Problem,
+    Softmax,
+    activation,
+    admits,
+    check_precision,
+    named,
+    parse,
+)
+
+
+def draw(problem, seed=0):
+    generator = np.random.default_rng(seed)
+    shapes = (problem.input_shape, *problem.parameter_shapes.values())
+    return [generator.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def written_out(p, x, w, b):
+    """The convolution, one term after the other."""
+    z = np.zeros((p.batch, p.maps, *p.conv_size))
+    for n, m, i, j in np.ndindex(*z.shape):
+        z[n, m, i, j] = b[m]
+        for c, r, q in np.ndindex(p.channels, *p.mask):
+            y, k = i * p.stride[0] + r - p.padding[0], j * p.stride[1] + q - p.padding[1]
+            if 0 <= y < p.height and 0 <= k < p.width:
+                z[n, m, i, j] += float(x[n, c, y, k]) * float(w[m, c, r, q])
+    return z
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Conv2d(2, 3, 5, 6, 2, (2, 3)),
+        Conv2d(1, 2, 6, 7, 3, (3, 2), stride=(2, 3), padding=(1, 2)),
+        Conv2d(1, 1, 2, 3, 1, (4, 5), padding=(1, 1)),
+    ],
+)
+def test_the_reference_of_conv2d_is_the_sum_written_out(problem):
+    x, w, b = draw(problem)
+    np.testing.assert_allclose(
+        problem.reference(x, w, b), written_out(problem, x, w, b), rtol=1e-12
+    )
+
+
+def test_the_mask_is_not_flipped():
+    x = np.arange(3, dtype=np.float32).reshape(1, 1, 1, 3)
+    w = np.array([1, 10], np.float32).reshape(1, 1, 1, 2)
+    y = Conv2d(1, 1, 1, 3, 1, (1, 2)).reference(x, w, np.zeros(1, np.float32))
+    np.testing.assert_array_equal(y.ravel(), [10, 21])
+
+
+@pytest.mark.parametrize("kind", ["max", "average"])
+def test_fused_parts_come_after_one_another(kind):
+    problem = Conv2d(1, 2, 9, 8, 3, (3, 3), activation="relu", pool=Pool.of(kind, (2, 3), (3, 2)))
+    x, w, b = draw(problem)
+    y = np.maximum(written_out(problem, x, w, b), 0)
+    got = problem.reference(x, w, b)
+    assert got.shape == problem.output_shape == (1, 3, 2, 2)
+    for n, m, i, j in np.ndindex(*got.shape):
+        window = y[n, m, 3 * i : 3 * i + 2, 2 * j : 2 * j + 3]
+        expected = window.max() if kind == "max" else window.mean()
+        assert got[n, m, i, j] == pytest.approx(expected, rel=1e-12)
+
+
+@given(
+    st.integers(1, 30), st.integers(1, 30), st.integers(1, 6), st.integers(1, 6),
+    st.integers(1, 7), st.integers(1, 7),
+)  # fmt: skip
+def test_a_pool_reads_what_its_windows_cover(height, width, ph, pw, sh, sw):
+    if ph > height or pw > width:
+        with pytest.raises(InputError, match="pool window"):
+            Pool.of("max", (ph, pw), (sh, sw)).output_size(height, width)
+        return
+    pool = Pool.of("max", (ph, pw), (sh, sw))
+    rows, columns = pool.output_size(height, width)
+    covered = {i * sh + a for i in range(rows) for a in range(ph)}
+    across = {j * sw + b for j in range(columns) for b in range(pw)}
+    assert pool.inputs_read(height, width) == (len(covered), len(across))
+    assert max(covered) < height <= max(covered) + sh + ph
+
+
+def test_flops_and_bytes_count_what_the_pool_reads():
+    problem = named("conv2d", "lenet-conv2", 10)
+    assert problem.conv_size == (34, 34)
+    assert problem.conv_read == (32, 32)
+    assert problem.output_shape == (10, 16, 8, 8)
+    assert problem.flops == 2 * 10 * 16 * 32 * 32 * 4 * 49
+    weights, images, results = 16 * 4 * 49 + 16, 4 * 40 * 40, 16 * 8 * 8
+    assert problem.bytes == 4 * (weights + 10 * (images + results))
+    assert problem.intensity == problem.flops / problem.bytes
+
+
+def test_linear_and_its_magnitude():
+    problem = Linear(3, 4, 2, "sigmoid")
+    x, w, b = draw(problem)
+    z = np.array(
+        [[sum(float(a) * float(c) for a, c in zip(r, v, strict=True)) for v in w] for r in x]
+    )
+    np.testing.assert_allclose(problem.reference(x, w, b), 1 / (1 + np.exp(-z - b)), rtol=1e-6)
+    assert (problem.magnitude(x, w, b) >= np.abs(z + b)).all()
+    assert problem.flops == 2 * 3 * 4 * 2
+
+
+def test_softmax_sums_to_one_and_ignores_a_shift():
+    problem = Softmax(4, 9)
+    (x,) = draw(problem)
+    y = problem.reference(x)
+    np.testing.assert_allclose(y.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(problem.reference(x + np.float32(64)), y, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [named("conv2d", "stride-2"), named("pool2d", "lenet-pool2"), Linear(2, 3, 4), Softmax(2, 3)],
+)
+def test_problems_are_values(problem):
+    assert isinstance(problem, Problem)
+    assert hash(problem) == hash(problem.with_batch(problem.batch))
+    assert problem.with_batch(7).batch == 7
+    assert problem.with_batch(7).with_batch(problem.batch) == problem
+    assert 0 < problem.shrunk().flops <= problem.flops
+    assert type(problem).__name__ in repr(problem)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_derivatives_are_slopes(name):
+    f = activation(name)
+    z = np.array([-5.0, -1.3, -0.2, 0.3, 1.1, 4.0])
+    h = 1e-6
+    slope = (f.value(z + h) - f.value(z - h)) / (2 * h)
+    np.testing.assert_allclose(f.derivative(z, f.value(z)), slope, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_keep_nan_and_survive_extremes(name):
+    f = activation(name)
+    assert np.isnan(f.value(np.array([np.nan]))).all()
+    with np.errstate(over="raise", invalid="raise"):
+        assert not np.isnan(f.value(np.array([-1e4, 1e4]))).any()
+
+
+@pytest.mark.parametrize(
+    ("argument", "build"),
+    [
+        ("batch", lambda: Conv2d(0, 1, 4, 4, 1, (1, 1))),
+        ("channels", lambda: Conv2d(1, True, 4, 4, 1, (1, 1))),
+        ("mask_height", lambda: Conv2d(1, 1, 4, 4, 1, (0, 1))),
+        ("stride_width", lambda: Conv2d(1, 1, 4, 4, 1, (1, 1), stride=(1, 0))),
+        ("padding", lambda: Conv2d(1, 1, 4, 4, 1, (1, 1), padding=(-1, 0))),
+        ("weights", lambda: Conv2d(1, 1, 4, 4, 1, (7, 1), padding=(1, 1))),
+        ("activation", lambda: Conv2d(1, 1, 4, 4, 1, (1, 1), activation="softplus")),
+        ("pool window", lambda: Conv2d(1, 1, 4, 4, 1, (3, 3), pool=Pool.of("max", 3))),
+        ("inputs", lambda: Linear(1, 0, 1)),
+        ("classes", lambda: Softmax(1, -3)),
+        ("height", lambda: Pool2d(1, 1, 2.0, 4, Pool.of("max", 1))),
+        ("pool stride", lambda: Pool.of("max", 2, (1, 2, 3))),
+        ("activation", lambda: activation("gelu")),
+        ("activation", lambda: activation(["relu"])),
+        ("precision", lambda: check_precision("ieee754")),
+    ],
+)
+def test_shapes_that_do_not_fit_name_the_argument(argument, build):
+    with pytest.raises(InputError) as caught:
+        build()
+    assert caught.value.argument == argument
+
+
+def test_admission():
+    pairs = set(itertools.product(["ieee", "fast"], repeat=2))
+    assert {pair for pair in pairs if admits(*pair)} == pairs - {("ieee", "fast")}
+
+
+def test_shapes_are_parsed_from_pairs():
+    text = "channels=3,height=64,width=32,maps=8,mask=5x3,padding=2x1,pool=max:2x1:3,stride=2"
+    assert parse("conv2d", text, 4) == Conv2d(
+        4, 3, 64, 32, 8, (5, 3), (2, 2), (2, 1), pool=Pool.of("max", (2, 1), 3)
+    )
+    assert parse("conv2d", "mnist-conv", 2) == named("conv2d", "mnist-conv", 2)
+    assert parse("linear", "inputs=3,outputs=4,activation=relu") == Linear(1, 3, 4, "relu")
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        ("conv3d", "a=1"), ("conv2d", "lenet"), ("conv2d", "sides=4"), ("conv2d", "channels=3"),
+        ("linear", "inputs=three,outputs=1"), ("pool2d", "channels=1,height=4,width=4,pool=max"),
+    ],
+)  # fmt: skip
+def test_shapes_that_cannot_be_parsed(operation, text):
+    with pytest.raises(InputError):
+        parse(operation, text)
+
+
+def test_magnitude_bounds_the_reference():
+    problem = Conv2d(2, 3, 8, 9, 4, (3, 3), padding=(1, 1), pool=Pool.of("average", 2))
+    x, w, b = draw(problem)
+    assert (problem.magnitude(x, w, b) >= np.abs(problem.reference(x, w, b))).all()
+    assert problem.reduction == 3 * 9 + 1
+    assert math.prod(problem.output_size) == 16

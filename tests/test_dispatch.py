@@ -1,0 +1,113 @@
+"""Who picks the strategy, and whether the pick can be explained."""
+
+import pytest
+
+from rooftile import dispatch
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax, named, operations
+from rooftile.strategies import Strategy, ladder
+
+PROBLEMS = [
+    named("conv2d", "lenet-conv1", 2), named("conv2d", "lab-conv5"),
+    named("linear", "lenet-linear1"), named("pool2d", "lenet-pool1"),
+    named("softmax", "classes-10"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("precision", ["ieee", "fast"])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.operation)
+def test_the_pick_takes_the_problem_at_the_precision(problem, precision):
+    rung = dispatch.choose(problem, precision)
+    assert rung.operation == problem.operation
+    assert rung.why_not(problem) is None
+    assert rung.precision in ("ieee", precision)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.operation)
+def test_every_strategy_is_explained_and_one_is_taken(problem):
+    for precision in ("ieee", "fast"):
+        considered = dispatch.explain_choice(problem, precision)
+        assert {c.strategy for c in considered} == {r.name for r in ladder(problem.operation)}
+        assert all(c.reason for c in considered)
+        taken = [c.strategy for c in considered if c.taken]
+        assert taken == [dispatch.choose(problem, precision).name]
+
+
+def test_every_operation_has_preferences_that_exist():
+    for operation in operations():
+        if operation in dispatch.PREFERENCE:
+            assert dispatch.PREFERENCE[operation][-1] == "loops"
+    assert set(dispatch.PREFERENCE) <= set(operations())
+
+
+def test_transforms_pay_for_large_masks_only():
+    small = Conv2d(1, 8, 256, 256, 8, (5, 5))
+    large = Conv2d(1, 8, 256, 256, 8, (41, 41))
+    assert dispatch.choose(small).name != "fft"
+    assert dispatch.choose(large).name == "fft"
+    reasons = {c.strategy: c.reason for c in dispatch.explain_choice(small)}
+    assert "taps" in reasons["fft"]
+
+
+def test_a_strategy_that_refuses_is_passed_over_with_its_reason():
+    gaps = Conv2d(1, 8, 256, 256, 8, (41, 41), pool=Pool.of("max", 2, 3))
+    assert dispatch.choose(gaps).name != "fft"
+    reasons = {c.strategy: c.reason for c in dispatch.explain_choice(gaps)}
+    assert "gaps" in reasons["fft"]
+
+
+def test_a_named_strategy_is_taken_whatever_pays():
+    assert dispatch.choose(Conv2d(1, 1, 9, 9, 1, (3, 3)), strategy="fft").name == "fft"
+
+
+def test_fast_admits_ieee_and_not_the_reverse(monkeypatch):
+    class Rough(Strategy):
+        operation, name, order, summary, precision = "linear", "rough", 9, "for this test", "fast"
+
+        def why_not(self, problem):
+            return None
+
+        def bind(self, problem, *parameters, threads=None):
+            raise AssertionError("not bound here")
+
+    rough = Rough()
+    rungs = (*ladder("linear"), rough)
+    monkeypatch.setattr(dispatch, "ladder", lambda operation: rungs)
+    monkeypatch.setattr(dispatch, "by_name", lambda operation, name: rough)
+    monkeypatch.setitem(dispatch.PREFERENCE, "linear", ("rough", *dispatch.PREFERENCE["linear"]))
+    problem = Linear(1, 2, 3)
+    assert dispatch.choose(problem, "fast") is rough
+    assert dispatch.choose(problem, "ieee") is not rough
+    assert dispatch.choose(problem, "fast", strategy="rough") is rough
+    with pytest.raises(UnsupportedProblem, match="fast"):
+        dispatch.choose(problem, "ieee", strategy="rough")
+    explained = {c.strategy: c for c in dispatch.explain_choice(problem, "ieee")}
+    assert "precision" in explained["rough"].reason
+
+
+def test_a_strategy_without_a_place_comes_last(monkeypatch):
+    problem = Pool2d(1, 1, 4, 4, Pool.of("max", 2))
+    monkeypatch.setitem(dispatch.PREFERENCE, "pool2d", ("threads",))
+    names = [c.strategy for c in dispatch.explain_choice(problem)]
+    assert names[0] == "threads"
+    assert names.index("rows") < names.index("loops")
+
+
+@pytest.mark.parametrize(
+    ("argument", "keywords"),
+    [
+        ("precision", {"precision": "double"}),
+        ("device", {"device": "gpu"}),
+        ("strategy", {"strategy": "fastest"}),
+        ("strategy", {"strategy": 3}),
+    ],
+)
+def test_unknown_words_are_input_errors(argument, keywords):
+    with pytest.raises(InputError) as caught:
+        dispatch.choose(Softmax(1, 2), **keywords)
+    assert caught.value.argument == argument
+
+
+def test_a_device_without_support_is_missing():
+    with pytest.raises(DeviceMissing, match="opencl"):
+        dispatch.explain_choice(Softmax(1, 2), device="opencl:0")

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from rooftile.lab.records import Ladder, Row
     from rooftile.ops import Problem
 
+_BEYOND = {
+    "compute": "effective: counted in the direct method's FLOPs, of which it saves some",
+    "memory": "the roof is that of memory, and this problem fits the caches",
+}
+"""Why a rung can pass the roof, by what sets it."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
@@ -84,7 +90,7 @@ def _show(output: Output, ladder: Ladder, shape: str) -> None:
     notes = ["error: the worst, over its budget at that precision; roof: floor over median time"]
     notes += [f"{row.strategy}: {row.status}, {row.reason}" for row in ladder.rows if row.reason]
     if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
-        notes.append("* effective: counted in the direct method's FLOPs, of which it saves some")
+        notes.append(f"* {_BEYOND[limit]}")
     if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
         notes.append("~ the median had not settled when the time for measuring was over")
     output.show("", *notes, *_comparison(ladder))

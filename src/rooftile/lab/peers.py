@@ -92,13 +92,13 @@ def keeping_memory() -> Iterator[bool]:
 
 def _torch_eager(problem: Problem, parameters: tuple[Float32, ...]) -> PeerCall:
     torch = _torch()
-    return _torch_call(_torch_module(problem, parameters), torch.from_numpy)
+    return _torch_call(torch_module(problem, parameters), torch.from_numpy)
 
 
 def _torch_channels_last(problem: Problem, parameters: tuple[Float32, ...]) -> PeerCall:
     torch = _torch()
     last = torch.channels_last
-    module = _torch_module(problem, parameters).to(memory_format=last)
+    module = torch_module(problem, parameters).to(memory_format=last)
 
     def load(x: Float32) -> Any:
         tensor = torch.from_numpy(x)
@@ -113,7 +113,7 @@ def _torch_compiled(problem: Problem, parameters: tuple[Float32, ...]) -> PeerCa
 
     inductor.freezing = True
     torch._dynamo.reset()
-    compiled = torch.compile(_torch_module(problem, parameters), dynamic=False)
+    compiled = torch.compile(torch_module(problem, parameters), dynamic=False)
     return _torch_call(compiled, torch.from_numpy)
 
 
@@ -135,7 +135,8 @@ def _torch_call(module: Any, load: Callable[[Float32], Any]) -> PeerCall:
     return PeerCall(load, compute, lambda result: np.asarray(result.contiguous().numpy()))
 
 
-def _torch_module(problem: Problem, parameters: tuple[Float32, ...]) -> Any:
+def torch_module(problem: Problem, parameters: tuple[Float32, ...]) -> Any:
+    """The problem as a PyTorch module holding copies of the parameters."""
     import torch
 
     shares = problem.shares(parameters) if isinstance(problem, Chain) else [(problem, parameters)]

@@ -183,9 +183,9 @@ class CudaProgram:
         threads, most = launch.threads, self._device.description.threads_per_unit
         blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, launch.shared_bytes)
         return Resources(
-            int(attributes.num_regs()),
-            int(attributes.shared_size_bytes()) + launch.shared_bytes,
-            int(attributes.local_size_bytes()),
+            int(attributes.num_regs),
+            int(attributes.shared_size_bytes) + launch.shared_bytes,
+            int(attributes.local_size_bytes),
             blocks * threads / most if most else None,
         )
 

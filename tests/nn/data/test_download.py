@@ -49,6 +49,7 @@ def test_compressed_anew_the_content_still_counts(site, tmp_path):
         (b"<html>sign in first</html>", "[Nn]ot a gzipped file"),
         (None, "No such file"),
     ],
+    ids=["other content", "truncated", "a web page", "missing"],
 )
 def test_a_wrong_file_is_refused_and_leaves_nothing(site, tmp_path, content, reason):
     if content is None:

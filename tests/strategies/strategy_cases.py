@@ -1,0 +1,113 @@
+"""Problems and inputs that strategies are known to trip over, and the check of one run."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rooftile.errors import InputError
+from rooftile.lab.verify import assert_close, random_inputs
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+
+SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -1e3], np.float32)
+"""The largest finite one stays within what a transform in double precision can take."""
+
+CONV2D = (
+    Conv2d(1, 1, 1, 1, 1, (1, 1)),
+    Conv2d(2, 1, 9, 1, 1, (9, 1), activation="relu"),
+    Conv2d(3, 2, 7, 19, 3, (3, 3), padding=(1, 1), activation="relu"),
+    # Width on the vector grid, maps and channels off it, a pool that drops the last rows.
+    Conv2d(2, 3, 11, 20, 5, (3, 5), activation="relu", pool=Pool.of("max", 2)),
+    Conv2d(2, 1, 24, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
+    Conv2d(1, 4, 16, 24, 9, (7, 7), activation="relu", pool=Pool.of("max", 4)),
+    # Overlapping windows; gaps between windows; both, one way each.
+    Conv2d(2, 2, 12, 17, 3, (3, 3), activation="tanh", pool=Pool.of("max", 3, 2)),
+    Conv2d(1, 2, 14, 23, 2, (2, 4), pool=Pool.of("average", 2, 3)),
+    Conv2d(1, 3, 13, 41, 2, (5, 3), (1, 2), (2, 1), "sigmoid", Pool.of("average", (3, 2), (1, 3))),
+    # Strides larger than the mask, different each way; padding larger than the mask.
+    Conv2d(2, 2, 15, 40, 2, (2, 3), (3, 4)),
+    Conv2d(1, 1, 4, 5, 2, (3, 2), (2, 1), (4, 3), "relu"),
+    # A mask larger than the image, over the padding only in part.
+    Conv2d(1, 2, 3, 4, 2, (5, 6), (1, 1), (2, 3)),
+    Conv2d(1, 1, 40, 50, 2, (17, 19), activation="relu", pool=Pool.of("average", 2)),
+    # Enough taps to block the reduction.
+    Conv2d(1, 37, 9, 18, 17, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
+)
+
+LINEAR = (
+    Linear(1, 1, 1),
+    Linear(1, 17, 33, "relu"),
+    Linear(3, 1024, 32, "relu"),
+    Linear(19, 31, 10, "tanh"),
+    Linear(130, 257, 47, "sigmoid"),
+)
+
+POOL2D = (
+    Pool2d(1, 1, 1, 1, Pool.of("max", 1)),
+    Pool2d(2, 3, 9, 35, Pool.of("max", 2)),
+    Pool2d(2, 3, 9, 35, Pool.of("average", 2)),
+    Pool2d(1, 2, 11, 21, Pool.of("max", 3, 2)),
+    Pool2d(1, 2, 11, 43, Pool.of("average", (2, 4), (3, 5))),
+    Pool2d(3, 1, 8, 40, Pool.of("max", (8, 33), 1)),
+)
+
+SOFTMAX = (Softmax(1, 1), Softmax(5, 10), Softmax(3, 1000))
+
+CASES = {"conv2d": CONV2D, "linear": LINEAR, "pool2d": POOL2D, "softmax": SOFTMAX}
+
+sizes = st.integers(1, 6)
+pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
+pools = st.builds(Pool.of, st.sampled_from(["max", "average"]), pairs, st.none() | pairs)
+activations = st.sampled_from(["none", "relu", "sigmoid", "tanh"])
+
+
+def _valid(kind, *arguments):
+    """The problem, or None where the shapes do not fit."""
+    try:
+        return kind(*arguments)
+    except InputError:
+        return None
+
+
+conv2d_problems = st.builds(
+    _valid, st.just(Conv2d), st.integers(1, 4), sizes, st.integers(1, 24), st.integers(1, 40),
+    sizes,
+    st.tuples(st.integers(1, 7), st.integers(1, 7)), pairs,
+    st.tuples(st.integers(0, 4), st.integers(0, 4)), activations, st.none() | pools,
+).filter(bool)  # fmt: skip
+linear_problems = st.builds(
+    Linear, st.integers(1, 20), st.integers(1, 70), st.integers(1, 40), activations
+)
+pool2d_problems = st.builds(
+    _valid, st.just(Pool2d), sizes, sizes, st.integers(1, 20), st.integers(1, 40), pools
+).filter(bool)
+softmax_problems = st.builds(Softmax, st.integers(1, 9), st.integers(1, 70))
+
+PROBLEMS = {
+    "conv2d": conv2d_problems, "linear": linear_problems, "pool2d": pool2d_problems,
+    "softmax": softmax_problems,
+}  # fmt: skip
+
+
+def inputs(problem, seed, specials):
+    """Random input and parameters; ``specials`` says which of them hold special values."""
+    arrays = random_inputs(problem, seed)
+    generator = np.random.default_rng(seed)
+    special = SPECIAL
+    if problem.operation == "conv2d" and problem.activation in ("sigmoid", "tanh") and problem.pool:
+        # The average of saturated infinities is finite, and the budget cannot know its terms.
+        special = SPECIAL[2:]
+    for index, array in enumerate(arrays):
+        if index in specials:
+            flat = array.reshape(-1)
+            where = generator.integers(0, flat.size, 1 + flat.size // 40)
+            flat[where] = generator.choice(special, where.size)
+    return arrays
+
+
+def check(rung, problem, seed=0, specials=(), threads=1):
+    """Bind and run a strategy on random inputs; raise unless it is within its budget."""
+    x, *parameters = inputs(problem, seed, specials)
+    out = np.full(problem.output_shape, np.nan, np.float32)
+    rung.bind(problem, *parameters, threads=threads)(x, out)
+    assert_close(problem, out, x, *parameters, precision=rung.precision)

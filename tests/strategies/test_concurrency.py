@@ -1,0 +1,75 @@
+"""Calls from several Python threads at once, and from a forked child."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from strategy_cases import CASES, inputs
+
+from rooftile.strategies import ladder
+
+OPERATIONS = list(CASES)
+CASE = {"conv2d": 4, "linear": 3, "pool2d": 1, "softmax": 1}
+"""One case of each operation, which every strategy of the ladder takes."""
+
+FORK = """
+import os, sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from strategy_cases import CASES, inputs
+from rooftile.strategies import ladder
+
+def results():
+    for rung in ladder({operation!r}):
+        problem = CASES[{operation!r}][{case!r}].with_batch(4)
+        x, *parameters = inputs(problem, 0, ())
+        out = np.full(problem.output_shape, np.nan, np.float32)
+        rung.bind(problem, *parameters, threads=2)(x, out)
+        yield rung.name, out
+
+before = dict(results())  # The threading layer is running now.
+child = os.fork()
+if child == 0:
+    wrong = [name for name, out in results() if not np.array_equal(out, before[name])]
+    os._exit(len(wrong))
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert all(np.array_equal(out, before[name]) for name, out in results())
+print("same", *before)
+"""
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_forked_child_computes_the_same(operation):
+    tests = str(Path(__file__).parent)
+    script = FORK.format(tests=tests, operation=operation, case=CASE[operation])
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert run.stdout.split() == ["same", *(rung.name for rung in ladder(operation))]
+
+
+@pytest.mark.parametrize(
+    "rung", [pytest.param(r, id=f"{op}-{r.name}") for op in OPERATIONS for r in ladder(op)]
+)
+def test_two_threads_may_call_at_once(rung):
+    """The same bound strategy, and two of the same problem, each with its own input."""
+    problem = CASES[rung.operation][CASE[rung.operation]].with_batch(4)
+    x, *parameters = inputs(problem, 0, ())
+    xs = [x, np.ascontiguousarray(x[::-1])]
+    bounds = [rung.bind(problem, *parameters, threads=2) for _ in range(2)]
+    expected = [_call(problem, bounds[0], x) for x in xs]
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [(bounds[i // 2 % 2], i % 2) for i in range(40)]
+        results = list(pool.map(lambda job: _call(problem, job[0], xs[job[1]]), jobs))
+    for (_, which), result in zip(jobs, results, strict=True):
+        np.testing.assert_array_equal(result, expected[which])
+
+
+def _call(problem, bound, x):
+    out = np.full(problem.output_shape, np.nan, np.float32)
+    bound(x, out)
+    return out

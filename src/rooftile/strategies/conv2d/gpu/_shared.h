@@ -39,3 +39,49 @@ __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j
 {
     return i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH ? channel[i * WIDTH + j] : 0.0f;
 }
+
+// Steps apart keep the convolution's sums, without bias, in planes of CONV_ROWS x
+// CONV_COLUMNS: the rows and columns that the pool reads.  Where its windows leave gaps,
+// those lie close together: WINDOW_STEP leads from window to window in a plane, and
+// READ_ROW, READ_COLUMN from a plane's index to the convolution's own.
+#if POOL_STRIDE_Y > POOL_HEIGHT
+#define WINDOW_STEP_Y POOL_HEIGHT
+#define READ_ROW(i) ((i) / POOL_HEIGHT * POOL_STRIDE_Y + (i) % POOL_HEIGHT)
+#else
+#define WINDOW_STEP_Y POOL_STRIDE_Y
+#define READ_ROW(i) (i)
+#endif
+#if POOL_STRIDE_X > POOL_WIDTH
+#define WINDOW_STEP_X POOL_WIDTH
+#define READ_COLUMN(j) ((j) / POOL_WIDTH * POOL_STRIDE_X + (j) % POOL_WIDTH)
+#else
+#define WINDOW_STEP_X POOL_STRIDE_X
+#define READ_COLUMN(j) (j)
+#endif
+#define PLANE_SIZE (CONV_ROWS * CONV_COLUMNS)
+
+// Bias, activation and pool of one result from a plane of sums.
+__device__ __forceinline__ float finished(const GLOBAL float* plane, float shift, int row,
+                                          int column)
+{
+    const GLOBAL float* window =
+        plane + row * WINDOW_STEP_Y * CONV_COLUMNS + column * WINDOW_STEP_X;
+    float pooled = POOL_START;
+    for (int a = 0; a < POOL_HEIGHT; a++)
+        for (int b = 0; b < POOL_WIDTH; b++)
+            pooled = POOL_STEP(pooled, activate(window[a * CONV_COLUMNS + b] + shift));
+    return POOL_END(pooled);
+}
+
+// One sum from its definition: filter[CHANNELS][MASK_HEIGHT][MASK_WIDTH] at (top, left).
+__device__ __forceinline__ float direct_sum(const GLOBAL float* image, const GLOBAL float* filter,
+                                            int top, int left)
+{
+    float sum = 0.0f;
+    for (int c = 0; c < CHANNELS; c++)
+        for (int p = 0; p < MASK_HEIGHT; p++)
+            for (int q = 0; q < MASK_WIDTH; q++)
+                sum += filter[(c * MASK_HEIGHT + p) * MASK_WIDTH + q] *
+                       pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
+    return sum;
+}

@@ -1,0 +1,49 @@
+"""Rung 11, `im2col_fused`: implicit GEMM, the unrolled matrix only in shared memory.
+
+Source: Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning" (2014), section
+3.2; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section
+16.5.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._sizes import tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+
+class Im2colFused(GpuConv2d):
+    """A block's tiles of the unrolled matrix are gathered straight from the images."""
+
+    name = "im2col_fused"
+    order = 11
+    summary = "unrolled matrix only as tiles in shared memory, pool in registers"
+    tunables = (
+        Tunable("TILE_MAPS", (4, 8, 16, 32), 16),
+        Tunable("TILE_COLUMNS", (16, 32, 64, 128), 32),
+        Tunable("TILE_TAPS", (8, 16, 32), 16),
+    )
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """A tile no higher than there are maps."""
+        return {**super().defaults(problem), "TILE_MAPS": tile_of(problem.maps, 4, 16)}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """A block has at most 1024 threads."""
+        threads = config["TILE_MAPS"] * config["TILE_COLUMNS"]
+        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a result."""
+        tile = config["TILE_COLUMNS"], config["TILE_MAPS"]
+        places = problem.batch * math.prod(problem.output_size)
+        grid = (blocks(places, tile[0]), blocks(problem.maps, tile[1]), 1)
+        launch = Launch("conv2d", grid, (*tile, 1))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+STRATEGY = Im2colFused()

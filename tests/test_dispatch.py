@@ -49,6 +49,16 @@ def test_transforms_pay_for_large_masks_only():
     assert "taps" in reasons["fft"]
 
 
+def test_winograd_is_fast_where_tiles_are_shared_and_never_ieee():
+    names = {shape: dispatch.choose(named("conv2d", shape, 1), "fast").name for shape in
+             ("lenet-conv1", "lenet-conv2", "mnist-conv", "lab-conv5", "stride-1")}  # fmt: skip
+    assert names == {
+        "lenet-conv1": "winograd", "lenet-conv2": "winograd", "mnist-conv": "register_tile",
+        "lab-conv5": "winograd", "stride-1": "register_tile",
+    }  # fmt: skip
+    assert dispatch.choose(named("conv2d", "lenet-conv1", 1), "ieee").name == "register_tile"
+
+
 def test_a_strategy_that_refuses_is_passed_over_with_its_reason():
     gaps = Conv2d(1, 8, 256, 256, 8, (41, 41), pool=Pool.of("max", 2, 3))
     assert dispatch.choose(gaps).name != "fft"

@@ -20,7 +20,7 @@ DEVICES = ("cpu", "cuda", "opencl")
 
 PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
-        "winograd", "fft", "register_tile", "im2col_fused", "unrolled", "im2col", "threads",
+        "winograd", "fft", "register_tile", "unrolled", "im2col_fused", "im2col", "threads",
         "loops",
     ),
     "linear": ("blocked", "blas", "threads", "loops"),
@@ -32,6 +32,10 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
 `register_tile` (fitted to measurements on a Zen 4)."""
+
+WINOGRAD_REUSE = 80
+"""How often, at least, a square transformed tile must be used, in taps: the mask's area
+times the harmonic mean of channels and maps (fitted likewise)."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,17 @@ def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
         return None
     if rung.name == "fft":
         return _fft_does_not_pay(problem)
+    if rung.name == "winograd":
+        return _winograd_does_not_pay(problem)
     return None
+
+
+def _winograd_does_not_pay(p: Conv2d) -> str | None:
+    # Masks seven high are transformed by rows, which pays even for one channel.
+    reuse = math.prod(p.mask) * 2 * p.channels * p.maps / (p.channels + p.maps)
+    if p.mask[0] == 7 or reuse >= WINOGRAD_REUSE:
+        return None
+    return "too few channels and maps share a transformed tile"
 
 
 def _fft_does_not_pay(p: Conv2d) -> str | None:

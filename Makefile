@@ -36,7 +36,7 @@ imports: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/lint-imports
 
 unit: $(DEV_ENV)/installed
-	$(DEV_ENV)/bin/pytest
+	$(DEV_ENV)/bin/pytest --numprocesses auto --maxprocesses 4
 
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write

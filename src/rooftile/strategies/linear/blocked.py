@@ -27,7 +27,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu import vector
 from rooftile.ops import Float32, Linear
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, SOURCE
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.linear._blocked_source import VECTORS, generate
 
@@ -80,7 +80,7 @@ def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
 
 @cache
 def _compiled(lanes: int, registers: int) -> object:
-    return cpu.load("linear_blocked", generate(lanes, registers), depends=SOURCE).kernel
+    return cpu.load("linear_blocked", generate(lanes, registers)).kernel
 
 
 def pack(weights: Float32, lanes: int) -> Float32:

@@ -1,0 +1,48 @@
+"""Rung 9, `channels_tree`: input channels summed in parallel, joined by a tree.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+figure 10.11 (the tree in shared memory), carried over to the sum over channels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._sizes import tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+
+class ChannelsTree(GpuConv2d):
+    """Threads of a block share an output's channels; sums are the same in every run."""
+
+    name = "channels_tree"
+    order = 9
+    summary = "input channels summed in parallel, joined by a tree in shared memory"
+    tunables = (
+        Tunable("BLOCK_X", (32, 64, 128, 256), 64),
+        Tunable("PARTS", (1, 2, 4, 8, 16), 8),
+    )
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """No more shares than there are channels."""
+        return {**super().defaults(problem), "PARTS": tile_of(problem.channels, 1, 8)}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """A power of two of shares, and at most 1024 threads."""
+        threads = config["BLOCK_X"] * config["PARTS"]
+        if config["PARTS"] & (config["PARTS"] - 1):
+            return f"PARTS is {config['PARTS']}, no power of two"
+        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel, a column of threads a result."""
+        results = math.prod(problem.output_shape)
+        block = (config["BLOCK_X"], config["PARTS"], 1)
+        launch = Launch("conv2d", (blocks(results, config["BLOCK_X"]), 1, 1), block)
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+STRATEGY = ChannelsTree()

@@ -162,16 +162,14 @@ def page(results: dict[str, Any]) -> str:
         "| --- | --- | --- | --- |" + " --- |" * len(peers),
     ]  # fmt: skip
     for row in results["rows"]:
-        times = {
-            entry["name"]: entry.get("time_ms", {}).get("median") for entry in row["entries"]
-        }
+        times = {entry["name"]: entry.get("time_ms", {}).get("median") for entry in row["entries"]}
         cells = [times.get(name) for name in ("rooftile ieee", "rooftile fast", *peers)]
         shown = ["-" if cell is None else f"{cell:.3g}" for cell in cells]
         label = Case(**row["case"]).label
         lines.append(f"| `{label}` | {row['floor_ms']:.3g} | " + " | ".join(shown) + " |")
     lines += [
         "", "Against the best of the peers:", "",
-        "| problem | best peer | `ieee` | aim | share of FMA peak | `fast` | aim | effective share |",
+        "| problem | best peer | `ieee` | aim | share of peak | `fast` | aim | effective share |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]  # fmt: skip
     for row in results["rows"]:

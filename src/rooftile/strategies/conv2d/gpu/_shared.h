@@ -1,6 +1,6 @@
 // Before every kernel text of conv2d.  The problem's sizes are macros:
 //   CHANNELS HEIGHT WIDTH MAPS MASK_HEIGHT MASK_WIDTH STRIDE_Y STRIDE_X PAD_Y PAD_X
-//   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reads them)
+//   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reaches)
 //   ROWS COLUMNS (of the result)
 //   POOL_HEIGHT POOL_WIDTH POOL_STRIDE_Y POOL_STRIDE_X POOL_AVERAGE (1x1 without a pool)
 //   ACTIVATION (0 none, 1 relu, 2 sigmoid, 3 tanh)

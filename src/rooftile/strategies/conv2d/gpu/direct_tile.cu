@@ -5,8 +5,8 @@
 // windows, so a multiply-add costs a fraction of a load.  Bias, activation and pool
 // happen in registers.  What it removes: repeated reads of shared memory.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS / THREAD_MAPS][CHANNELS][mask]
-// [THREAD_MAPS], bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a
+// row holds MASK_WIDTH x THREAD_MAPS taps, bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
 // Grid: x images x bands of BAND_ROWS result rows, y blocks of BLOCK_GROUPS groups of maps.
 // Block: x threads over the band's windows, y groups of THREAD_MAPS maps.
 
@@ -17,20 +17,46 @@
 #define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
 #define ACROSS ((COLUMNS + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
 #define THREADS (BLOCK_PIXELS * BLOCK_GROUPS)
-#define GROUP_TAPS (MASK_SIZE * THREAD_MAPS)
+#define GROUPS (PADDED_MAPS / THREAD_MAPS)
+#define TAP_ROW ((MASK_WIDTH * THREAD_MAPS + 3) / 4 * 4)
+#define GROUP_TAPS (MASK_HEIGHT * TAP_ROW)
 
 #if TAPS_CONSTANT
-CONSTANT_ARRAY(float, taps, PADDED_MAPS * CHANNELS * MASK_SIZE)
+CONSTANT_ARRAY(float, taps, GROUPS * CHANNELS * GROUP_TAPS)
 #endif
 
-// The band's rows of one channel into shared memory, ghost cells as zeros.
+// Image rows in pieces as wide as their alignment allows, where no ghost columns intervene.
+#if PAD_X == 0 && WIDTH % 4 == 0
+typedef float4 piece;
+#define PIECE 4
+#elif PAD_X == 0 && WIDTH % 2 == 0
+typedef float2 piece;
+#define PIECE 2
+#else
+#define PIECE 1
+#endif
+#define LOADED_COLUMNS (WIDTH < PITCH ? WIDTH : PITCH)
+
+// The band's rows of one channel into shared memory, ghost cells as zeros.  What lies beyond
+// the image's columns reaches sums that nobody stores.
 __device__ __forceinline__ void load_rows(const GLOBAL float* channel, SHARED float* tile, int top,
                                           int thread)
 {
+#if PIECE == 1
     for (int e = thread; e < BAND_INPUT_ROWS * PITCH; e += THREADS) {
         int i = e / PITCH, j = e % PITCH;
         tile[e] = pixel(channel, top + i, j - PAD_X);
     }
+#else
+    for (int e = thread; e < BAND_INPUT_ROWS * (LOADED_COLUMNS / PIECE); e += THREADS) {
+        int i = e / (LOADED_COLUMNS / PIECE), j = e % (LOADED_COLUMNS / PIECE) * PIECE;
+        SHARED piece* to = (SHARED piece*)(tile + i * PITCH + j);
+        if ((unsigned)(top + i) < HEIGHT)
+            *to = *(const GLOBAL piece*)(channel + (top + i) * WIDTH + j);
+        else
+            for (int k = 0; k < PIECE; k++) tile[i * PITCH + j + k] = 0.0f;
+    }
+#endif
 }
 
 __global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
@@ -47,7 +73,8 @@ __global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
 #endif
     int thread = threadIdx.y * BLOCK_PIXELS + threadIdx.x;
     int n = blockIdx.x / BANDS, band = blockIdx.x % BANDS;
-    int group = blockIdx.y * BLOCK_GROUPS + threadIdx.y;
+    // A literal where there is one group: then taps in constant memory are operands.
+    int group = GROUPS == 1 ? 0 : blockIdx.y * BLOCK_GROUPS + threadIdx.y;
     int down = threadIdx.x / ACROSS * THREAD_ROWS, across = threadIdx.x % ACROSS;
     const GLOBAL float* image = x + (size_t)n * IMAGE_SIZE;
     int top = band * BAND_ROWS * POOL_HEIGHT * STRIDE_Y - PAD_Y;
@@ -96,9 +123,20 @@ __global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
                 UNROLL for (int i = 0; i < THREAD_ROWS * POOL_HEIGHT; i++) {
                     int p = a - i * STRIDE_Y;
                     if (p < 0 || p >= MASK_HEIGHT) continue;
+#if TAPS_CONSTANT
+#define TAP(k) taps[at + p * TAP_ROW + (k)]
+#else
+#define TAP(k) tap_row[k]
+                    float tap_row[TAP_ROW];
+                    UNROLL for (int v = 0; v < TAP_ROW; v += 4) {
+                        float4 four = *(const SHARED float4*)(taps + at + p * TAP_ROW + v);
+                        tap_row[v] = four.x, tap_row[v + 1] = four.y;
+                        tap_row[v + 2] = four.z, tap_row[v + 3] = four.w;
+                    }
+#endif
                     UNROLL for (int q = 0; q < MASK_WIDTH; q++)
                         UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
-                            float tap = taps[at + (p * MASK_WIDTH + q) * THREAD_MAPS + m];
+                            float tap = TAP(q * THREAD_MAPS + m);
                             UNROLL for (int j = 0; j < THREAD_COLUMNS * POOL_WIDTH; j++)
                                 sum[m][i][j] += tap * patch[j * STRIDE_X + q];
                         }

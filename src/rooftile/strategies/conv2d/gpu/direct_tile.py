@@ -77,9 +77,9 @@ class DirectTile(GpuConv2d):
                 grown = {**config, name: value}
                 if self._worth(problem, grown) and self.invalid(problem, grown) is None:
                     config = grown
-        taps = 4 * _padded_maps(problem, config) * (problem.reduction - 1)
-        few = problem.channels == 1 and config["BLOCK_GROUPS"] == 1
-        config["TAPS_CONSTANT"] = int(few and taps <= _CONSTANT_BYTES)
+        # Constant memory serves one address at a time: only where it is known to the compiler.
+        literal = problem.channels == 1 and problem.maps <= config["THREAD_MAPS"]
+        config["TAPS_CONSTANT"] = int(literal and _taps_bytes(problem, config) <= _CONSTANT_BYTES)
         return config
 
     def _worth(self, problem: Conv2d, config: Config) -> bool:
@@ -106,7 +106,7 @@ class DirectTile(GpuConv2d):
         )
         taps = problem.mask[0] * problem.mask[1]
         sizes = self.macros(problem, config)
-        constant = 4 * _padded_maps(problem, config) * (problem.reduction - 1)
+        constant = _taps_bytes(problem, config)
         shared = _shared_bytes(problem, config, int(sizes["PITCH"]))
         for fails, reason in (
             (sums > _MOST_SUMS, f"{sums} sums a thread, registers hold {_MOST_SUMS}"),
@@ -139,11 +139,14 @@ class DirectTile(GpuConv2d):
         }
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """[MAPS / THREAD_MAPS][CHANNELS][mask][THREAD_MAPS], maps padded with zeros."""
+        """[groups][CHANNELS][MASK_HEIGHT][TAP_ROW]: each row MASK_WIDTH x THREAD_MAPS taps, then
+        zeros to a multiple of four; maps padded with zeros."""
         spare = _padded_maps(problem, config) - problem.maps
         padded = np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
         groups = padded.reshape(-1, config["THREAD_MAPS"], *weights.shape[1:])
-        return np.ascontiguousarray(groups.transpose(0, 2, 3, 4, 1))
+        rows = groups.transpose(0, 2, 3, 4, 1).reshape(*groups.shape[:1], *groups.shape[2:4], -1)
+        fill = _tap_row(problem, config) - rows.shape[-1]
+        return np.pad(rows, ((0, 0), (0, 0), (0, 0), (0, fill)))
 
     def constants(
         self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
@@ -181,9 +184,20 @@ def _threads(problem: Conv2d, config: Config) -> int:
     return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
 
 
+def _tap_row(problem: Conv2d, config: Config) -> int:
+    """Taps of one mask row of a group of maps, in whole vectors."""
+    return blocks(problem.mask[1] * config["THREAD_MAPS"], 4) * 4
+
+
+def _taps_bytes(problem: Conv2d, config: Config) -> int:
+    """All packed taps."""
+    groups = _padded_maps(problem, config) // config["THREAD_MAPS"]
+    return 4 * groups * problem.channels * problem.mask[0] * _tap_row(problem, config)
+
+
 def _shared_bytes(problem: Conv2d, config: Config, pitch: int) -> int:
     rows = (config["BAND_ROWS"] * _window(problem)[0] - 1) * problem.stride[0] + problem.mask[0]
-    taps = problem.mask[0] * problem.mask[1] * config["THREAD_MAPS"] * config["BLOCK_GROUPS"]
+    taps = problem.mask[0] * _tap_row(problem, config) * config["BLOCK_GROUPS"]
     kept = 0 if config["TAPS_CONSTANT"] else taps
     return 4 * config["TILE_CHANNELS"] * (rows * pitch + kept)
 

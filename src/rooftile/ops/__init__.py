@@ -18,6 +18,6 @@ from rooftile.ops.softmax import Softmax
 
 __all__ = [
     "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel",
-    "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision", "Problem",
-    "Softmax", "activation", "admits", "check_precision", "named", "operations", "parse",
+    "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision",
+    "Problem", "Softmax", "activation", "admits", "check_precision", "named", "operations", "parse",
 ]  # fmt: skip

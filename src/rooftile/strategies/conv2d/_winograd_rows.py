@@ -15,8 +15,8 @@ import numpy as np
 from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._epilogue import Epilogue
+from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._stage import Staged
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, Transforms, toom_cook
 

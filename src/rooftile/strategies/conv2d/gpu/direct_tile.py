@@ -22,6 +22,8 @@ _SHARED_BYTES = 48 * 1024
 _CONSTANT_BYTES = 64 * 1024
 _MOST_SUMS = 96
 """Sums a thread, of at most 255 registers."""
+_MOST_THREADS = 256
+"""Of a block by default: more small blocks hide each other's loads and barriers."""
 _MOST_UNROLLED = 16384
 """Multiply-adds of one channel that are written out."""
 
@@ -54,9 +56,9 @@ class DirectTile(GpuConv2d):
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """As many maps and windows a thread as its registers hold, a cacheful of rows a block."""
-        rows, columns = problem.output_size
         height, width = _window(problem)
-        maps = max(m for m in (1, 2, 4, 8) if m == 1 or m * height * width <= 32 and m <= problem.maps)
+        most = min(problem.maps, 32 // (height * width))
+        maps = max(m for m in (1, 2, 4, 8) if m <= max(1, most))
         config = {
             "THREAD_MAPS": maps,
             "THREAD_ROWS": 1,
@@ -69,8 +71,8 @@ class DirectTile(GpuConv2d):
         }
         for name, values in (
             ("THREAD_COLUMNS", (2, 4)),
-            ("BAND_ROWS", (2, 4, 8, 16)),
             ("BLOCK_GROUPS", (2, 4, 8)),
+            ("BAND_ROWS", (2, 4, 8, 16)),
             ("TILE_CHANNELS", (2, 4, 8)),
         ):
             for value in values:
@@ -93,7 +95,7 @@ class DirectTile(GpuConv2d):
             and config["BAND_ROWS"] <= problem.output_size[0]
             and config["BLOCK_GROUPS"] <= groups
             and config["TILE_CHANNELS"] <= problem.channels
-            and _threads(problem, config) <= 512
+            and _threads(problem, config) <= _MOST_THREADS
         )
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
@@ -124,9 +126,9 @@ class DirectTile(GpuConv2d):
         """Sizes, tunables, and the layout that follows from both."""
         step = config["THREAD_COLUMNS"] * _window(problem)[1] * problem.stride[1]
         vector = next(v for v in (4, 2, 1) if step % v == 0)
-        patch = (
-            config["THREAD_COLUMNS"] * _window(problem)[1] - 1
-        ) * problem.stride[1] + problem.mask[1]
+        patch = (config["THREAD_COLUMNS"] * _window(problem)[1] - 1) * problem.stride[
+            1
+        ] + problem.mask[1]
         padded = blocks(patch, vector) * vector
         across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
         return {

@@ -47,6 +47,8 @@ class Step:
 
     launch: Launch
     arguments: tuple[str | int, ...]
+    part: int = 0
+    """Which of the strategy's `GpuStrategy.parts` runs it."""
 
 
 class GpuStrategy(Strategy):
@@ -75,10 +77,15 @@ class GpuStrategy(Strategy):
         """The weights in the order that the kernels read them."""
         return weights
 
+    def parts(self, problem: Any, config: Config) -> int:
+        """How often the text is loaded, each time with constant memory of its own."""
+        return 1
+
     def constants(
         self, problem: Any, parameters: Mapping[str, Float32], config: Config
     ) -> dict[str, Float32]:
-        """Arrays that go to constant memory, by the names in the text."""
+        """Arrays that go to constant memory, by the names in the text; `parts` share them out
+        along the first axis."""
         return {}
 
     def invalid(self, problem: Any, config: Config) -> str | None:
@@ -132,10 +139,14 @@ class GpuBound:
         config: Config,
     ) -> None:
         self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
-        self._program = device.compile(strategy.text, strategy.macros(problem, config))
+        parts = strategy.parts(problem, config)
+        macros = strategy.macros(problem, config)
+        self._programs = [device.compile(strategy.text, macros) for _ in range(parts)]
         named = dict(zip(problem.parameter_shapes, parameters, strict=True))
         for name, values in strategy.constants(problem, named, config).items():
-            self._program.set_constant(name, values)
+            shares = np.split(values, parts)
+            for program, share in zip(self._programs, shares, strict=True):
+                program.set_constant(name, share)
         if "weights" in named:
             named["weights"] = strategy.pack(problem, named["weights"], config)
         self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in named.items()}
@@ -153,7 +164,7 @@ class GpuBound:
         arrays = {**self._arrays, "x": x, "out": out}
         for step in self._steps[1]:
             arguments = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
-            self._program.launch(step.launch, *arguments)
+            self._programs[step.part].launch(step.launch, *arguments)
 
     def __call__(self, x: Float32, out: Float32) -> None:
         with self._turn:
@@ -173,4 +184,4 @@ class GpuBound:
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""
         steps = self.strategy.steps(self.problem, self.config)
-        return [self._program.resources(step.launch) for step in steps]
+        return [self._programs[step.part].resources(step.launch) for step in steps]

@@ -1,0 +1,72 @@
+"""What the rungs whose work-items slide along a row have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_VECTOR = 4
+_MOST_SHARED_BYTES = 48 * 1024
+
+
+class RowConv2d(GpuConv2d):
+    """Groups share out the rows, the items of a group the maps; each item slides a window of
+    four columns along its row."""
+
+    shared_rows: ClassVar[int] = 0
+    """Input rows in local memory; -1 stands for all that two output rows read."""
+    tunables = (
+        Tunable("GROUPS", (28, 56, 112), 112),
+        Tunable("ITEMS", (64, 128, 256), 64),
+        Tunable("SPAN", (16, 32, 64, 256), 32),
+    )
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Strides and pools that the sliding window does not fit."""
+        if problem.stride != (1, 1):
+            return f"its window slides one column a tap, stride {problem.stride} skips some"
+        pool = problem.pool
+        if pool is None or (pool.kind, pool.window, pool.stride) == ("max", (2, 2), (2, 2)):
+            return self.invalid(problem, self.defaults(problem))
+        return f"an item keeps pairs of rows and columns for a 2x2 maximum, which {pool} is not"
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """More local memory than a group has."""
+        rows = self.shared_rows if self.shared_rows >= 0 else problem.mask[0] + 1
+        needed = 4 * rows * (_span(problem, config) + problem.mask[1] - 1)
+        if needed > _MOST_SHARED_BYTES:
+            return f"{needed} bytes of local memory a group, at most {_MOST_SHARED_BYTES}"
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The problem and the tunables; a span ends with the row."""
+        return {**super().macros(problem, config), "SPAN": _span(problem, config)}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS]: items read neighbouring words."""
+        return np.ascontiguousarray(weights.transpose(1, 2, 3, 0))
+
+    def strips(self, problem: Conv2d) -> int:
+        """What the groups share out: rows of the result."""
+        return problem.output_size[0]
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel: GROUPS groups for each span of the row and each image."""
+        grid = (
+            min(config["GROUPS"], self.strips(problem)),
+            blocks(problem.conv_read[1], _span(problem, config)),
+            min(problem.batch, MOST_BLOCKS),
+        )
+        launch = Launch("conv2d", grid, (config["ITEMS"], 1, 1))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+def _span(problem: Conv2d, config: Config) -> int:
+    """Columns that an item slides along: no more than the row has, in whole windows."""
+    return min(config["SPAN"], blocks(problem.conv_read[1], _VECTOR) * _VECTOR)

@@ -1,0 +1,52 @@
+"""Rung 7, `coarsened`: several outputs a thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 6.3 (thread coarsening) on the tiles of section 7.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
+from rooftile.strategies.gpu import Config, Tunable
+
+_MOST_SUMS = 32
+"""Sums a thread, so that a block of 1024 has registers enough."""
+
+
+class Coarsened(TiledConv2d):
+    """A thread sums THREAD_MAPS maps at THREAD_COLUMNS positions of its row."""
+
+    name = "coarsened"
+    order = 7
+    summary = "several maps and columns a thread, so a value read from shared memory is used more"
+    tunables = (
+        Tunable("TILE_Y", (4, 8, 16), 8),
+        Tunable("TILE_X", (16, 32), 32),
+        Tunable("THREAD_COLUMNS", (1, 2, 4), 2),
+        Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
+    )
+
+    def tile(self, problem: Conv2d, config: Config) -> Tile:
+        """TILE_Y x TILE_X threads; positions are THREAD_COLUMNS times as wide."""
+        threads = config["TILE_Y"], config["TILE_X"]
+        positions = threads[0], threads[1] * config["THREAD_COLUMNS"]
+        maps = config["THREAD_MAPS"]
+        return Tile(
+            threads,
+            positions,
+            inputs_of(problem, positions),
+            results_of(problem, positions),
+            maps,
+            weights=maps * problem.mask[0] * problem.mask[1],
+        )
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Besides the tile's limits: sums that registers cannot hold."""
+        sums = config["THREAD_COLUMNS"] * config["THREAD_MAPS"]
+        if sums > _MOST_SUMS:
+            return f"{sums} sums a thread, at most {_MOST_SUMS}"
+        return super().invalid(problem, config)
+
+
+STRATEGY = Coarsened()

@@ -1,0 +1,81 @@
+"""Rung 3, `constant`: weights in constant memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 7.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu.naive import Naive
+from rooftile.strategies.gpu import Config, Step
+
+_CONSTANT_BYTES = 65536
+
+
+class Constant(Naive):
+    """Weights beyond 65,536 bytes go by slices of whole maps, a launch each."""
+
+    name = "constant"
+    order = 3
+    summary = "weights in constant memory, whose cache serves a warp with one read"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Maps whose weights constant memory cannot hold one at a time."""
+        needed = _map_bytes(problem)
+        if needed > _CONSTANT_BYTES:
+            return (
+                f"the weights of one map take {needed:,} bytes (channels x mask x 4), "
+                f"constant memory has {_CONSTANT_BYTES:,}"
+            )
+        return None
+
+    def parts(self, problem: Conv2d, config: Config) -> int:
+        """Slices of the maps."""
+        return blocks(problem.maps, _slice_maps(problem))
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The problem, the tunables, and the maps of a slice."""
+        return {**super().macros(problem, config), "SLICE_MAPS": _slice_maps(problem)}
+
+    def constants(
+        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """The weights, with maps of zeros that fill the last slice."""
+        spare = self.parts(problem, config) * _slice_maps(problem) - problem.maps
+        return {"taps": np.pad(parameters["weights"], ((0, spare), (0, 0), (0, 0), (0, 0)))}
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """A launch a slice, a thread an output of its maps."""
+        rows, columns = problem.output_size
+        maps = _slice_maps(problem)
+        grid = (
+            blocks(columns, config["BLOCK_X"]),
+            blocks(rows, config["BLOCK_Y"]),
+            min(problem.batch * maps, MOST_BLOCKS),
+        )
+        block = (config["BLOCK_X"], config["BLOCK_Y"], 1)
+        launch = Launch("conv2d", grid, block, constants=("taps",))
+        return tuple(
+            Step(launch, ("x", "bias", "out", problem.batch, part * maps), part)
+            for part in range(self.parts(problem, config))
+        )
+
+
+def _map_bytes(problem: Conv2d) -> int:
+    return 4 * (problem.reduction - 1)
+
+
+def _slice_maps(problem: Conv2d) -> int:
+    """Maps of a slice: as many as fit, shared out evenly."""
+    most = max(1, _CONSTANT_BYTES // _map_bytes(problem))
+    return blocks(problem.maps, blocks(problem.maps, most))
+
+
+STRATEGY = Constant()

@@ -1,0 +1,39 @@
+// Rung 2, restrict_unroll: `naive` with what the compiler may know.
+//
+// __restrict__ says that no store changes an input, so loads may be kept, reordered and
+// go through the read-only cache; the literal mask lets the taps be written out, so
+// their offsets are part of the instructions.  What it removes: address arithmetic.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x maps.
+
+__global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
+conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+{
+    int column = blockIdx.x * BLOCK_X + threadIdx.x;
+    int row = blockIdx.y * BLOCK_Y + threadIdx.y;
+    if (row >= ROWS || column >= COLUMNS) return;
+
+    for (int64 unit = blockIdx.z; unit < (int64)images * MAPS; unit += gridDim.z) {
+        const GLOBAL float* image = x + unit / MAPS * IMAGE_SIZE;
+        int m = unit % MAPS;
+        float pooled = POOL_START;
+        for (int a = 0; a < POOL_HEIGHT; a++)
+            for (int b = 0; b < POOL_WIDTH; b++) {
+                int top = (row * POOL_STRIDE_Y + a) * STRIDE_Y - PAD_Y;
+                int left = (column * POOL_STRIDE_X + b) * STRIDE_X - PAD_X;
+                float z = bias[m];
+                for (int c = 0; c < CHANNELS; c++) {
+                    const GLOBAL float* channel = image + c * HEIGHT * WIDTH;
+                    const GLOBAL float* mask = weights + (m * CHANNELS + c) * MASK_SIZE;
+                    UNROLL for (int p = 0; p < MASK_HEIGHT; p++)
+                        UNROLL for (int q = 0; q < MASK_WIDTH; q++)
+                            z += mask[p * MASK_WIDTH + q] * pixel(channel, top + p, left + q);
+                }
+                pooled = POOL_STEP(pooled, activate(z));
+            }
+        out[(unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
+    }
+}

@@ -1,0 +1,82 @@
+// Rung 14, row_local: the row that all items slide along, in local memory.
+//
+// The items of a group make different maps of the same row of the result, so they need
+// the same input rows: together they copy each to local memory, which all then read at
+// one address at a time.  What it removes: a read of the row for each item; what it
+// costs: two barriers for each input row, between which there is little to do.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS],
+// bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// Grid: x groups that share out the result's rows, y spans of SPAN columns of the
+// convolution, z images.  Block: ITEMS work-items that share out the maps.
+
+#define WINDOWS (SPAN / 4)
+#define LINE (SPAN + MASK_WIDTH - 1)
+#define POOLED_SPAN (SPAN / POOL_WIDTH)
+
+__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
+{
+    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
+                       sum.w + tap * window.w);
+}
+
+// Four columns of the convolution into the pooled ones at their place.
+__device__ __forceinline__ void pool_columns(float* pooled, int window, float4 sum)
+{
+    float4 y = make_float4(activate(sum.x), activate(sum.y), activate(sum.z), activate(sum.w));
+    float* place = pooled + window * 4 / POOL_WIDTH;
+    place[0] = POOL_STEP(place[0], y.x);
+    place[1 / POOL_WIDTH] = POOL_STEP(place[1 / POOL_WIDTH], y.y);
+    place[2 / POOL_WIDTH] = POOL_STEP(place[2 / POOL_WIDTH], y.z);
+    place[3 / POOL_WIDTH] = POOL_STEP(place[3 / POOL_WIDTH], y.w);
+}
+
+// One mask row's taps along the whole line, for the map whose weights these are.
+__device__ __forceinline__ void slide(const SHARED float* line, const GLOBAL float* taps,
+                                      float4* sums)
+{
+    UNROLL for (int q = 0; q < MASK_WIDTH; q++) {
+        float tap = taps[q * MAPS];
+        UNROLL for (int w = 0; w < WINDOWS; w++) {
+            const SHARED float* from = line + 4 * w + q;
+            sums[w] = add_product(sums[w], tap, make_float4(from[0], from[1], from[2], from[3]));
+        }
+    }
+}
+
+__global__ void __launch_bounds__(ITEMS)
+conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+{
+    __shared__ float line[LINE];
+    int item = threadIdx.x, left = blockIdx.y * SPAN - PAD_X, first = blockIdx.y * POOLED_SPAN;
+    for (int n = blockIdx.z; n < images; n += gridDim.z)
+        for (int row = blockIdx.x; row < ROWS; row += gridDim.x)
+            for (int base = 0; base < MAPS; base += ITEMS) {
+                // An item without a map keeps company at the barriers with the last one's weights.
+                int m = base + item < MAPS ? base + item : MAPS - 1;
+                float pooled[POOLED_SPAN];
+                UNROLL for (int j = 0; j < POOLED_SPAN; j++) pooled[j] = POOL_START;
+                for (int a = 0; a < POOL_HEIGHT; a++) {
+                    int top = row * POOL_HEIGHT + a - PAD_Y;
+                    float4 sums[WINDOWS];
+                    UNROLL for (int w = 0; w < WINDOWS; w++)
+                        sums[w] = make_float4(bias[m], bias[m], bias[m], bias[m]);
+                    for (int r = 0; r < CHANNELS * MASK_HEIGHT; r++) {
+                        int c = r / MASK_HEIGHT, p = r % MASK_HEIGHT;
+                        const GLOBAL float* channel =
+                            x + (size_t)n * IMAGE_SIZE + c * HEIGHT * WIDTH;
+                        __syncthreads();
+                        for (int j = item; j < LINE; j += ITEMS)
+                            line[j] = pixel(channel, top + p, left + j);
+                        __syncthreads();
+                        slide(line, weights + r * MASK_WIDTH * MAPS + m, sums);
+                    }
+                    UNROLL for (int w = 0; w < WINDOWS; w++) pool_columns(pooled, w, sums[w]);
+                }
+                UNROLL for (int j = 0; j < POOLED_SPAN; j++)
+                    if (base + item < MAPS && first + j < COLUMNS)
+                        out[(((size_t)n * MAPS + m) * ROWS + row) * COLUMNS + first + j] =
+                            pooled[j];
+            }
+}

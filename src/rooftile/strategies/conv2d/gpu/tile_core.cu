@@ -1,0 +1,65 @@
+// Rung 6, tile_core: only the core of the input tile in shared memory.
+//
+// The halo of a block is the core of its neighbours, which likely read it at about the
+// same time, so it is read from global memory through the cache.  What it removes: the
+// loads beyond one element a thread (a stride's worth of elements where the stride is
+// larger), and the threads that idle; what it costs: a test at each tap.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// Grid: x and y over the result's tiles of RESULTS_X x RESULTS_Y, z over images x maps.
+// Block: POSITIONS_X x POSITIONS_Y threads, each one position of the convolution.
+
+#define THREADS (THREADS_X * THREADS_Y)
+#define CENTRE_Y ((MASK_HEIGHT - 1) / 2)
+#define CENTRE_X ((MASK_WIDTH - 1) / 2)
+
+__global__ void __launch_bounds__(THREADS)
+conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+{
+    __shared__ float core[LOADED_Y][LOADED_X];
+    __shared__ float positions[POSITIONS_Y][POSITIONS_X];
+    int i = threadIdx.y, j = threadIdx.x, thread = i * THREADS_X + j;
+    int row = blockIdx.y * RESULTS_Y + i, column = blockIdx.x * RESULTS_X + j;
+    // The core begins under the centre of the first position's mask.
+    int top = blockIdx.y * RESULTS_Y * POOL_STRIDE_Y * STRIDE_Y - PAD_Y + CENTRE_Y;
+    int left = blockIdx.x * RESULTS_X * POOL_STRIDE_X * STRIDE_X - PAD_X + CENTRE_X;
+    int writes = i < RESULTS_Y && j < RESULTS_X && row < ROWS && column < COLUMNS;
+
+    for (int64 unit = blockIdx.z; unit < (int64)images * MAPS; unit += gridDim.z) {
+        const GLOBAL float* image = x + unit / MAPS * IMAGE_SIZE;
+        int m = unit % MAPS;
+        float z = bias[m];
+        for (int c = 0; c < CHANNELS; c++) {
+            const GLOBAL float* channel = image + c * HEIGHT * WIDTH;
+            const GLOBAL float* mask = weights + (m * CHANNELS + c) * MASK_SIZE;
+            for (int e = thread; e < LOADED_Y * LOADED_X; e += THREADS)
+                core[e / LOADED_X][e % LOADED_X] =
+                    pixel(channel, top + e / LOADED_X, left + e % LOADED_X);
+            __syncthreads();
+            for (int p = 0; p < MASK_HEIGHT; p++) {
+                int down = i * STRIDE_Y + p - CENTRE_Y;
+                // Not written out: PoCL 3.0 miscompiles the branches of an unrolled loop here.
+                for (int q = 0; q < MASK_WIDTH; q++) {
+                    int across = j * STRIDE_X + q - CENTRE_X;
+                    int inside =
+                        down >= 0 && down < LOADED_Y && across >= 0 && across < LOADED_X;
+                    z += mask[p * MASK_WIDTH + q] *
+                         (inside ? core[down][across] : pixel(channel, top + down, left + across));
+                }
+            }
+            __syncthreads();
+        }
+        positions[i][j] = activate(z);
+        __syncthreads();
+        if (writes) {
+            float pooled = POOL_START;
+            for (int a = 0; a < POOL_HEIGHT; a++)
+                for (int b = 0; b < POOL_WIDTH; b++)
+                    pooled = POOL_STEP(
+                        pooled, positions[i * POOL_STRIDE_Y + a][j * POOL_STRIDE_X + b]);
+            out[(unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
+        }
+    }
+}

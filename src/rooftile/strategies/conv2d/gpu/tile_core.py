@@ -1,0 +1,29 @@
+"""Rung 6, `tile_core`: only the core of the tile in shared memory, the halo from the cache.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 7.5 and figure 7.15.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, results_of
+from rooftile.strategies.gpu import Config, Tunable
+
+
+class TileCore(TiledConv2d):
+    """Input and output tile are of one size; a neighbour's core is likely in the L2 cache."""
+
+    name = "tile_core"
+    order = 6
+    summary = "the tile's core in shared memory, halo cells from global memory"
+    tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (16, 32, 64), 32))
+
+    def tile(self, problem: Conv2d, config: Config) -> Tile:
+        """Threads and positions are TILE_Y x TILE_X, inputs a stride's worth of each."""
+        positions = config["TILE_Y"], config["TILE_X"]
+        core = positions[0] * problem.stride[0], positions[1] * problem.stride[1]
+        return Tile(positions, positions, core, results_of(problem, positions))
+
+
+STRATEGY = TileCore()

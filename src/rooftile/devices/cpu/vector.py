@@ -21,7 +21,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic, models, register_model
 
 NAMES = (
@@ -34,8 +34,13 @@ _FLOAT, _I1, _I32 = ir.FloatType(), ir.IntType(1), ir.IntType(32)
 
 @cache
 def lanes() -> int:
-    """float32 lanes of a vector here: 16 with AVX-512, else 8 (AVX2; on NEON two registers)."""
-    return 16 if llvm.get_host_cpu_features().get("avx512f") else 8
+    """float32 lanes of a vector here: 16 with AVX-512, else 8 (AVX2; on NEON two registers).
+
+    Follows the processor that Numba compiles for, which ``NUMBA_CPU_FEATURES`` may set.
+    """
+    chosen = config.CPU_FEATURES
+    features = llvm.get_host_cpu_features().flatten() if chosen is None else chosen
+    return 16 if "+avx512f" in features.split(",") else 8
 
 
 @cache

@@ -1,0 +1,32 @@
+"""The vector kernels with eight lanes, as a processor without AVX-512 compiles them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import pytest
+
+_SCRIPT = """
+from rooftile.devices.cpu.vector import lanes
+from rooftile.lab.verify import verify
+from rooftile.ops import Conv2d, Linear, Pool
+from rooftile.strategies import strategy
+
+assert lanes() == 8
+ragged = Conv2d(2, 3, 15, 23, 5, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 2))
+rows = Conv2d(1, 2, 13, 19, 3, (7, 7), activation="tanh")
+for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "winograd"),
+                      (Linear(9, 70, 21, "relu"), "blocked")):
+    verify(problem, strategy(problem.operation, name)).raise_if_wrong()
+"""
+
+
+@pytest.mark.skipif(
+    not llvm.get_host_cpu_features().get("avx2"), reason="the processor has no AVX2 to compile for"
+)
+def test_eight_lanes_are_right() -> None:
+    avx2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
+    subprocess.run([sys.executable, "-c", _SCRIPT], check=True, env={**os.environ, **avx2})

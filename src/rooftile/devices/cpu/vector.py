@@ -38,7 +38,7 @@ def lanes() -> int:
 
     Follows the processor that Numba compiles for, which ``NUMBA_CPU_FEATURES`` may set.
     """
-    chosen = config.CPU_FEATURES
+    chosen: str | None = config.CPU_FEATURES  # type: ignore[attr-defined]
     features = llvm.get_host_cpu_features().flatten() if chosen is None else chosen
     return 16 if "+avx512f" in features.split(",") else 8
 

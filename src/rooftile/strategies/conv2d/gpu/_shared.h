@@ -85,3 +85,12 @@ __device__ __forceinline__ float direct_sum(const GLOBAL float* image, const GLO
                        pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
     return sum;
 }
+
+// `pixel` for transforms (stride 1, no gaps): inputs that no output meets are zeros, since
+// they would leave their rounding errors in a tile.
+__device__ __forceinline__ float met_pixel(const GLOBAL float* channel, int i, int j)
+{
+    return i < CONV_ROWS + MASK_HEIGHT - 1 - PAD_Y && j < CONV_COLUMNS + MASK_WIDTH - 1 - PAD_X
+               ? pixel(channel, i, j)
+               : 0.0f;
+}

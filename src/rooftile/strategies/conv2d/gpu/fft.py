@@ -1,0 +1,184 @@
+"""Rung 18, `fft`: the convolution as a product of Fourier transforms; precision `fast`.
+
+Overlap-save in tiles: the cost of an output no longer grows with the mask's area, so it
+is for large masks.  Transforms are float32: an output's error depends on its whole
+tile's magnitude, hence `fast`.  Outputs of a tile with an infinity or NaN in inputs or
+weights are computed directly, so that they propagate as IEEE says.
+
+Source: Oppenheim, Schafer, "Discrete-Time Signal Processing", 3rd ed., section 8.7;
+Mathieu, Henaff, LeCun, "Fast Training of Convolutional Networks through FFTs" (2013).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d._fused import conv_span
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_TILES = (16, 32, 64)
+_SPECTRUM_BYTES = 2**30
+"""Largest transformed weights that are held."""
+
+
+class Fft(GpuConv2d):
+    """Takes stride 1, and masks up to half the largest tile."""
+
+    name = "fft"
+    order = 18
+    summary = "overlap-save with Fourier transforms of tiles in shared memory"
+    precision = "fast"
+    apart = "bias, activation and pool"
+    tunables = (
+        Tunable("TILE", _TILES, 32),
+        Tunable("THREADS", (64, 128, 256, 512), 256),
+        Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
+        Tunable("THREAD_TILES", (1, 2, 4, 8), 4),
+    )
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Refuses outputs that would be computed for nothing, and masks beyond half a tile."""
+        if problem.stride != (1, 1):
+            return f"with stride {problem.stride} it would compute outputs that are not kept"
+        if conv_span(problem) != problem.conv_read:
+            return "the pool's windows leave gaps, whose outputs the transforms would compute"
+        reasons = [_unfit(problem, tile) for tile in _TILES]
+        return reasons[-1] if all(reasons) else None
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """The tile with the least arithmetic, and no more maps a thread than there are."""
+        maps = tile_of(problem.maps, 1, 4)
+        return {**super().defaults(problem), "TILE": _best_tile(problem), "THREAD_MAPS": maps}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """A tile that does not fit the mask, or whose spectra do not fit."""
+        return _unfit(problem, config["TILE"])
+
+    def constants(
+        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """Cosines and sines of half a turn."""
+        turns = 2 * np.pi * np.arange(config["TILE"] // 2) / config["TILE"]
+        return {"waves": np.concatenate([np.cos(turns), np.sin(turns)]).astype(np.float32)}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Conjugate spectra, scaled for the way back, in the kernels' order; the weights."""
+        tile = config["TILE"]
+        order = _bit_reversed(tile)
+        # The kept columns are the even ones and, of the odd, the first.
+        kept = order[[*range(0, tile, 2), 1]]
+        with np.errstate(invalid="ignore", over="ignore"):
+            spectra = [
+                (np.fft.rfft2(mask.astype(np.float64), (tile, tile)).conj() / tile**2)
+                .astype(np.complex64)[:, order[:, None], kept]
+                .ravel()
+                for mask in weights
+            ]
+        return np.concatenate([np.concatenate(spectra).view(np.float32), weights.ravel()])
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Spectra of the inputs and of the outputs, and the sums, of a slice of images."""
+        floats = _floats(problem, config["TILE"])
+        images = slice_images(problem.batch, sum(floats.values()))
+        return {name: images * count for name, count in floats.items()}
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Transform, multiply, transform back, finish: a set a slice of images."""
+        images = slice_images(problem.batch, sum(_floats(problem, config["TILE"]).values()))
+        return tuple(
+            step
+            for first, count in slices(problem.batch, images)
+            for step in _slice_steps(problem, config, first, count)
+        )
+
+
+STRATEGY = Fft()
+
+
+def _bit_reversed(count: int) -> NDArray[np.intp]:
+    """0 to count - 1, their bits reversed."""
+    order = np.zeros(1, np.intp)
+    while order.size < count:
+        order = np.concatenate([2 * order, 2 * order + 1])
+    return order
+
+
+def _frequencies(tile: int) -> int:
+    """Kept frequencies of a tile."""
+    return tile * (tile // 2 + 1)
+
+
+def _tiles(problem: Conv2d, tile: int) -> int:
+    """Tiles that cover an image."""
+    sizes = zip(problem.conv_read, problem.mask, strict=True)
+    return math.prod(blocks(length, tile - mask + 1) for length, mask in sizes)
+
+
+def _unfit(problem: Conv2d, tile: int) -> str | None:
+    """Why a tile cannot be used: its spectra, or fewer than half of it outputs."""
+    if 2 * max(problem.mask) > tile:
+        return f"a mask of {problem.mask} exceeds half of a tile of {tile}"
+    size = 8 * problem.maps * problem.channels * _frequencies(tile)
+    if size > _SPECTRUM_BYTES:
+        return f"the transformed weights would take {size / 2**30:.1f} GiB"
+    return None
+
+
+def _best_tile(problem: Conv2d) -> int:
+    """The usable tile with the least arithmetic."""
+
+    def work(tile: int) -> float:
+        transforms = 5 * tile**2 * math.log2(tile) * (problem.channels + problem.maps)
+        products = 8 * _frequencies(tile) * problem.channels * problem.maps
+        return _tiles(problem, tile) * (transforms + products)
+
+    return min((tile for tile in _TILES if _unfit(problem, tile) is None), key=work)
+
+
+def _floats(problem: Conv2d, tile: int) -> dict[str, int]:
+    """float32 of one image's arrays between the steps."""
+    spectrum = 2 * _frequencies(tile) * _tiles(problem, tile)
+    return {
+        "spectra": spectrum * problem.channels,
+        "products": spectrum * problem.maps,
+        "sums": problem.maps * math.prod(problem.conv_read),
+    }
+
+
+def _slice_steps(problem: Conv2d, config: Config, first: int, images: int) -> tuple[Step, ...]:
+    tiles, block = _tiles(problem, config["TILE"]), (config["THREADS"], 1, 1)
+    depth, constants = min(images, MOST_BLOCKS), ("waves",)
+    transform = Launch(
+        "transform_input",
+        (tiles, min(problem.channels, MOST_BLOCKS), depth),
+        block,
+        constants=constants,
+    )
+    grid = (
+        blocks(_frequencies(config["TILE"]), config["THREADS"]),
+        blocks(problem.maps, config["THREAD_MAPS"]),
+        min(blocks(images * tiles, config["THREAD_TILES"]), MOST_BLOCKS),
+    )
+    multiply = Launch("multiply", grid, block)
+    back = Launch(
+        "transform_output",
+        (tiles, min(problem.maps, MOST_BLOCKS), depth),
+        block,
+        constants=constants,
+    )
+    results = images * math.prod(problem.output_shape[1:])
+    finish = Launch("finish", (blocks(results, config["THREADS"]), 1, 1), block)
+    return (
+        Step(transform, ("x", "spectra", first, images)),
+        Step(multiply, ("weights", "spectra", "products", images * tiles)),
+        Step(back, ("x", "weights", "products", "sums", first, images)),
+        Step(finish, ("sums", "bias", "out", first, images)),
+    )

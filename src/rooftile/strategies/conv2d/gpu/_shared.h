@@ -40,36 +40,40 @@ __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j
     return i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH ? channel[i * WIDTH + j] : 0.0f;
 }
 
-// Steps apart keep the convolution's sums, without bias, in planes of CONV_ROWS x
-// CONV_COLUMNS: the rows and columns that the pool reads.  Where its windows leave gaps,
-// those lie close together: WINDOW_STEP leads from window to window in a plane, and
-// READ_ROW, READ_COLUMN from a plane's index to the convolution's own.
+// Steps apart keep the convolution's sums, without bias, in planes of READ_ROWS x
+// READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, they lie close
+// together: WINDOW_STEP leads from window to window in a plane, and READ_ROW, READ_COLUMN
+// from a plane's index to the convolution's own.
 #if POOL_STRIDE_Y > POOL_HEIGHT
+#define READ_ROWS (ROWS * POOL_HEIGHT)
 #define WINDOW_STEP_Y POOL_HEIGHT
 #define READ_ROW(i) ((i) / POOL_HEIGHT * POOL_STRIDE_Y + (i) % POOL_HEIGHT)
 #else
+#define READ_ROWS CONV_ROWS
 #define WINDOW_STEP_Y POOL_STRIDE_Y
 #define READ_ROW(i) (i)
 #endif
 #if POOL_STRIDE_X > POOL_WIDTH
+#define READ_COLUMNS (COLUMNS * POOL_WIDTH)
 #define WINDOW_STEP_X POOL_WIDTH
 #define READ_COLUMN(j) ((j) / POOL_WIDTH * POOL_STRIDE_X + (j) % POOL_WIDTH)
 #else
+#define READ_COLUMNS CONV_COLUMNS
 #define WINDOW_STEP_X POOL_STRIDE_X
 #define READ_COLUMN(j) (j)
 #endif
-#define PLANE_SIZE (CONV_ROWS * CONV_COLUMNS)
+#define PLANE_SIZE (READ_ROWS * READ_COLUMNS)
 
 // Bias, activation and pool of one result from a plane of sums.
 __device__ __forceinline__ float finished(const GLOBAL float* plane, float shift, int row,
                                           int column)
 {
     const GLOBAL float* window =
-        plane + row * WINDOW_STEP_Y * CONV_COLUMNS + column * WINDOW_STEP_X;
+        plane + row * WINDOW_STEP_Y * READ_COLUMNS + column * WINDOW_STEP_X;
     float pooled = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++)
         for (int b = 0; b < POOL_WIDTH; b++)
-            pooled = POOL_STEP(pooled, activate(window[a * CONV_COLUMNS + b] + shift));
+            pooled = POOL_STEP(pooled, activate(window[a * READ_COLUMNS + b] + shift));
     return POOL_END(pooled);
 }
 

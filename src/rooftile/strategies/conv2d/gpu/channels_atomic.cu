@@ -29,8 +29,8 @@ __global__ void accumulate(const GLOBAL float* x, const GLOBAL float* weights, G
 
     int n = (int)(element / SUMS_SIZE), inside = (int)(element % SUMS_SIZE);
     int m = inside / PLANE_SIZE, position = inside % PLANE_SIZE;
-    int top = READ_ROW(position / CONV_COLUMNS) * STRIDE_Y - PAD_Y;
-    int left = READ_COLUMN(position % CONV_COLUMNS) * STRIDE_X - PAD_X;
+    int top = READ_ROW(position / READ_COLUMNS) * STRIDE_Y - PAD_Y;
+    int left = READ_COLUMN(position % READ_COLUMNS) * STRIDE_X - PAD_X;
     const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
     for (int slice = blockIdx.y; slice < SLICES; slice += gridDim.y) {
         int begin = slice * SLICE_CHANNELS;

@@ -18,8 +18,8 @@ __global__ void unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, i
     int position = blockIdx.x * THREADS + threadIdx.x;
     if (position >= PLANE_SIZE) return;
 
-    int top = READ_ROW(position / CONV_COLUMNS) * STRIDE_Y - PAD_Y;
-    int left = READ_COLUMN(position % CONV_COLUMNS) * STRIDE_X - PAD_X;
+    int top = READ_ROW(position / READ_COLUMNS) * STRIDE_Y - PAD_Y;
+    int left = READ_COLUMN(position % READ_COLUMNS) * STRIDE_X - PAD_X;
     for (int n = blockIdx.z; n < images; n += gridDim.z) {
         const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
         for (int tap = blockIdx.y; tap < TAPS; tap += gridDim.y) {

@@ -1,0 +1,56 @@
+"""Rung 12, `im2col_register`: implicit matrix multiply with joint register and shared tiling.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 16.4, with the tiling of Volkov and Demmel, "Benchmarking GPUs to Tune Dense
+Linear Algebra", SC08.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_TILE, _THREADS = 128, 256
+
+
+class Im2colRegister(GpuConv2d):
+    """Takes pools of one, two or four positions a window."""
+
+    name = "im2col_register"
+    order = 12
+    summary = "implicit matrix multiply, 8 x 8 results a thread, the pool folded in registers"
+    tunables = (Tunable("TILE_K", (8, 16, 32), 16),)
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Windows that are not 1, 2 or 4 neighbours among a thread's pixels."""
+        pool = problem.pool
+        if pool is not None and 4 % (pool.window[0] * pool.window[1]):
+            return f"a thread has four neighbouring pixels, a window {pool.window} of the pool more"
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The maps in whole tiles besides."""
+        padded = blocks(problem.maps, _TILE) * _TILE
+        return {**super().macros(problem, config), "PADDED_MAPS": padded}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """[taps][maps], channels innermost among the taps, zeros up to whole tiles of both."""
+        taps = weights.transpose(2, 3, 1, 0).reshape(-1, problem.maps)
+        depth = blocks(taps.shape[0], config["TILE_K"]) * config["TILE_K"] - taps.shape[0]
+        return np.pad(taps, ((0, depth), (0, -problem.maps % _TILE)))
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles of pixels and maps."""
+        rows, columns = problem.output_size
+        window = problem.pool.window if problem.pool else (1, 1)
+        pixels = problem.batch * rows * columns * window[0] * window[1]
+        grid = (blocks(pixels, _TILE), blocks(problem.maps, _TILE), 1)
+        launch = Launch("conv2d", grid, (_THREADS, 1, 1))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+STRATEGY = Im2colRegister()

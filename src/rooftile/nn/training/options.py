@@ -37,8 +37,7 @@ class TrainingOptions:
     seed: int = 0
     """Of the order of the images and of their augmentation."""
     flip: bool = False
-    """Mirror every second image, at random.  Fashion-MNIST's shoes all point one way, and a
-    small network learns less from seeing both."""
+    """Mirror every second image, at random.  Off: Fashion-MNIST's shoes all point one way."""
     shift: int = 1
     """Move each image by at most so many of its pixels in each direction, at random."""
     holdout: int = 0

@@ -76,7 +76,7 @@ __device__ __forceinline__ float maximum(float a, float b)
 }
 
 // NaN stays NaN.
-__device__ __forceinline__ float relu(float z) { return z < 0.0f ? 0.0f : z; }
+__device__ __forceinline__ float relu(float z) { return maximum(z, 0.0f); }
 
 __device__ __forceinline__ float sigmoid(float z)
 {

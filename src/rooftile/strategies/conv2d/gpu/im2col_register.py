@@ -23,7 +23,7 @@ class Im2colRegister(GpuConv2d):
     name = "im2col_register"
     order = 12
     summary = "implicit matrix multiply, 8 x 8 results a thread, the pool folded in registers"
-    tunables = (Tunable("TILE_K", (8, 16, 32), 16),)
+    tunables = (Tunable("TILE_K", (8, 16), 16),)
 
     def why_not(self, problem: Conv2d) -> str | None:
         """Windows that are not 1, 2 or 4 neighbours among a thread's pixels."""

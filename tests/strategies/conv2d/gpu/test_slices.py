@@ -1,0 +1,46 @@
+"""Rungs with arrays between their steps pass slices of the batch through them."""
+
+import pytest
+from ladder_checks import check
+
+from rooftile.devices import opencl
+from rooftile.errors import DeviceMissing
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies import strategy
+from rooftile.strategies.conv2d.gpu import _sizes
+
+SLICED = {"channels_atomic": 3, "im2col": 3, "winograd": 3, "fft": 4}
+"""Launches of a slice."""
+PROBLEM = Conv2d(5, 6, 13, 18, 3, (3, 3), padding=(1, 0), pool=Pool.of("max", 2))
+
+
+@pytest.fixture(scope="module")
+def device():
+    try:
+        return opencl.open_device()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", SLICED)
+@pytest.mark.parametrize("images", [1, 2])
+def test_slices_are_right_and_hold_the_stated_size(name, images, device, monkeypatch):
+    rung = strategy("conv2d", name, "opencl")
+    one = sum(rung.workspace(PROBLEM.with_batch(1), rung.config(PROBLEM)).values())
+    monkeypatch.setattr(_sizes, "MOST_BYTES", 4 * one * images)
+    config = rung.config(PROBLEM)
+    assert len(rung.steps(PROBLEM, config)) == SLICED[name] * -(-PROBLEM.batch // images)
+    assert sum(rung.workspace(PROBLEM, config).values()) == images * one
+    check(rung, PROBLEM, device)
+
+
+def test_an_image_beyond_the_stated_size_is_a_slice_of_its_own():
+    assert _sizes.slice_images(7, _sizes.MOST_BYTES) == 1
+
+
+def test_slices_cover_the_batch():
+    assert _sizes.slices(7, 3) == [(0, 3), (3, 3), (6, 1)]
+
+
+def test_tiles_are_powers_of_two_within_bounds():
+    assert [_sizes.tile_of(count, 4, 16) for count in (1, 4, 5, 16, 99)] == [4, 4, 8, 16, 16]

@@ -1,7 +1,7 @@
 """Rung 8, `channels_atomic`: input channels summed in parallel, joined by atomics.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-sections 9.3 and 10.2 (atomics against a tree), carried over to the sum over channels.
+section 10.7 (partial sums joined by atomics), carried over to the sum over channels.
 """
 
 from __future__ import annotations

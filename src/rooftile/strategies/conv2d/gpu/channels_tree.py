@@ -1,7 +1,7 @@
 """Rung 9, `channels_tree`: input channels summed in parallel, joined by a tree.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-figure 10.11 (the tree in shared memory), carried over to the sum over channels.
+section 10.6 (the tree in shared memory), carried over to the sum over channels.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span
 from rooftile.strategies.conv2d._stage import Staged
 
 Order = Literal["tap", "row"]
+_SUMMED = 800
+"""Taps that are summed in one go."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Block:
     """Convolution rows."""
     vectors: int
     order: Order
+
+    @property
+    def size(self) -> int:
+        """Accumulators."""
+        return self.maps * self.rows * self.vectors
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,23 @@ class Tile:
     @property
     def scratch(self) -> int:
         """float32 of workspace a thread."""
+        return self.totals + (self.block.size * self.lanes if self.chunk else 0)
+
+    @property
+    def totals(self) -> int:
+        """Where in scratch the sums of the chunks before lie: after stage and rows."""
         rows = 0 if self.folded else self.block.maps * self.pool_rows[0] * self.pitch
         return self.staged.size + rows
+
+    @property
+    def chunk(self) -> int:
+        """Channels that are summed in one go; 0 where that is all of them.
+
+        Rounding errors grow with the length of a sum: a long one is made of short ones.
+        """
+        area = self.problem.mask[0] * self.problem.mask[1]
+        channels = max(1, _SUMMED // area)
+        return channels if channels < self.problem.channels else 0
 
 
 def generate(tile: Tile) -> str:
@@ -176,21 +198,39 @@ class _Rows:
     ) -> None:
         """Sum into accumulators ``a<map>_<row>_<vector>``; ``row`` is a conv row of the band."""
         tile, to, p = self.tile, self.to, self.p
-        area = p.mask[0] * p.mask[1]
+        sums = [(q, r, v) for q in range(maps) for r in range(rows) for v in range(vectors)]
         for q in range(maps):
             to.line(f"bias{q} = splat_at(bias, {m} + {q})")
-            for r in range(rows):
-                to.line(*(f"a{q}_{r}_{v} = bias{q}" for v in range(vectors)))
-        with to.loop("c", p.channels) as c:
-            to.line(
-                f"s = base + {c} * {tile.staged.plane} + ({row}) * {p.stride[0] * tile.staged.row}"
-                f" + {column}",
-                f"w = ({m}) * {p.channels * area} + {c} * {area * maps}",
-            )
-            if tile.block.order == "tap":
-                self._emit_tap_order(rows, vectors, maps, ragged)
-            else:
-                self._emit_row_order(rows, vectors, maps, ragged)
+        to.line(*(f"a{q}_{r}_{v} = bias{q}" for q, r, v in sums))
+        if not tile.chunk:
+            with to.loop("c", p.channels) as c:
+                self._emit_channel(c, row, rows, column, vectors, maps, m, ragged)
+            return
+        at = [f"{tile.totals + k * tile.lanes}" for k in range(len(sums))]
+        names = [f"a{q}_{r}_{v}" for q, r, v in sums]
+        to.line(*(f"store(scratch, {k}, {a})" for k, a in zip(at, names, strict=True)))
+        with to.block(f"for chunk in range(0, {p.channels}, {tile.chunk}):"):
+            to.line(*(f"{a} = splat(float32(0.0))" for a in names))
+            with to.block(f"for c in range(chunk, min(chunk + {tile.chunk}, {p.channels})):"):
+                self._emit_channel("c", row, rows, column, vectors, maps, m, ragged)
+            for k, a in zip(at, names, strict=True):
+                to.line(f"{a} = add(load(scratch, {k}), {a})", f"store(scratch, {k}, {a})")
+
+    def _emit_channel(
+        self, c: str, row: str, rows: int, column: str, vectors: int, maps: int, m: str, ragged: int
+    ) -> None:
+        """The taps of one channel."""
+        tile, to, p = self.tile, self.to, self.p
+        area = p.mask[0] * p.mask[1]
+        to.line(
+            f"s = base + {c} * {tile.staged.plane} + ({row}) * {p.stride[0] * tile.staged.row}"
+            f" + {column}",
+            f"w = ({m}) * {p.channels * area} + {c} * {area * maps}",
+        )
+        if tile.block.order == "tap":
+            self._emit_tap_order(rows, vectors, maps, ragged)
+        else:
+            self._emit_row_order(rows, vectors, maps, ragged)
 
     def _load(self, name: str, offset: str, v: int, vectors: int, ragged: int) -> str:
         at = f"s + {offset} + {v * self.tile.lanes}"

@@ -98,10 +98,9 @@ def choose_tile(problem: Conv2d) -> Tile:
 def _registers(block: Block) -> int:
     """Accumulators, loaded vectors, and the taps that the compiler keeps: one a map, and in
     row order one for each row that shares it."""
-    sums = block.maps * block.rows * block.vectors
     if block.order == "tap":
-        return sums + 1 + block.maps
-    return sums + block.vectors + block.maps * block.rows
+        return block.size + 1 + block.maps
+    return block.size + block.vectors + block.maps * block.rows
 
 
 def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:

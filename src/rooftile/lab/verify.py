@@ -230,8 +230,12 @@ class Exam:
         self.expected = Expected(problem, self.x, *self.parameters)
         self._digests = self._digest()
 
-    def examine(self, bound: Bound, precision: str) -> Verdict:
-        """The verdict on a candidate that was bound to `parameters`."""
+    def examine(self, bound: Bound, precision: str, *, repeatable: bool = True) -> Verdict:
+        """The verdict on a candidate that was bound to `parameters`.
+
+        ``repeatable``: two runs must agree in every bit; a candidate whose atomics make
+        the order of its sums differ says that it is not.
+        """
         np.negative(self.x, out=self.x)  # A result kept from this call is wrong in the next.
         self._run(bound)
         np.negative(self.x, out=self.x)
@@ -245,7 +249,7 @@ class Exam:
         if not intact:
             return replace(verdict, passed=False, reason="it wrote outside its output")
         again, _ = self._run(bound)
-        if not np.array_equal(out.view(np.uint32), again.view(np.uint32)):
+        if repeatable and not np.array_equal(out.view(np.uint32), again.view(np.uint32)):
             return replace(verdict, passed=False, reason="two runs differ")
         return verdict
 

@@ -34,7 +34,9 @@ class ErrorModel:
 
 ERROR_MODELS: dict[str, ErrorModel] = {
     "ieee": ErrorModel(unit=2.0**-24, factor=2.0, spreads=False),
-    "fast": ErrorModel(unit=2.0**-24, factor=16.0, spreads=True),
+    # Transforms multiply errors by their matrices' norms; with one channel nothing averages
+    # them, and the worst of many thousand small planes came to 50.
+    "fast": ErrorModel(unit=2.0**-24, factor=64.0, spreads=True),
 }
 
 

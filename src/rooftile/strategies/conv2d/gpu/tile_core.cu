@@ -14,6 +14,11 @@
 #define CENTRE_Y ((MASK_HEIGHT - 1) / 2)
 #define CENTRE_X ((MASK_WIDTH - 1) / 2)
 
+__device__ __forceinline__ int clamped(int index, int size)
+{
+    return index < 0 ? 0 : index < size ? index : size - 1;
+}
+
 __global__ void __launch_bounds__(THREADS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
@@ -38,17 +43,20 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                 core[e / LOADED_X][e % LOADED_X] =
                     pixel(channel, top + e / LOADED_X, left + e % LOADED_X);
             __syncthreads();
-            for (int p = 0; p < MASK_HEIGHT; p++) {
-                int down = i * STRIDE_Y + p - CENTRE_Y;
-                // Not written out: PoCL 3.0 miscompiles the branches of an unrolled loop here.
-                for (int q = 0; q < MASK_WIDTH; q++) {
-                    int across = j * STRIDE_X + q - CENTRE_X;
-                    int inside =
-                        down >= 0 && down < LOADED_Y && across >= 0 && across < LOADED_X;
-                    z += mask[p * MASK_WIDTH + q] *
-                         (inside ? core[down][across] : pixel(channel, top + down, left + across));
+            for (int p = 0; p < MASK_HEIGHT; p++)
+                UNROLL for (int q = 0; q < MASK_WIDTH; q++) {
+                    int down = i * STRIDE_Y + p - CENTRE_Y, across = j * STRIDE_X + q - CENTRE_X;
+                    int image_row = top + down, image_column = left + across;
+                    int core_row = clamped(down, LOADED_Y), core_column = clamped(across, LOADED_X);
+                    int inside = down == core_row && across == core_column;
+                    int ghost = image_row != clamped(image_row, HEIGHT) ||
+                                image_column != clamped(image_column, WIDTH);
+                    // One branch and no more: PoCL 3.0 miscompiles nested ones here.
+                    float near = core[core_row][core_column];
+                    float far = 0.0f;
+                    if (!inside && !ghost) far = channel[image_row * WIDTH + image_column];
+                    z += mask[p * MASK_WIDTH + q] * (inside ? near : far);
                 }
-            }
             __syncthreads();
         }
         positions[i][j] = activate(z);

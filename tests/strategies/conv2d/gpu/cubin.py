@@ -1,0 +1,64 @@
+"""What a kernel takes, read from its machine code: no GPU needed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_REGISTERS, _FRAME = 0x2F, 0x11
+_INDEX_AND_VALUE = 4
+"""Format of an attribute whose payload has a length of its own."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    registers: int
+    frame_bytes: int
+    """Local memory a thread: spills, and arrays that are not in registers."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: int
+    offset: int
+    size: int
+    link: int
+
+
+def resources(cubin: bytes) -> dict[str, Taken]:
+    """Registers and local memory of each kernel of a cubin."""
+    sections = list(_sections(cubin))
+    names = sections[struct.unpack_from("<H", cubin, 0x3E)[0]]
+    by_name = {_string(cubin, names.offset + s.name): s for s in sections}
+    symbols = by_name[".symtab"]
+    strings = sections[symbols.link]
+    values: dict[int, dict[str, int]] = {_REGISTERS: {}, _FRAME: {}}
+    for attribute, symbol, value in _attributes(cubin, by_name[".nv.info"]):
+        name = struct.unpack_from("<I", cubin, symbols.offset + 24 * symbol)[0]
+        values[attribute][_string(cubin, strings.offset + name)] = value
+    kernels = [n.removeprefix(".text.") for n in by_name if n.startswith(".text.")]
+    return {n: Taken(values[_REGISTERS][n], values[_FRAME][n]) for n in kernels}
+
+
+def _sections(cubin: bytes) -> Iterator[_Section]:
+    table = struct.unpack_from("<Q", cubin, 0x28)[0]
+    for index in range(struct.unpack_from("<H", cubin, 0x3C)[0]):
+        fields = struct.unpack_from("<IIQQQQI", cubin, table + 64 * index)
+        yield _Section(fields[0], fields[4], fields[5], fields[6])
+
+
+def _attributes(cubin: bytes, section: _Section) -> Iterator[tuple[int, int, int]]:
+    """The attributes we know, with the number of their symbol and their value."""
+    at, end = section.offset, section.offset + section.size
+    while at < end:
+        kind, attribute, size = struct.unpack_from("<BBH", cubin, at)
+        at += 4
+        if kind == _INDEX_AND_VALUE:
+            if attribute in (_REGISTERS, _FRAME):
+                yield attribute, *struct.unpack_from("<II", cubin, at)
+            at += size
+
+
+def _string(cubin: bytes, at: int) -> str:
+    return cubin[at : cubin.index(b"\0", at)].decode()

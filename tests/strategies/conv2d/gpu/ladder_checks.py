@@ -1,0 +1,171 @@
+"""What every GPU rung of conv2d must pass, on whichever device runs it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.verify import Expected, random_inputs
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies import ladder
+
+RUNGS = [pytest.param(rung, id=rung.name) for rung in ladder("conv2d", "opencl")]
+
+PROBLEMS = (
+    Conv2d(1, 1, 1, 1, 1, (1, 1)),
+    # Taps so few that a compiler lifts their tests out of the loop over channels.
+    Conv2d(1, 2, 3, 1, 1, (3, 1)),
+    # A pool that drops the last row; maps and columns off every grid.
+    Conv2d(2, 3, 12, 21, 5, (3, 5), activation="relu", pool=Pool.of("max", 2)),
+    # Both strides, both paddings, a pool with gaps one way and overlap the other.
+    Conv2d(1, 3, 13, 41, 2, (5, 3), (1, 2), (2, 1), "sigmoid", Pool.of("average", (3, 2), (1, 3))),
+    # Padding larger than the mask, stride larger than the mask.
+    Conv2d(2, 1, 4, 5, 2, (3, 2), (2, 3), (4, 3), "tanh"),
+    # A mask larger than the image, over the padding only in part.
+    Conv2d(1, 2, 3, 4, 2, (5, 6), (1, 1), (2, 3)),
+    # Several tiles each way, a halo across them, more maps than a group.
+    Conv2d(1, 2, 41, 75, 67, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
+    # Enough channels to share out.
+    Conv2d(2, 37, 9, 18, 6, (3, 3), padding=(1, 1)),
+    Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4)),
+)
+
+SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -8.0], np.float32)
+GUARD = 1024
+"""float32 behind the arrays: NaN behind the input, and untouched behind the output."""
+
+# Not shrunk: each example is compiled, so a simpler one would take minutes.
+examples = settings(
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[
+        HealthCheck.filter_too_much,
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+    ],
+)
+
+_pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
+_pools = st.builds(Pool.of, st.sampled_from(["max", "average"]), _pairs, st.none() | _pairs)
+
+
+def _valid(*arguments):
+    """The problem, or None where the shapes do not fit."""
+    try:
+        return Conv2d(*arguments)
+    except InputError:
+        return None
+
+
+problems = st.builds(
+    _valid, st.integers(1, 3), st.integers(1, 5), st.integers(1, 40), st.integers(1, 70),
+    st.integers(1, 9), st.tuples(st.integers(1, 7), st.integers(1, 7)),
+    st.just((1, 1)) | _pairs, st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    st.sampled_from(["none", "relu", "sigmoid", "tanh"]),
+    st.none() | st.just(Pool.of("max", 2)) | _pools,
+).filter(bool)  # fmt: skip
+
+
+def taken(problems_of=PROBLEMS):
+    """Every rung with every problem that it takes."""
+    return [
+        pytest.param(rung.values[0], problem, id=f"{rung.id}-{number}")
+        for rung in RUNGS
+        for number, problem in enumerate(problems_of)
+        if rung.values[0].why_not(problem) is None
+    ]
+
+
+def inputs(problem, seed=0, specials=()):
+    """Random input and parameters; those that ``specials`` numbers hold special values."""
+    arrays = random_inputs(problem, seed)
+    generator = np.random.default_rng(seed)
+    # The average of saturated infinities is finite, and the budget cannot know its terms.
+    saturates = problem.activation in ("sigmoid", "tanh") and problem.pool
+    values = SPECIAL[2:] if saturates else SPECIAL
+    for index in specials:
+        flat = arrays[index].reshape(-1)
+        where = generator.integers(0, flat.size, 1 + flat.size // 40)
+        flat[where] = generator.choice(values, where.size)
+    return arrays
+
+
+def run(bound, x):
+    """The result of a launch on poisoned and guarded device memory."""
+    device, shape = bound.device, (len(x), *bound.problem.output_shape[1:])
+    poison = np.full(GUARD, np.nan, np.float32)
+    out = np.full(int(np.prod(shape)) + GUARD, np.nan, np.float32)
+    given = device.upload(np.concatenate([x.reshape(-1), poison]))
+    result = device.upload(out)
+    bound.launch(given, result, len(x))
+    device.copy_out(result, out)
+    assert np.isnan(out[-GUARD:]).all(), "it wrote behind its output"
+    return out[:-GUARD].reshape(shape)
+
+
+def check(rung, problem, device, *, seed=0, specials=(), config=None):
+    """Right within the budget, twice the same bits, nothing written outside."""
+    x, *parameters = inputs(problem, seed, specials)
+    bound = rung.bind(problem, *parameters, device=device, config=config)
+    outs = [run(bound, x) for _ in range(2)]
+    verdict = Expected(problem, x, *parameters).judge(outs[0], rung.precision)
+    assert verdict.passed, (problem, bound.config, verdict)
+    for a, b in pairwise(outs):
+        assert rung.atomic or np.array_equal(a.view(np.uint32), b.view(np.uint32)), "runs differ"
+
+
+def check_wrong(rung, problem, device):
+    """As `check`, of a rung that one of these inputs ought to give away."""
+    for seed in range(3):
+        for specials in ((), (0,), (1,)):
+            check(rung, problem, device, seed=seed, specials=specials)
+
+
+def draw_config(rung, problem, draw):
+    """Tunables away from their defaults, as far as the rung can run them."""
+    config = rung.config(problem)
+    for tunable in rung.tunables:
+        candidate = {**config, tunable.name: draw(st.sampled_from(tunable.values))}
+        if rung.invalid(problem, candidate) is None:
+            config = candidate
+    return config
+
+
+def check_any(rung, device, data):
+    """A drawn problem, if the rung takes it, with a drawn config."""
+    problem = data.draw(problems.filter(lambda problem: rung.why_not(problem) is None))
+    # A pool may drop an infinity, and the budget cannot know what was summed beside it.
+    choices = [(), (0,), (0, 1, 2)] if problem.pool is None else [()]
+    specials = data.draw(st.sampled_from(choices))
+    config = draw_config(rung, problem, data.draw)
+    check(rung, problem, device, seed=data.draw(st.integers(0, 99)), specials=specials,
+          config=config)  # fmt: skip
+
+
+def check_partial_batch(rung, device):
+    """A bound strategy takes any number of images up to its batch, in any order of sizes."""
+    problem = Conv2d(5, 2, 11, 20, 3, (3, 3), activation="relu", pool=Pool.of("max", 2))
+    x, *parameters = inputs(problem)
+    bound = rung.bind(problem, *parameters, device=device)
+    for images in (5, 1, 3):
+        verdict = Expected(problem, x[:images], *parameters).judge(
+            run(bound, x[:images]), rung.precision
+        )
+        assert verdict.passed, verdict
+
+
+def check_many_images(rung, device):
+    """More images than a grid has blocks in z."""
+    check(rung, Conv2d(65535 + 7, 1, 3, 3, 2, (3, 3), activation="relu"), device)
+
+
+def check_refusal(rung, problem, device):
+    """A refusal is an error with its reason."""
+    with pytest.raises(UnsupportedProblem, match=rung.name) as caught:
+        check(rung, problem, device)
+    assert rung.why_not(problem) in str(caught.value)

@@ -9,6 +9,7 @@ explained without a device.
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -20,9 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Launch, Resources
-from rooftile.errors import InputError
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import Float32
 from rooftile.strategies.base import Strategy
+
+_MOST_IN_IMAGE = 2**31 - 1
+"""Elements of one image that a kernel's index reaches; offsets of images are 64-bit."""
 
 Config = Mapping[str, int]
 """A value for every tunable."""
@@ -119,6 +123,11 @@ class GpuStrategy(Strategy):
         cannot run, `CompileFailure`, `OutOfMemory`.
         """
         self.check(problem)
+        image = max(math.prod(problem.input_shape[1:]), math.prod(problem.output_shape[1:]))
+        if image > _MOST_IN_IMAGE:
+            raise UnsupportedProblem(
+                self.name, f"one image of {image} elements: indices are 32-bit"
+            )
         config = self.config(problem, options.get("config"))
         reason = self.invalid(problem, config)
         if reason is not None:

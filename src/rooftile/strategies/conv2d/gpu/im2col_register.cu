@@ -34,7 +34,6 @@ __global__ __launch_bounds__(256, 2) void conv2d(
     __shared__ __attribute__((aligned(16))) float left_tile[2][TILE_K * TILE];
     __shared__ __attribute__((aligned(16))) float right_tile[2][TILE_K * TILE];
     int thread = threadIdx.x, tx = thread % 16, ty = thread / 16;
-    int64 all = (int64)images * PIXELS;
 
     // The pixel that this thread fetches, for every second tap of a tile.
     int64 pixel_fetched = (int64)blockIdx.x * TILE + thread % TILE;
@@ -44,9 +43,10 @@ __global__ __launch_bounds__(256, 2) void conv2d(
     int top = (window / COLUMNS * POOL_STRIDE_Y + position / POOL_WIDTH) * STRIDE_Y - PAD_Y;
     int left = (window % COLUMNS * POOL_STRIDE_X + position % POOL_WIDTH) * STRIDE_X - PAD_X;
     // Beyond the last image: a window that no tap of which lies inside.
-    if (pixel_fetched >= all) top = HEIGHT;
-    const GLOBAL float* image = x + (size_t)(pixel_fetched < all ? pixel_fetched / PIXELS : 0) * IMAGE_SIZE;
-    const GLOBAL float* columns = weights + blockIdx.y * TILE + thread % 32 * 4;
+    int64 n = pixel_fetched / PIXELS;
+    if (n >= images) top = HEIGHT;
+    const GLOBAL float* image = x + (size_t)(n < images ? n : 0) * IMAGE_SIZE;
+    int columns = blockIdx.y * TILE + thread % 32 * 4;
 
     float sum[8][8], fetched[LOADS];
     float4 taken[TILE_K / 8];
@@ -54,7 +54,7 @@ __global__ __launch_bounds__(256, 2) void conv2d(
 
 #define FETCH(start)                                                                        \
     UNROLL for (int l = 0; l < TILE_K / 8; l++) taken[l] =                                  \
-        *(const GLOBAL float4*)(columns + (size_t)((start) + thread / 32 + 8 * l) * PADDED_MAPS); \
+        *(const GLOBAL float4*)(weights + columns + ((start) + thread / 32 + 8 * l) * PADDED_MAPS); \
     FETCH_PIXEL(start)
 
 #if CHANNELS % TILE_K == 0
@@ -64,9 +64,9 @@ __global__ __launch_bounds__(256, 2) void conv2d(
         int place = (start) / CHANNELS, c = (start) % CHANNELS + first_tap;                 \
         int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;                    \
         bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;                          \
-        const GLOBAL float* channel = image + ((c * HEIGHT + i) * WIDTH + j);               \
+        int at = (c * HEIGHT + i) * WIDTH + j;                                              \
         UNROLL for (int l = 0; l < LOADS; l++) fetched[l] =                                 \
-            inside ? channel[2 * l * HEIGHT * WIDTH] : 0.0f;                                \
+            inside ? image[at + 2 * l * HEIGHT * WIDTH] : 0.0f;                             \
     }
 #else
 #define FETCH_PIXEL(start)                                                                  \
@@ -103,7 +103,7 @@ __global__ __launch_bounds__(256, 2) void conv2d(
     UNROLL for (int part = 0; part < 2; part++)
         UNROLL for (int w = 0; w < 4 / WINDOW; w++) {
             int64 pixel_made = (int64)blockIdx.x * TILE + part * HALF + tx * 4 + w * WINDOW;
-            if (pixel_made >= all) continue;
+            if (pixel_made >= (int64)images * PIXELS) continue;
             int place = (int)(pixel_made % PIXELS) / WINDOW;
             GLOBAL float* plane = out + (size_t)(pixel_made / PIXELS) * RESULT_SIZE + place;
             UNROLL for (int m = 0; m < 8; m++) {

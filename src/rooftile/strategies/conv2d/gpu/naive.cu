@@ -11,9 +11,9 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
     int row = blockIdx.y * BLOCK_Y + threadIdx.y;
     if (row >= ROWS || column >= COLUMNS) return;
 
-    for (int unit = blockIdx.z; unit < images * MAPS; unit += gridDim.z) {
-        int n = unit / MAPS, m = unit % MAPS;
-        const GLOBAL float* image = x + (size_t)n * IMAGE_SIZE;
+    for (int64 unit = blockIdx.z; unit < (int64)images * MAPS; unit += gridDim.z) {
+        int m = unit % MAPS;
+        const GLOBAL float* image = x + (size_t)(unit / MAPS) * IMAGE_SIZE;
         float pooled = POOL_START;
         for (int a = 0; a < POOL_HEIGHT; a++)
             for (int b = 0; b < POOL_WIDTH; b++) {

@@ -82,8 +82,8 @@ def test_fast_admits_ieee_and_not_the_reverse(monkeypatch):
 
     rough = Rough()
     rungs = (*ladder("linear"), rough)
-    monkeypatch.setattr(dispatch, "ladder", lambda operation: rungs)
-    monkeypatch.setattr(dispatch, "by_name", lambda operation, name: rough)
+    monkeypatch.setattr(dispatch, "ladder", lambda operation, kind: rungs)
+    monkeypatch.setattr(dispatch, "by_name", lambda operation, name, kind: rough)
     monkeypatch.setitem(dispatch.PREFERENCE, "linear", ("rough", *dispatch.PREFERENCE["linear"]))
     problem = Linear(1, 2, 3)
     assert dispatch.choose(problem, "fast") is rough
@@ -118,6 +118,55 @@ def test_unknown_words_are_input_errors(argument, keywords):
     assert caught.value.argument == argument
 
 
-def test_a_device_without_support_is_missing():
-    with pytest.raises(DeviceMissing, match="opencl"):
-        dispatch.explain_choice(Softmax(1, 2), device="opencl:0")
+def test_networks_on_gpus_are_still_to_come():
+    dispatch.check_network_device("cpu")
+    with pytest.raises(DeviceMissing, match="networks on the device 'opencl:0'"):
+        dispatch.check_network_device("opencl:0")
+
+
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+@pytest.mark.parametrize("problem", PROBLEMS[2:], ids=lambda p: p.operation)
+def test_an_operation_without_gpu_strategies_says_so(problem, kind):
+    for strategy in (None, "loops"):
+        with pytest.raises(UnsupportedProblem, match=f"no strategies on {kind} yet"):
+            dispatch.choose(problem, device=f"{kind}:0", strategy=strategy)
+
+
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+@pytest.mark.parametrize("precision", ["ieee", "fast"])
+def test_the_pick_on_gpus_follows_the_channels(kind, precision):
+    def pick(*sizes, **options):
+        return dispatch.choose(Conv2d(*sizes, **options), precision, kind).name
+
+    assert pick(2, 1, 28, 28, 4, (7, 7), pool=Pool.of("max", 2)) == "direct_tile"
+    assert pick(2, 16, 28, 28, 4, (3, 3)) == "direct_tile"
+    assert pick(2, 17, 28, 28, 4, (3, 3)) == "im2col_register"
+    # Windows that overlap are for neither of them.
+    assert pick(2, 1, 28, 28, 4, (7, 7), pool=Pool.of("max", 3, 2)) == "coarsened"
+
+
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+def test_every_gpu_strategy_is_explained_and_one_is_taken(kind):
+    for problem in PROBLEMS[:2]:
+        considered = dispatch.explain_choice(problem, "fast", kind)
+        assert {c.strategy for c in considered} == {r.name for r in ladder("conv2d", kind)}
+        assert all(c.reason for c in considered)
+        assert [c.taken for c in considered].count(True) == 1
+        reasons = {c.strategy: c.reason for c in considered}
+        assert "by name" in reasons["winograd"]
+
+
+def test_gpu_preferences_exist():
+    for operation, names in dispatch.GPU_PREFERENCE.items():
+        assert set(names) <= {rung.name for rung in ladder(operation, "opencl")}
+
+
+def test_a_strategy_of_another_kind_of_device_is_unknown():
+    problem = Conv2d(1, 1, 9, 9, 1, (3, 3))
+    with pytest.raises(InputError, match="direct_tile"):
+        dispatch.choose(problem, device="opencl", strategy="loops")
+    with pytest.raises(InputError, match="loops"):
+        dispatch.choose(problem, strategy="direct_tile")
+    assert dispatch.choose(problem, "fast", "cuda", "winograd").precision == "fast"
+    with pytest.raises(UnsupportedProblem, match="precision"):
+        dispatch.choose(problem, "ieee", "cuda", "winograd")

@@ -153,6 +153,11 @@ BAD = {
     "strategy as a list": ("strategy", lambda: rooftile.conv2d(X, W, strategy=["loops"])),
     "device": ("device", lambda: rooftile.conv2d(X, W, device="tpu")),
     "device as a number": ("device", lambda: rooftile.conv2d(X, W, device=0)),
+    "number of a gpu": ("device", lambda: rooftile.conv2d(X, W, device="opencl:one")),
+    "cpu strategy on a gpu": (
+        "strategy",
+        lambda: rooftile.conv2d(X, W, strategy="loops", device="cuda"),
+    ),
     "second cpu": ("device", lambda: rooftile.conv2d(X, W, device="cpu:1")),
     "shape of out": ("out", lambda: rooftile.conv2d(X, W, out=DENSE[:, :4].copy())),
     "dtype of out": ("out", lambda: rooftile.conv2d(X, W, out=DENSE.astype(np.float64))),
@@ -184,10 +189,49 @@ def test_bad_input_is_an_error_that_names_the_argument(argument, call):
     assert str(caught.value).startswith(f"{argument}: got ")
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", "opencl"])
-def test_devices_to_come_name_their_extra(device):
-    with pytest.raises(rooftile.DeviceMissing, match=rf"rooftile\[{device[:4]}"):
-        rooftile.conv2d(X, W, device=device)
+@pytest.mark.parametrize("strategy", [None, "naive", "tile_output", "im2col", "channels_atomic"])
+def test_conv2d_on_a_gpu_takes_and_gives_numpy_arrays(strategy, opencl_device):
+    y = rooftile.conv2d(
+        X, W, B, stride=(1, 2), padding=(2, 1), activation="relu", pool=("max", 3, (1, 2)),
+        strategy=strategy, device="opencl",
+    )  # fmt: skip
+    problem = Conv2d(2, 3, 12, 20, 5, (3, 4), (1, 2), (2, 1), "relu", Pool.of("max", 3, (1, 2)))
+    assert_close(problem, y, X, W, B)
+
+
+def test_conv2d_on_a_gpu_without_bias_into_out_from_any_view(opencl_device):
+    out = np.full((2, 5, 10, 17), np.nan, np.float32)
+    views = read_only(X), np.asfortranarray(W)
+    assert rooftile.conv2d(*views, out=out, device="opencl:0") is out
+    assert_close(Conv2d(2, 3, 12, 20, 5, (3, 4)), out, X, W, np.zeros(5, np.float32))
+
+
+def test_conv2d_on_a_gpu_at_precision_fast(opencl_device):
+    y = rooftile.conv2d(X, W, B, strategy="fft", precision="fast", device="opencl")
+    assert_close(Conv2d(2, 3, 12, 20, 5, (3, 4)), y, X, W, B, precision="fast")
+    with pytest.raises(rooftile.UnsupportedProblem, match="precision"):
+        rooftile.conv2d(X, W, B, strategy="fft", device="opencl")
+
+
+def test_a_missing_device_says_what_was_looked_for(no_cuda):
+    for device in ("cuda", "cuda:1"):
+        with pytest.raises(rooftile.DeviceMissing, match="driver"):
+            rooftile.conv2d(X, W, device=device)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda device: rooftile.pool2d(X, "max", 2, device=device),
+        lambda device: rooftile.linear(ROWS, MATRIX, device=device),
+        lambda device: rooftile.softmax(ROWS, device=device),
+    ],
+    ids=["pool2d", "linear", "softmax"],
+)
+def test_operations_without_gpu_strategies_say_so(call):
+    for device in ("opencl", "cuda:0"):
+        with pytest.raises(rooftile.UnsupportedProblem, match="no strategies on"):
+            call(device)
 
 
 def test_a_strategy_that_cannot_do_it_says_why():

@@ -10,13 +10,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rooftile.devices.select import parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import Conv2d, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
-
-DEVICES = ("cpu", "cuda", "opencl")
-"""Kinds of device that the design knows; all but the CPU need an extra."""
 
 PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
@@ -27,7 +25,17 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
     "pool2d": ("rows", "threads", "loops"),
     "softmax": ("threads", "loops"),
 }  # fmt: skip
-"""Strategies from the fastest downwards, where they take the problem and pay."""
+"""The CPU's strategies from the fastest downwards, where they take the problem and pay."""
+
+GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
+    "conv2d": (
+        "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
+    ),
+}  # fmt: skip
+"""The same for GPUs, of both kinds; the others are taken by name."""
+
+DIRECT_CHANNELS = 16
+"""Up to so many channels, `direct_tile` comes before the matrix products on GPUs."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -54,14 +62,15 @@ def choose(
 
     A named ``strategy`` must take the problem at this precision; None means the
     fastest known for it.  Raises `InputError` for an unknown precision, device or
-    strategy, `UnsupportedProblem` where the named strategy cannot do it, and
-    `DeviceMissing` for a device that this installation has no support for.
+    strategy, and `UnsupportedProblem` where the named strategy cannot do it or the
+    operation has none on that kind of device.  Whether the device is there is not asked.
     """
     check_precision(precision)
-    check_device(device)
+    kind, _ = parse_device(device)
+    _check_operation(problem, kind)
     if strategy is not None:
-        return _named(problem, precision, strategy)
-    for rung, reason in _considered(problem, precision):
+        return _named(problem, precision, strategy, kind)
+    for rung, reason in _considered(problem, precision, kind):
         if reason is None:
             return rung
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
@@ -75,34 +84,41 @@ def explain_choice(
     Raises the errors of `choose`.
     """
     chosen = choose(problem, precision, device)
+    kind, _ = parse_device(device)
+    later = "measured slower than" if kind == "cpu" else "preferred to it is"
 
     def of(rung: Strategy, against: str | None) -> Consideration:
         if rung is chosen:
             return Consideration(rung.name, True, "the fastest that takes the problem")
-        return Consideration(rung.name, False, against or f"measured slower than {chosen.name}")
+        return Consideration(rung.name, False, against or f"{later} {chosen.name}")
 
-    return tuple(of(rung, against) for rung, against in _considered(problem, precision))
+    return tuple(of(rung, against) for rung, against in _considered(problem, precision, kind))
 
 
-def check_device(device: str) -> None:
-    """Raise `InputError` for an unknown device, `DeviceMissing` for one without support."""
-    kind = device.partition(":")[0] if isinstance(device, str) else None
-    if kind not in DEVICES:
-        raise InputError("device", repr(device), f"one of {list(DEVICES)}")
+def check_network_device(device: str) -> None:
+    """Raise `InputError` for an unknown device, `DeviceMissing` for one that runs no networks."""
+    kind, _ = parse_device(device)
     if kind != "cpu":
         raise DeviceMissing(
-            f"support for the device {device!r} in this version of rooftile",
-            f'pip install "rooftile[{kind}]", once that extra provides it; device="cpu" works now',
+            f"support for networks on the device {device!r} in this version of rooftile",
+            'nothing yet; device="cpu" works now, and conv2d by itself takes GPUs',
         )
-    if device != "cpu":
-        raise InputError("device", repr(device), "'cpu' without a number: there is one")
 
 
-def _named(problem: Problem, precision: str, name: str) -> Strategy:
+def _check_operation(problem: Problem, kind: str) -> None:
+    try:
+        ladder(problem.operation, kind)
+    except InputError:
+        raise UnsupportedProblem(
+            "any", f"{problem.operation} has no strategies on {kind} yet", 'device="cpu"'
+        ) from None
+
+
+def _named(problem: Problem, precision: str, name: str, kind: str) -> Strategy:
     if not isinstance(name, str):
-        names = [rung.name for rung in ladder(problem.operation)]
+        names = [rung.name for rung in ladder(problem.operation, kind)]
         raise InputError("strategy", repr(name), f"None or one of {names}")
-    rung = by_name(problem.operation, name)
+    rung = by_name(problem.operation, name, kind)
     if not admits(precision, rung.precision):
         raise UnsupportedProblem(
             name, f"its precision is {rung.precision!r}, asked was {precision!r}",
@@ -112,25 +128,26 @@ def _named(problem: Problem, precision: str, name: str) -> Strategy:
     return rung
 
 
-def _considered(problem: Problem, precision: str) -> Iterator[tuple[Strategy, str | None]]:
+def _considered(
+    problem: Problem, precision: str, kind: str
+) -> Iterator[tuple[Strategy, str | None]]:
     """The ladder by preference, each rung with why it is out of the question (None: it is not)."""
-    preferred = PREFERENCE.get(problem.operation, ())
+    preferred = (PREFERENCE if kind == "cpu" else GPU_PREFERENCE).get(problem.operation, ())
 
     def place(rung: Strategy) -> tuple[bool, int]:
         # A rung that nobody has placed yet comes after the others, higher rungs first.
         known = rung.name in preferred
         return not known, preferred.index(rung.name) if known else -rung.order
 
-    for rung in sorted(ladder(problem.operation), key=place):
-        yield rung, _against(rung, problem, precision)
+    for rung in sorted(ladder(problem.operation, kind), key=place):
+        yield rung, _against(rung, problem, precision, kind)
 
 
-def _against(rung: Strategy, problem: Problem, precision: str) -> str | None:
-    if "cpu" not in rung.devices:
-        return f"it runs on {', '.join(rung.devices)}"
+def _against(rung: Strategy, problem: Problem, precision: str, kind: str) -> str | None:
     if not admits(precision, rung.precision):
         return f"its precision is {rung.precision!r}, asked was {precision!r}"
-    return rung.why_not(problem) or _does_not_pay(rung, problem)
+    pays_not = _does_not_pay if kind == "cpu" else _does_not_pay_on_gpus
+    return rung.why_not(problem) or pays_not(rung, problem)
 
 
 def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
@@ -142,6 +159,15 @@ def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
     if rung.name == "winograd":
         return _winograd_does_not_pay(problem)
     return None
+
+
+def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
+    if rung.name not in GPU_PREFERENCE.get(problem.operation, (rung.name,)):
+        return "taken by name only: where it pays is not known"
+    if not isinstance(problem, Conv2d) or rung.name != "direct_tile":
+        return None
+    many = problem.channels > DIRECT_CHANNELS
+    return f"it pays up to {DIRECT_CHANNELS} channels" if many else None
 
 
 def _winograd_does_not_pay(p: Conv2d) -> str | None:

@@ -6,11 +6,12 @@ dtypes are refused.  Results are new arrays, or ``out`` where it is given.
 
 Every function takes ``precision`` (``ieee`` or ``fast``, see
 `rooftile.ops.precision`), ``strategy`` (a rung's name; None picks the fastest),
-``device`` (None follows the array: a NumPy array means the CPU) and ``out`` (a
+``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays are copied to and
+from; None follows the array: a NumPy array means the CPU) and ``out`` (a
 C-contiguous float32 array of the result's shape that shares no memory with the
 arguments), and raises `InputError` naming the argument that is wrong,
-`UnsupportedProblem` where the named strategy cannot do it, `DeviceMissing`, and
-`OutOfMemory`.
+`UnsupportedProblem` where the named strategy cannot do it or the device's kind has
+none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices import cpu
+from rooftile.devices.select import open_gpu
 from rooftile.dispatch import choose
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Float32, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Problem
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.problem import pair
+from rooftile.strategies import Bound, Strategy
+from rooftile.strategies.gpu import GpuStrategy
 
 
 def conv2d(
@@ -146,14 +150,21 @@ def _run(
     device: str | None,
     out: Float32 | None,
 ) -> Float32:
-    rung = choose(problem, precision, "cpu" if device is None else device, strategy)
+    device = "cpu" if device is None else device
+    rung = choose(problem, precision, device, strategy)
     if out is None:
         size = math.prod(problem.output_shape)
         out = cpu.allocate(size, "the result").reshape(problem.output_shape)
     else:
         _check_out(out, problem.output_shape, (x, *parameters))
-    rung.bind(problem, *parameters)(x, out)
+    _bind(rung, problem, parameters, device)(x, out)
     return out
+
+
+def _bind(rung: Strategy, problem: Problem, parameters: tuple[Float32, ...], device: str) -> Bound:
+    if isinstance(rung, GpuStrategy):
+        return rung.bind(problem, *parameters, device=open_gpu(device))
+    return rung.bind(problem, *parameters)
 
 
 def _array(name: str, value: Any, axes: str) -> Float32:

@@ -6,7 +6,8 @@ import pytest
 
 from rooftile.cli import climb as command
 from rooftile.lab import climb as lab
-from rooftile.lab.records import Error, Row
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Error, Resources, Row
 
 SHAPE = "channels=1,height=12,width=14,maps=2,mask=3x3,activation=relu,pool=max:2"
 
@@ -62,3 +63,58 @@ def test_more_than_the_roof_is_marked_effective(known_roof, fraction, text):
     table = command.rows_table((row,), unicode=False)
     assert list(table.columns[5].cells) == [text]
     assert list(table.columns[6].cells) == ["#" * min(16, round(16 * fraction))]
+
+
+def test_gpu_rungs_in_a_table_that_fits_80_columns(call, opencl_device):
+    code, out, err = call(
+        "climb", "conv2d", "--shape", SHAPE, "--device", "opencl", "--strategy", "im2col"
+    )
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= 80
+    assert "opencl:0: " in out
+    assert "not measured yet" in out
+    assert "im2col: passed, bias, activation and pool apart" in out
+    assert ("not a GPU" in " ".join(out.split())) != opencl_device.description.gpu
+
+
+def test_gpu_rungs_as_json(call_json, opencl_device):
+    found = call_json(
+        "climb", "conv2d", "--shape", SHAPE, "--device", "opencl:0", "--strategy", "direct_tile"
+    )
+    assert (found["device"], found["ceilings"]) == ("opencl:0", {})
+    (row,) = found["rows"]
+    assert (row["strategy"], row["status"], row["roof_fraction"]) == ("direct_tile", "passed", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("conv2d", "--device", "cuda"), "not found: a working NVIDIA driver"),
+        (("conv2d", "--device", "opencl", "--peers"), "peers"),
+        (("softmax", "--device", "opencl"), "strategies on opencl"),
+    ],
+)
+def test_what_a_gpu_cannot_do_is_one_message(call, no_cuda, arguments, text):
+    shape = SHAPE if arguments[0] == "conv2d" else "classes-10"
+    code, out, err = call("climb", *arguments, "--shape", shape)
+    assert (code, out) == (1, "")
+    assert text in err.splitlines()[-1]
+
+
+def test_what_rows_share_is_said_once():
+    rows = [Row("strategy", name, "opencl:0", "ieee", "skipped", "no") for name in ("a", "b")]
+    assert command._reasons(tuple(rows)) == ["a, b: skipped, no"]
+
+
+def test_resources_are_shown_where_they_are_known():
+    timing = Timing(0.5, 0.4, 0.6, 0.3, 20, steady=True)
+    used = Resources(40, 2048, 0, 0.625)
+    known = Row("strategy", "known", "cuda:0", "ieee", "passed", error=Error(0, 0, 0.25),
+                time_ms=timing, gflops=12.0, gbps=3.0, resources=used)  # fmt: skip
+    unknown = Row("strategy", "unknown", "cuda:0", "ieee", "skipped", "no")
+    columns = command.gpu_table((known, unknown)).columns
+    cells = [list(column.cells) for column in columns]
+    assert cells == [
+        ["known", "unknown"], ["ieee", "ieee"], ["0.5000", "skipped"], ["12.0", ""], ["0.25", ""],
+        ["40", ""], ["2048", ""], ["0", ""], ["62 %", ""],
+    ]  # fmt: skip

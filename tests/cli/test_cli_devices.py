@@ -1,24 +1,87 @@
 from __future__ import annotations
 
-import importlib.util
+import dataclasses
+
+from rooftile.cli import devices as command
+from rooftile.devices import opencl
+from rooftile.devices.gpu import Description
+from rooftile.errors import DeviceMissing
+
+H200 = Description(
+    kind="cuda", index=1, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,
+    memory_bytes=141 * 2**30, cache_bytes=60 * 2**20, warp=32, threads_per_block=1024,
+    threads_per_unit=2048, shared_bytes_per_block=227 * 2**10, shared_bytes_per_unit=228 * 2**10,
+    registers_per_unit=65536, constant_bytes=65536, clock_mhz=1980,
+)  # fmt: skip
 
 
-def test_devices_shows_the_cpu_and_what_is_missing(call, known_roof, monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "pyopencl" else found(name)
-    )
+def _no_opencl(monkeypatch):
+    def missing(*_):
+        raise DeviceMissing("PyOpenCL", 'pip install "rooftile[opencl]"')
+
+    monkeypatch.setattr(opencl, "find", missing)
+    monkeypatch.setattr(opencl, "open_device", missing)
+
+
+def test_devices_shows_the_cpu_and_what_is_missing(call, known_roof, no_cuda, monkeypatch):
+    _no_opencl(monkeypatch)
     code, out, err = call("devices")
     assert code == 0, err
     assert out.startswith("cpu: ")
     assert "200.0" in out
-    assert 'pip install "rooftile[opencl]"' in out
+    assert "cuda: not found: a working NVIDIA driver" in out
+    assert "opencl: not found: PyOpenCL" in out
+    assert 'to install: pip install "rooftile[opencl]"' in out
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_devices_json(call_json, known_roof):
+def test_devices_json(call_json, known_roof, no_cuda, opencl_device):
     found = call_json("devices")
-    assert [device["kind"] for device in found["devices"]] == ["cpu", "cuda", "opencl"]
-    assert [device["available"] for device in found["devices"]] == [True, False, False]
+    cpu, cuda, first = found["devices"][:3]
+    assert (cpu["kind"], cpu["available"]) == ("cpu", True)
+    assert (cuda["kind"], cuda["available"], cuda["name"]) == ("cuda", False, None)
+    assert "driver" in cuda["reason"]
+    assert first["available"]
+    for name, value in dataclasses.asdict(opencl_device.description).items():
+        assert first[name] == value
     assert found["ceilings"]["all_cores"]["fma_gflops"] == 200
     assert found["environment"]["cores"] >= 1
+
+
+def test_devices_shows_an_opencl_device(call, known_roof, no_cuda, opencl_device):
+    code, out, _ = call("devices")
+    assert code == 0
+    assert f"opencl:0: {opencl_device.description.name}" in out
+    assert f"{opencl_device.description.units} units" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_device_that_is_named_must_be_there(call, known_roof, no_cuda):
+    code, out, err = call("devices", "--device", "cuda")
+    assert (code, out) == (1, "")
+    assert "not found" in err
+
+
+def test_one_device_that_does_not_open_leaves_the_others(monkeypatch):
+    from rooftile.devices import select
+
+    def describe(kind, index):
+        if index == 0:
+            raise DeviceMissing("GPU cuda:0: it does not open", "nothing")
+        return H200
+
+    monkeypatch.setattr(select, "count_gpus", lambda kind: 2)
+    monkeypatch.setattr(select, "describe_gpu", describe)
+    broken, good = command._gpus("cuda")
+    assert broken["reason"] == "not found: GPU cuda:0: it does not open"
+    assert good is H200
+
+
+def test_everything_known_of_a_gpu_is_shown():
+    assert command._lines(H200) == [
+        "cuda:1: NVIDIA H200",
+        "  132 units, 141 GiB memory, 60 MiB cache, warp of 32, 1980 MHz",
+        "  a block: at most 1024 threads, 227 KiB shared memory; constants 64 KiB",
+        "  a unit: at most 2048 threads, 228 KiB shared memory, 65536 registers",
+        "  CUDA 13.0, sm_90",
+    ]

@@ -48,14 +48,14 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
         (["climb", "conv2d", "--shape", "mask=5x5"], "shape"),
         (["climb", "conv2d", "--shape", "lenet-conv1", "--strategy", "magic"], "strategy"),
         (["climb", "conv2d", "--shape", "lenet-conv1", "--batch", "0"], "batch"),
-        (["climb", "conv2d", "--shape", "lenet-conv1", "--device", "cuda:1"], "cuda:1"),
+        (["climb", "conv2d", "--shape", "lenet-conv1", "--device", "cuda:99"], "cuda"),
         (["run", "alexnet"], "alexnet"),
         (["run", "lenet5", "--device", "opencl"], "opencl"),
         (["run", "mnist8", "--weights", "nowhere.safetensors"], "nowhere.safetensors"),
         (["train", "mnist8", "--device", "abacus"], "abacus"),
         (["train", "mnist8", "--out", "no/such/directory/x"], "directory"),
         (["train", "mnist8", "--optimizer", "magic"], "magic"),
-        (["devices", "--device", "cuda"], "cuda"),
+        (["devices", "--device", "cuda:99"], "cuda"),
     ],
 )
 def test_errors_are_one_message_and_exit_code_1(call, arguments, text):

@@ -15,4 +15,5 @@ def known_roof(monkeypatch):
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
     monkeypatch.setattr(climb, "ceilings", lambda **_: found)
     monkeypatch.setattr(measure, "_MOST", 3)
+    monkeypatch.setattr(measure, "_MOST_SAMPLES", 3)
     return found

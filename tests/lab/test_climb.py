@@ -26,7 +26,7 @@ def broken(problem, weights, bias, x, out):
 @pytest.fixture
 def fake_ladder(monkeypatch, known_roof):
     def use(*rungs):
-        monkeypatch.setattr(lab, "ladder", lambda operation: rungs)
+        monkeypatch.setattr(lab, "ladder", lambda operation, kind: rungs)
 
     return use
 

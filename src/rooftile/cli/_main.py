@@ -63,7 +63,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("common")
     group.add_argument(
         "--device", default="cpu", metavar="cpu|cuda[:N]|opencl[:N]",
-        help="where to compute; this version has the cpu (default)",
+        help="where to compute (default cpu); networks run on the cpu only in this version",
     )  # fmt: skip
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")

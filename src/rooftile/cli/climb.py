@@ -1,7 +1,8 @@
 """Verify and time every strategy of an operation on a problem.
 
 Each strategy is compared with the float64 reference first, then timed, then placed
-under the roof: the least time that the measured ceilings of this machine allow.
+under the roof: the least time that the measured ceilings of this machine allow.  A
+GPU's strategies are timed on data that lies in its memory; its roof is not measured yet.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, t
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from rooftile.devices.gpu import Description
     from rooftile.lab.ceilings import Ceilings
     from rooftile.lab.records import Ladder, Row
     from rooftile.ops import Problem
@@ -23,6 +25,10 @@ _BEYOND = {
     "memory": "the roof is that of memory, and this problem fits the caches",
 }
 """Why a rung can pass the roof, by what sets it."""
+_GPU_NOTES = (
+    "no roof: the ceilings of GPUs are not measured yet",
+    "times: launches on resident data, by the device's clock; copies are not in them",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
-    from rooftile.dispatch import check_device
     from rooftile.lab.climb import climb
 
-    check_device(arguments.device)
     output = Output(arguments)
     with output.working(f"climbing {arguments.operation}") as say:
         ladder = climb(
@@ -75,25 +79,35 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _show(output: Output, ladder: Ladder, shape: str) -> None:
-    problem, floor = ladder.problem, ladder.floor_ms
+    problem, roof = ladder.problem, ladder.ceilings
     title = f"{problem.operation} {shape}" if "=" not in shape else problem.operation
-    limit = ladder.ceilings.all_cores.limit(problem)
-    output.show(
-        title,
-        shapes(problem),
-        f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}; "
-        f"floor {milliseconds(floor)} ms, set by {limit}",
-        ceiling_line(ladder.ceilings),
-        "",
-        rows_table(ladder.rows, unicode=output.unicode),
-    )
-    notes = ["error: the worst, over its budget at that precision; roof: floor over median time"]
-    notes += [f"{row.strategy}: {row.status}, {row.reason}" for row in ladder.rows if row.reason]
-    if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
-        notes.append(f"* {_BEYOND[limit]}")
+    work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
+    notes = ["error: the worst, over its budget at that precision"]
+    if roof is not None:
+        limit = roof.all_cores.limit(problem)
+        work += f"; floor {milliseconds(ladder.floor_ms)} ms, set by {limit}"
+        notes[0] += "; roof: floor over median time"
+        if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
+            notes.append(f"* {_BEYOND[limit]}")
+        rows = rows_table(ladder.rows, unicode=output.unicode)
+    else:
+        notes += _GPU_NOTES
+        rows = gpu_table(ladder.rows)
+    where = [ceiling_line(roof)] if roof else [gpu_line(ladder.gpu)] if ladder.gpu else []
+    output.show(title, shapes(problem), work, *where, "", rows)
+    notes += _reasons(ladder.rows)
     if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
         notes.append("~ the median had not settled when the time for measuring was over")
     output.show("", *notes, *_comparison(ladder))
+
+
+def _reasons(rows: tuple[Row, ...]) -> list[str]:
+    """What the rows say, each once: ``naive, tile_core: skipped, ...``."""
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            said.setdefault(f"{row.status}, {row.reason}", []).append(row.strategy)
+    return [f"{', '.join(names)}: {what}" for what, names in said.items()]
 
 
 def _comparison(ladder: Ladder) -> list[str]:
@@ -129,6 +143,27 @@ def ceiling_line(ceilings: Ceilings) -> str:
     return line if ceilings.undisturbed else f"{line}\n(measured while other programs ran)"
 
 
+def gpu_line(gpu: Description) -> str:
+    """What a GPU's rungs ran on."""
+    what = "" if gpu.gpu else "; not a GPU: times and limits are this processor's"
+    return f"{gpu.kind}:{gpu.index}: {gpu.name}, {gpu.units} units, {gpu.driver}{what}"
+
+
+def gpu_table(rows: tuple[Row, ...]) -> Table:
+    """A rung a line, with what its most demanding kernel takes where the compiler tells."""
+    numbers = ("ms", "GFLOP/s", "error", "regs", "shared B", "spill B", "occ")
+    made = table("rung", "prec", *numbers, numbers=numbers)
+    for row in rows:
+        used = row.resources
+        counts = (used.registers, used.shared_bytes, used.spill_bytes)
+        made.add_row(
+            *_times(row),
+            *("" if count is None else str(count) for count in counts),
+            "" if used.occupancy is None else percent(used.occupancy),
+        )
+    return made
+
+
 def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
     """A rung a line, with a bar for its share of the roof; the peers after an empty line."""
     made = table(
@@ -145,16 +180,18 @@ def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
 
 
 def _cells(row: Row, unicode: bool) -> tuple[str, ...]:
+    if row.roof_fraction is None:
+        return _times(row)
+    mark = "*" if row.roof_fraction > 1 else ""
+    share = percent(row.roof_fraction) + mark
+    return (*_times(row), share, bar(row.roof_fraction, unicode=unicode))
+
+
+def _times(row: Row) -> tuple[str, ...]:
+    """Rung, precision, time or status, rate, error."""
     start = (row.strategy, row.precision)
     error = f"{row.error.budget_fraction:.2g}" if row.error else ""
-    if row.time_ms is None or row.gflops is None or row.roof_fraction is None:
+    if row.time_ms is None or row.gflops is None:
         return (*start, row.status, "", error)
-    mark = "*" if row.roof_fraction > 1 else ""
-    return (
-        *start,
-        ("" if row.time_ms.steady else "~") + milliseconds(row.time_ms.median),
-        f"{row.gflops:.1f}",
-        error,
-        percent(row.roof_fraction) + mark,
-        bar(row.roof_fraction, unicode=unicode),
-    )
+    time = ("" if row.time_ms.steady else "~") + milliseconds(row.time_ms.median)
+    return (*start, time, f"{row.gflops:.1f}", error)

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rooftile.cli._output import Output, table
 
 if TYPE_CHECKING:
+    from rooftile.devices.gpu import Description
+    from rooftile.errors import DeviceMissing
     from rooftile.lab.ceilings import Ceilings
     from rooftile.lab.environment import Environment
-
-_EXTRAS = {
-    "cuda": (("cuda.core", "NVIDIA's Python package cuda-core"), "/dev/nvidiactl"),
-    "opencl": (("pyopencl", "the Python package pyopencl"), None),
-}
-"""For each kind of device but the CPU: the module that it needs, and a file that shows that the
-system has a driver."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,52 +23,96 @@ def command(arguments: argparse.Namespace) -> int:
     """Print the devices; measures the ceilings where they are not known yet."""
     import dataclasses
 
-    from rooftile.dispatch import check_device
+    from rooftile.devices.select import open_gpu
     from rooftile.lab.ceilings import ceilings
     from rooftile.lab.environment import environment
     from rooftile.lab.records import plain
 
-    check_device(arguments.device)
+    if arguments.device != "cpu":
+        open_gpu(arguments.device)  # Whoever names one is told when it is missing.
     output = Output(arguments)
     with output.working("looking for the ceilings") as say:
         roof = ceilings(refresh=arguments.refresh, progress=say)
     found = environment()
-    others = [_other(kind) for kind in _EXTRAS]
     cpu = {"kind": "cpu", "name": found.cpu, "available": True, "reason": "", "install": ""}
+    gpus = [gpu for kind in ("cuda", "opencl") for gpu in _gpus(kind)]
+    shown = [gpu if isinstance(gpu, dict) else _available(gpu) for gpu in gpus]
     output.result(
         {
-            "devices": [cpu, *others],
+            "devices": [cpu, *plain(shown)],
             "ceilings": plain(dataclasses.asdict(roof)),
             "environment": plain(dataclasses.asdict(found)),
         }
     )
     _show(output, found, roof)
-    for other in others:
-        output.show(f"{other['kind']}: {other['reason']}")
-        if other["install"]:
-            output.show(f"  to install: {other['install']}")
+    for gpu in gpus:
+        output.show(*(_missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)))
     return 0
 
 
-def _other(kind: str) -> dict[str, Any]:
-    """What is known of a kind of device that this version does not compute on yet."""
-    import importlib.util
-    import os
+def _gpus(kind: str) -> list[Description | dict[str, Any]]:
+    """Each device of a kind; one that is missing, or does not open, as its JSON object."""
+    from rooftile.devices.select import count_gpus, describe_gpu
+    from rooftile.errors import DeviceMissing
 
-    (module, package), driver = _EXTRAS[kind]
-    # Asking for a submodule imports its package, so the package is asked for first.
-    parts = [module.rpartition(".")[0], module]
-    installed = all(importlib.util.find_spec(part) for part in parts if part)
-    reasons = ["not used by this version, whose device is the cpu"]
-    if driver is not None and not os.path.exists(driver):
-        reasons.append("no driver was found")
-    if not installed:
-        reasons.append(f"{package} is missing")
-    install = f'pip install "rooftile[{kind}]"'
+    found: list[Description | dict[str, Any]] = []
+    try:
+        count = count_gpus(kind)
+    except DeviceMissing as error:
+        return [_missing(kind, error)]
+    for index in range(count):
+        try:
+            found.append(describe_gpu(kind, index))
+        except DeviceMissing as error:
+            found.append(_missing(kind, error))
+    return found
+
+
+def _missing(kind: str, error: DeviceMissing) -> dict[str, Any]:
     return {
-        "kind": kind, "name": None, "available": False, "reason": "; ".join(reasons),
-        "install": "" if installed else install,
+        "kind": kind, "name": None, "available": False,
+        "reason": f"not found: {error.looked_for}", "install": error.install,
     }  # fmt: skip
+
+
+def _available(gpu: Description) -> dict[str, Any]:
+    import dataclasses
+
+    return {**dataclasses.asdict(gpu), "available": True, "reason": "", "install": ""}
+
+
+def _missing_lines(gpu: dict[str, Any]) -> list[str]:
+    return [f"{gpu['kind']}: {gpu['reason']}", f"  to install: {gpu['install']}"]
+
+
+def _lines(gpu: Description) -> list[str]:
+    """Name; units, memory, cache and warp; limits; driver.  What is not told is left out."""
+    cache = f", {_size(gpu.cache_bytes)} cache" if gpu.cache_bytes else ""
+    warp = f", warp of {gpu.warp}" if gpu.warp else ""
+    clock = f", {gpu.clock_mhz} MHz" if gpu.clock_mhz else ""
+    other = "" if gpu.gpu else " (not a GPU)"
+    lines = [
+        f"{gpu.kind}:{gpu.index}: {gpu.name}{other}",
+        f"  {gpu.units} units, {_size(gpu.memory_bytes)} memory{cache}{warp}{clock}",
+        f"  a block: at most {gpu.threads_per_block} threads, "
+        f"{_size(gpu.shared_bytes_per_block)} shared memory; constants {_size(gpu.constant_bytes)}",
+    ]
+    unit = [
+        f"{gpu.threads_per_unit} threads" if gpu.threads_per_unit else "",
+        f"{_size(gpu.shared_bytes_per_unit)} shared memory" if gpu.shared_bytes_per_unit else "",
+        f"{gpu.registers_per_unit} registers" if gpu.registers_per_unit else "",
+    ]
+    if any(unit):
+        lines.append(f"  a unit: at most {', '.join(filter(None, unit))}")
+    return [*lines, f"  {gpu.driver}, {gpu.architecture}"]
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest binary unit that leaves at least one."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count} B"
 
 
 def _show(output: Output, found: Environment, roof: Ceilings) -> None:

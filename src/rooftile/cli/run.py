@@ -49,11 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
-    from rooftile.dispatch import check_device
+    from rooftile.dispatch import check_network_device
     from rooftile.lab.measure import measure
     from rooftile.nn.data import load_images, prepare
 
-    check_device(arguments.device)
+    check_network_device(arguments.device)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
         network = load_network(arguments.model, arguments.weights)

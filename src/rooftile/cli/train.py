@@ -52,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
-    from rooftile.dispatch import check_device
+    from rooftile.dispatch import check_network_device
     from rooftile.nn import architecture
     from rooftile.nn.data import load_images
     from rooftile.nn.training import train, with_record
 
-    check_device(arguments.device)
+    check_network_device(arguments.device)
     output = Output(arguments)
     network = architecture(arguments.model)
     given = _given(arguments)

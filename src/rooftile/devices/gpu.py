@@ -48,6 +48,8 @@ class Description:
     registers_per_unit: int | None
     constant_bytes: int
     clock_mhz: int | None
+    gpu: bool = True
+    """False for another processor that OpenCL drives, such as PoCL's CPU."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rooftile.devices import cpu
-from rooftile.errors import DeviceMissing
+from rooftile.devices.select import open_gpu, parse_device
+from rooftile.errors import InputError
 from rooftile.lab import peers as others
 from rooftile.lab.ceilings import Rates, ceilings
+from rooftile.lab.climb_gpu import climb_gpu
 from rooftile.lab.environment import environment
 from rooftile.lab.measure import Call, measure
 from rooftile.lab.records import Error, Ladder, Row
@@ -46,25 +48,33 @@ def climb(
 ) -> Ladder:
     """Verify and time every strategy of an operation, in rising order.
 
+    ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``; a GPU's strategies are timed on
+    data that lies in its memory, see `rooftile.lab.climb_gpu`.
     ``shape`` is a named problem or ``key=value`` pairs, see `rooftile.ops.parse`.
     ``precision="ieee"`` leaves out the strategies of precision ``fast``; ``only`` is
     the one strategy to run.  A strategy whose estimated time is beyond ``limit_s``
     seconds is skipped unless ``everything``.  ``peers`` adds the other libraries that
     are installed.  ``progress`` is told what is being done.
 
-    Raises `InputError` for an unknown name, `DeviceMissing` for a device other than
-    the CPU.  What goes wrong inside a strategy is a row, not an exception.
+    Raises `InputError` for an unknown name, or for peers on a GPU, where none is timed yet;
+    `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.
     """
     check_precision(precision)
-    if device != "cpu":
-        raise DeviceMissing(f"device {device!r}", "nothing yet: this version's device is the cpu")
+    kind, _ = parse_device(device)
     problem = parse(operation, shape, batch)
-    rungs = ladder(operation) if only is None else (strategy(operation, only),)
+    rungs = ladder(operation, kind) if only is None else (strategy(operation, only, kind),)
     report = progress or (lambda line: None)
+    limit = math.inf if everything else limit_s
+    if kind != "cpu":
+        if peers:
+            raise InputError("peers", peers, "False: on GPUs, no other library is timed yet")
+        return climb_gpu(
+            problem, open_gpu(device), rungs,
+            precision=precision, limit_s=limit, seed=seed, progress=report,
+        )  # fmt: skip
     roof = ceilings(progress=report)
     exam = Exam(problem, seed)
     judge = _Judge(exam, roof.all_cores, report)
-    limit = math.inf if everything else limit_s
     rows = [_rung(judge, rung, precision, limit, seed) for rung in rungs]
     if peers:
         rows += judge_peers(exam, roof.all_cores, report)

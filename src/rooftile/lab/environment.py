@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.metadata
 import os
@@ -17,6 +18,11 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.vector import lanes
+
+_GPU_PACKAGES = {
+    "cuda": ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"),
+    "opencl": ("pyopencl", "pocl-binary-distribution"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,15 @@ def package_version() -> str:
         return importlib.metadata.version("rooftile")
     except importlib.metadata.PackageNotFoundError:
         return "uninstalled"
+
+
+def gpu_libraries(kind: str) -> dict[str, str]:
+    """Versions of the installed packages behind the devices of the kind ``cuda`` or ``opencl``."""
+    found = {}
+    for name in _GPU_PACKAGES[kind]:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 @cache

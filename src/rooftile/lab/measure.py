@@ -32,6 +32,8 @@ _NOISE = 0.005
 """Steady: the median's standard error is below this share of it."""
 _LEAST, _MOST = 3, 60
 """Rounds."""
+_LEAST_SAMPLES, _MOST_SAMPLES = 20, 1000
+"""Of `sampled`, where the time suffices."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,22 @@ def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str,
         if not open_:
             break
     return {name: _timing(times) for name, times in samples.items()}
+
+
+def sampled(sample: Callable[[], float], *, seconds: float = 2.0) -> Timing:
+    """Time by another clock: ``sample`` does the work once and returns its seconds.
+
+    For a device's own clock, which no other thread disturbs: samples follow each other until
+    they are steady, or for about ``seconds``, and are at least three.
+    """
+    sample()  # warms caches and clocks
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < _LEAST or (time.perf_counter() < end and len(times) < _MOST_SAMPLES):
+        times.append(sample())
+        if len(times) >= _LEAST_SAMPLES and _is_steady(times):
+            break
+    return _timing(times)
 
 
 def _timed(call: Call) -> float:

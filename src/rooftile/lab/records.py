@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rooftile.devices.gpu import Description
 from rooftile.lab.ceilings import Ceilings
-from rooftile.lab.environment import Environment
+from rooftile.lab.environment import Environment, gpu_libraries
 from rooftile.lab.measure import Timing
 from rooftile.lab.verify import Verdict
 from rooftile.ops import Problem
@@ -34,7 +35,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel takes of a GPU; all None on the CPU."""
+    """What the most demanding kernel takes of a GPU; None on the CPU, and what is not told."""
 
     registers: int | None = None
     shared_bytes: int | None = None
@@ -52,7 +53,7 @@ class Row:
     precision: str
     status: Status
     reason: str = ""
-    """Why it has no time; empty when it passed."""
+    """Why it has no time; of a row that passed, what else must be known of its time."""
     config: Mapping[str, object] = field(default_factory=dict)
     error: Error | None = None
     """None where nothing was computed."""
@@ -62,16 +63,16 @@ class Row:
     gbps: float | None = None
     """1e9 compulsory bytes a second."""
     roof_fraction: float | None = None
-    """The problem's floor over the median time."""
+    """The problem's floor over the median time; None where no ceilings are known."""
     resources: Resources = field(default_factory=Resources)
 
     def __post_init__(self) -> None:
-        numbers = (self.time_ms, self.gflops, self.gbps, self.roof_fraction)
+        numbers = (self.time_ms, self.gflops, self.gbps)
         if self.status == "passed":
             if any(number is None for number in numbers):
                 raise ValueError("a row that passed has a time and what follows from it")
             return
-        if any(number is not None for number in numbers):
+        if any(number is not None for number in (*numbers, self.roof_fraction)):
             raise ValueError(f"a row has no time unless it passed; this one {self.status}")
         if not self.reason:
             raise ValueError(f"a row that is {self.status} says why")
@@ -83,14 +84,17 @@ class Ladder:
 
     problem: Problem
     device: str
-    ceilings: Ceilings
+    ceilings: Ceilings | None
+    """None for a GPU: its ceilings are not measured yet."""
     environment: Environment
     rows: tuple[Row, ...]
+    gpu: Description | None = None
+    """What a GPU's rungs ran on; None for the CPU."""
 
     @property
     def floor_ms(self) -> float:
-        """The least time in milliseconds that this machine's ceilings allow."""
-        return self.ceilings.all_cores.floor_ms(self.problem)
+        """The least time in milliseconds that the ceilings allow; NaN where none are known."""
+        return self.ceilings.all_cores.floor_ms(self.problem) if self.ceilings else math.nan
 
     def best(self, kind: Kind, precision: str | None = None) -> Row | None:
         """The fastest row that passed; None without one."""
@@ -108,10 +112,17 @@ class Ladder:
         return {
             "problem": problem_json(self.problem),
             "device": self.device,
-            "ceilings": plain(dataclasses.asdict(self.ceilings)),
-            "environment": plain(dataclasses.asdict(self.environment)),
+            "ceilings": plain(dataclasses.asdict(self.ceilings)) if self.ceilings else {},
+            "environment": self._environment_json(),
             "rows": [row_json(row) for row in self.rows],
         }
+
+    def _environment_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = plain(dataclasses.asdict(self.environment))
+        if self.gpu is None:
+            return found
+        device = {**dataclasses.asdict(self.gpu), "libraries": gpu_libraries(self.gpu.kind)}
+        return {**found, "device": plain(device)}
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.dispatch import check_device, choose
+from rooftile.dispatch import check_network_device, choose
 from rooftile.errors import InputError
 from rooftile.lab.measure import Timing, interleaved
 from rooftile.ops import Float32, Precision, Problem, check_precision
@@ -80,7 +80,7 @@ class Plan:
         """
         check_positive(batch=batch)
         check_precision(precision)
-        check_device(device or "cpu")
+        check_network_device(device or "cpu")
         if threads is not None:
             check_positive(threads=threads)
         self.network, self.batch, self.precision = network, batch, precision

@@ -41,7 +41,13 @@ def open_device(index: int = 0) -> CudaDevice:
     devices = find()
     if not 0 <= index < len(devices):
         raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
-    return CudaDevice(devices[index], index)
+    try:
+        return CudaDevice(devices[index], index)
+    except Exception as error:
+        # Its memory is full or another process has it for itself: classes private to cuda-core.
+        raise DeviceMissing(
+            f"GPU cuda:{index}: it does not open ({error})", "nothing; free it, or name another"
+        ) from None
 
 
 class CudaDevice:

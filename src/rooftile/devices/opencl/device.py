@@ -65,7 +65,11 @@ def open_device(index: int = 0) -> OpenclDevice:
     devices = find()
     if not 0 <= index < len(devices):
         raise InputError("device", f"opencl:{index}", f"opencl:0 to opencl:{len(devices) - 1}")
-    return OpenclDevice(devices[index], index)
+    try:
+        return OpenclDevice(devices[index], index)
+    except _pyopencl().Error as error:
+        name = devices[index].name.strip()
+        raise DeviceMissing(f"OpenCL device {name}: it does not open ({error})", _INSTALL) from None
 
 
 class OpenclDevice:
@@ -207,4 +211,5 @@ def _describe(cl: Any, device: Any, index: int) -> Description:
         registers_per_unit=None,
         constant_bytes=device.max_constant_buffer_size,
         clock_mhz=device.max_clock_frequency or None,
+        gpu=bool(device.type & cl.device_type.GPU),
     )

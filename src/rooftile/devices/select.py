@@ -1,0 +1,46 @@
+"""Which device a name such as ``opencl:1`` means, and what there is of each kind."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from rooftile.devices import cuda, opencl
+from rooftile.devices.gpu import Description, GpuDevice
+from rooftile.errors import InputError
+
+KINDS = ("cpu", "cuda", "opencl")
+"""Kinds of device; all but the CPU need an extra of the package."""
+
+_GPU_KINDS: dict[str, ModuleType] = {"cuda": cuda, "opencl": opencl}
+
+
+def parse_device(device: Any) -> tuple[str, int]:
+    """Kind and number of ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `InputError`."""
+    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind not in KINDS:
+        raise InputError("device", repr(device), f"one of {list(KINDS)}")
+    if kind == "cpu" and colon:
+        raise InputError("device", repr(device), "'cpu' without a number: there is one")
+    if colon and not (number.isascii() and number.isdigit()):
+        raise InputError("device", repr(device), f"a number after the colon, as in '{kind}:0'")
+    return kind, int(number or 0)
+
+
+def open_gpu(device: str) -> GpuDevice:
+    """The device ``cuda[:N]`` or ``opencl[:N]``.  Raises `DeviceMissing`, `InputError`."""
+    kind, index = parse_device(device)
+    if kind not in _GPU_KINDS:
+        raise InputError("device", repr(device), f"one of {list(_GPU_KINDS)}")
+    opened: GpuDevice = _GPU_KINDS[kind].open_device(index)
+    return opened
+
+
+def count_gpus(kind: str) -> int:
+    """How many devices of the kind ``cuda`` or ``opencl`` there are.  Raises `DeviceMissing`."""
+    return len(_GPU_KINDS[kind].find())
+
+
+def describe_gpu(kind: str, index: int) -> Description:
+    """Name and limits of a device.  Raises `DeviceMissing` where it cannot be opened."""
+    return open_gpu(f"{kind}:{index}").description

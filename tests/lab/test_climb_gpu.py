@@ -1,0 +1,217 @@
+"""GPU rungs through the ladder, on whichever OpenCL device there is: PoCL on a CPU will do."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from rooftile.devices import cuda
+from rooftile.errors import CompileFailure, DeviceMissing, InputError
+from rooftile.lab import climb as lab
+from rooftile.lab import climb_gpu, measure
+from rooftile.lab.climb_gpu import VERIFIED_IMAGES
+from rooftile.strategies import ladder, strategy
+from rooftile.strategies.conv2d.gpu.naive import Naive
+
+SHAPE = "channels=3,height=11,width=14,maps=4,mask=3x3,activation=relu,pool=max:2"
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    """Times are not what these tests look at."""
+    monkeypatch.setattr(measure, "_MOST_SAMPLES", 3)
+
+
+class FromNaive(Naive):
+    """`naive`, to be changed in how it runs."""
+
+    text = strategy("conv2d", "naive", "opencl").text
+
+
+class Wrong(FromNaive):
+    """`naive` with a change in its text."""
+
+    name = "wrong"
+
+    def __init__(self, old, new):
+        assert old in FromNaive.text
+        self.text = FromNaive.text.replace(old, new)
+
+
+@pytest.fixture
+def climb(opencl_device, monkeypatch):
+    """Climb with these rungs in place of the ladder's."""
+
+    def run(*rungs, batch=3, **options):
+        monkeypatch.setattr(lab, "ladder", lambda operation, kind: rungs)
+        return lab.climb("conv2d", SHAPE, batch, "opencl", **options)
+
+    return run
+
+
+def test_every_gpu_rung_is_verified_and_timed(opencl_device):
+    batch = VERIFIED_IMAGES + 5
+    found = lab.climb("conv2d", SHAPE, batch, "opencl", limit_s=1e9)
+    assert [row.strategy for row in found.rows] == [r.name for r in ladder("conv2d", "opencl")]
+    assert {(row.status, row.reason) for row in found.rows if row.status != "passed"} == set()
+    for row in found.rows:
+        rung = strategy("conv2d", row.strategy, "opencl")
+        assert row.config == rung.config(found.problem)
+        assert row.error.budget_fraction <= 1
+        assert row.time_ms.median > 0
+        assert row.gflops == pytest.approx(found.problem.flops / row.time_ms.median * 1e-6)
+        assert row.roof_fraction is None
+        assert row.resources.shared_bytes is not None
+        assert row.reason.startswith(rung.apart)
+        assert "verified on 64 images" in row.reason
+    assert found.best("strategy") is not None
+
+
+def test_json_names_the_device_and_has_no_ceilings(climb):
+    found = climb(strategy("conv2d", "naive", "opencl")).to_json()
+    json.dumps(found, allow_nan=False)
+    assert set(found) == {"problem", "device", "ceilings", "environment", "rows"}
+    assert (found["device"], found["ceilings"]) == ("opencl:0", {})
+    device = found["environment"]["device"]
+    assert device["name"]
+    assert device["driver"]
+    assert device["libraries"]["pyopencl"]
+    (row,) = found["rows"]
+    assert (row["device"], row["reason"], row["roof_fraction"]) == ("opencl:0", "", None)
+    assert row["config"]["BLOCK_X"] > 0
+    assert set(row["resources"]) == {"registers", "shared_bytes", "spill_bytes", "occupancy"}
+
+
+def test_a_wrong_kernel_has_a_reason_and_no_time(climb):
+    (row,) = climb(Wrong("bias[", "2 * bias[")).rows
+    assert row.status == "failed"
+    assert "outside the budget" in row.reason
+    assert row.error.budget_fraction > 1
+    assert row.time_ms is None
+
+
+def test_what_a_kernel_leaves_out_is_seen(climb):
+    class Lazy(FromNaive):
+        name = "lazy"
+
+        def steps(self, problem, config):
+            (step,) = super().steps(problem, config)
+            return (dataclasses.replace(step, arguments=(*step.arguments[:-1], 1)),)
+
+    (row,) = climb(Lazy()).rows
+    assert row.status == "failed"
+    assert "was not written" in row.reason
+
+
+def test_images_beyond_the_verified_ones_are_compared_too(climb):
+    class Short(FromNaive):
+        name = "short"
+
+        def steps(self, problem, config):
+            return super().steps(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), config)
+
+    assert climb(Short(), batch=VERIFIED_IMAGES).rows[0].status == "passed"
+    (row,) = climb(Short(), batch=VERIFIED_IMAGES + 1, everything=True).rows
+    assert row.status == "failed"
+    assert "in the batch of 65" in row.reason
+
+
+def test_a_text_that_does_not_compile_is_an_error_row(climb):
+    (row,) = climb(Wrong("bias[", "no_such_name[")).rows
+    assert row.status == "error"
+    assert row.reason.startswith(CompileFailure.__name__)
+    assert "no_such_name" in row.reason
+
+
+def test_a_launch_beyond_the_limits_is_an_error_row(climb):
+    class Large(FromNaive):
+        name = "large"
+
+        def defaults(self, problem):
+            return {**super().defaults(problem), "BLOCK_X": 2**20}
+
+        def invalid(self, problem, config):
+            return None
+
+    (row,) = climb(Large()).rows
+    assert row.status == "error"
+    assert "threads a block" in row.reason
+
+
+def test_skipped_rungs_say_why(climb):
+    class Refusing(FromNaive):
+        name = "refusing"
+
+        def why_not(self, problem):
+            return "it is Sunday"
+
+    naive, fast = (strategy("conv2d", name, "opencl") for name in ("naive", "winograd"))
+    found = climb(Refusing(), naive, fast, limit_s=0, precision="ieee")
+    assert [row.status for row in found.rows] == ["skipped"] * 3
+    sunday, slow, rough = (row.reason for row in found.rows)
+    assert sunday == "it is Sunday"
+    assert "the limit is 0 s" in slow
+    assert "precision" in rough
+
+
+def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkeypatch):
+    images = []
+    real = climb_gpu._seconds
+
+    def watched(bound, count):
+        images.append((bound.problem.channels, count))
+        return real(bound, count)
+
+    monkeypatch.setattr(climb_gpu, "_IMAGE_FLOPS", 0)
+    monkeypatch.setattr(climb_gpu, "_seconds", watched)
+    found = climb(strategy("conv2d", "naive", "opencl"), limit_s=0)
+    small = found.problem.shrunk()
+    assert set(images) == {(small.channels, small.batch)}
+
+
+def test_rungs_with_atomics_need_not_repeat_their_bits(climb):
+    rung = strategy("conv2d", "channels_atomic", "opencl")
+    assert rung.atomic
+    (row,) = climb(rung).rows
+    assert (row.status, row.reason) == (
+        "passed",
+        "bias, activation and pool apart, as kernels of their own",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"operation": "linear", "shape": "lenet-linear1"}, InputError),
+        ({"device": "opencl:x"}, InputError),
+        ({"only": "loops"}, InputError),
+        ({"peers": True}, InputError),
+        ({"device": "cuda"}, DeviceMissing),
+    ],
+)
+def test_bad_arguments(no_cuda, arguments, error):
+    given = {"operation": "conv2d", "shape": SHAPE, "device": "opencl"} | arguments
+    with pytest.raises(error):
+        lab.climb(**given)
+
+
+def test_samples_of_another_clock():
+    times = iter(np.linspace(1.0, 2.0, 50))
+    timing = measure.sampled(lambda: float(next(times)))
+    assert timing.n == 3
+    assert timing.min > 1e3
+    assert timing.median == pytest.approx(1e3 * (1 + 2 / 49))
+
+
+@pytest.mark.gpu
+def test_every_gpu_rung_on_a_gpu():
+    try:
+        cuda.open_device()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    found = lab.climb("conv2d", SHAPE, 200, "cuda")
+    assert {row.reason for row in found.rows if row.status != "passed"} == set()
+    assert all(row.resources.registers > 0 for row in found.rows)

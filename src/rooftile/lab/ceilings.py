@@ -24,6 +24,7 @@ from pathlib import Path
 import numba
 
 from rooftile.devices import cpu
+from rooftile.devices.cache import cache_directory
 from rooftile.lab import _microbenchmarks as benchmarks
 from rooftile.lab.environment import cpu_name, package_version
 from rooftile.ops import Problem
@@ -112,7 +113,7 @@ def cache_file() -> Path:
     """Where this machine's ceilings are kept."""
     key = f"{cpu_name()} {cpu.cores()} {numba.__version__} {package_version()}"
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
-    return cpu.cache_directory().parent / "ceilings" / f"{name}.json"
+    return cache_directory() / "ceilings" / f"{name}.json"
 
 
 def _rates(threads: int, progress: Callable[[str], None] | None) -> tuple[Rates, bool]:

@@ -2,9 +2,9 @@
 
 from rooftile.devices.cpu.memory import allocate, free_bytes
 from rooftile.devices.cpu.parallel import Kernel, cores, driver, parallel_call
-from rooftile.devices.cpu.source import cache_directory, load
+from rooftile.devices.cpu.source import load
 
 __all__ = [
-    "Kernel", "allocate", "cache_directory", "cores", "driver", "free_bytes", "load",
+    "Kernel", "allocate", "cores", "driver", "free_bytes", "load",
     "parallel_call",
 ]  # fmt: skip

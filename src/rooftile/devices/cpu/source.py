@@ -19,21 +19,16 @@ from pathlib import Path
 from types import ModuleType
 
 import numba
-import platformdirs
+
+from rooftile.devices.cache import cache_directory
 
 _lock = threading.RLock()
 _IMPORT = re.compile(r"^from (rooftile[\w.]*) import", re.MULTILINE)
 
 
-def cache_directory() -> Path:
-    """Where rooftile keeps generated kernels; ``ROOFTILE_CACHE`` overrides the user's cache."""
-    root = os.environ.get("ROOFTILE_CACHE") or platformdirs.user_cache_dir("rooftile")
-    return Path(root) / "kernels"
-
-
 @cache
 def _writable_directory() -> Path:
-    directory = cache_directory()
+    directory = cache_directory() / "kernels"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices import cpu
+from rooftile.devices import cache
 from rooftile.errors import InputError
 from rooftile.nn.data.download import DownloadFailure, Report, download_files
 from rooftile.nn.data.idx import read_idx
@@ -103,7 +103,7 @@ def load_images(
 
 def cache_directory() -> Path:
     """Where downloaded files are kept, beside rooftile's other caches."""
-    return cpu.cache_directory().parent / "fashion-mnist"
+    return cache.cache_directory() / "fashion-mnist"
 
 
 def _files(directory: Path, split: Split) -> tuple[Path, Path] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -122,6 +122,16 @@ class GpuDevice(Protocol):
 
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
         """Measures on the device's own clock what is launched inside."""
+
+    def mark(self) -> Any:
+        """A point in the present stream or queue, whose time the device notes."""
+
+    def between(self, before: Any, after: Any) -> float:
+        """Milliseconds of the device's clock between two marks that it has passed."""
+
+    def captured(self, work: Callable[[], object]) -> Callable[[], object]:
+        """A call that launches again what ``work`` launches, with as little help of the host as
+        the device allows.  What is launched must have run before."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -59,6 +59,8 @@ class CudaDevice:
         device.set_current()
         self._stream = device.create_stream()
         self.description = _describe(device, index)
+        self.bus = str(device.pci_bus_id)
+        """Where it sits: the management library numbers GPUs differently."""
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
@@ -110,6 +112,20 @@ class CudaDevice:
         after.sync()
         elapsed.milliseconds = float(after - before)
         self._device.sync()
+
+    def mark(self) -> Any:
+        """See `GpuDevice.mark`."""
+        return self._stream.record(options=self._core.EventOptions(timing_enabled=True))
+
+    def between(self, before: Any, after: Any) -> float:
+        """See `GpuDevice.between`."""
+        return float(after - before)
+
+    def captured(self, work: Callable[[], object]) -> Callable[[], object]:
+        """See `GpuDevice.captured`: a graph, launched as a whole."""
+        with self.capture() as graphs:
+            work()
+        return lambda: self.replay(graphs[0])
 
     @contextlib.contextmanager
     def on(self, stream: Any) -> Iterator[None]:

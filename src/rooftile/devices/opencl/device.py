@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +140,18 @@ class OpenclDevice:
                 elapsed.milliseconds = (last.end - first.start) * 1e-6
         finally:
             self._events = None
+
+    def mark(self) -> Any:
+        """See `GpuDevice.mark`."""
+        return self._cl.enqueue_marker(self._queue)
+
+    def between(self, before: Any, after: Any) -> float:
+        """See `GpuDevice.between`."""
+        return float(after.profile.end - before.profile.end) * 1e-6
+
+    def captured(self, work: Callable[[], object]) -> Callable[[], object]:
+        """See `GpuDevice.captured`: OpenCL has no graphs."""
+        return work
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from rooftile.errors import InputError, UnsupportedProblem
 
 Size3 = tuple[int, int, int]
 Argument = Any
-"""A buffer of the device, or a NumPy scalar of the kernel's type."""
+"""A buffer of the device (CUDA: or an address), or a NumPy scalar of the kernel's type."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ class Program(Protocol):
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """Fill a constant array."""
 
+    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
+        """Fill a constant array with ``count`` float32 of device memory from the ``first`` on, in
+        the order of the present stream or queue."""
+
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """Start a kernel on the device's present stream or queue; returns at once."""
 
@@ -125,6 +129,13 @@ class GpuDevice(Protocol):
 
     def mark(self) -> Any:
         """A point in the present stream or queue, whose time the device notes."""
+
+    def after(self, mark: Any) -> None:
+        """What is started from now on in the present stream or queue waits for the mark."""
+
+    def on(self, stream: Any = None) -> contextlib.AbstractContextManager[None]:
+        """In this thread, work on a caller's stream; None stands for the device's own stream or
+        queue."""
 
     def between(self, before: Any, after: Any) -> float:
         """Milliseconds of the device's clock between two marks that it has passed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -35,9 +36,31 @@ def find() -> list[Any]:
     return devices
 
 
-@cache
 def open_device(index: int = 0) -> CudaDevice:
-    """The GPU of this number.  Raises `DeviceMissing`, `InputError`."""
+    """The GPU of this number, made the calling thread's.  Raises `DeviceMissing`, `InputError`."""
+    device = _opened(index)
+    device.make_current()
+    return device
+
+
+@contextlib.contextmanager
+def kept_context() -> Iterator[None]:
+    """Afterwards the GPU that is the calling thread's now is so again: PyTorch and CuPy rely
+    on it."""
+    # The value and not the object: no context is 0.  A missing driver is for `find` to tell.
+    before = None
+    with contextlib.suppress(Exception):
+        error, context = _driver().cuCtxGetCurrent()
+        before = None if int(error) else context
+    try:
+        yield
+    finally:
+        if before is not None:
+            _checked(_driver().cuCtxSetCurrent(before))
+
+
+@cache
+def _opened(index: int) -> CudaDevice:
     devices = find()
     if not 0 <= index < len(devices):
         raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
@@ -51,16 +74,30 @@ def open_device(index: int = 0) -> CudaDevice:
 
 
 class CudaDevice:
-    """One GPU with a stream of its own; `on` lends a caller's stream for a while."""
+    """One GPU with a stream of its own; `on` lends a thread a caller's stream for a while."""
 
     def __init__(self, device: Any, index: int) -> None:
         self._core = cuda_core()
         self._device = device
         device.set_current()
-        self._stream = device.create_stream()
+        self._own_stream = device.create_stream()
+        self._thread = threading.local()
         self.description = _describe(device, index)
         self.bus = str(device.pci_bus_id)
         """Where it sits: the management library numbers GPUs differently."""
+
+    @property
+    def _stream(self) -> Any:
+        """The stream that the calling thread's work goes to."""
+        return getattr(self._thread, "stream", self._own_stream)
+
+    @_stream.setter
+    def _stream(self, stream: Any) -> None:
+        self._thread.stream = stream
+
+    def make_current(self) -> None:
+        """Make it the calling thread's GPU: its primary context, which other libraries share."""
+        self._device.set_current()
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
@@ -127,14 +164,25 @@ class CudaDevice:
             work()
         return lambda: self.replay(graphs[0])
 
+    def after(self, mark: Any) -> None:
+        """See `GpuDevice.after`."""
+        self._stream.wait(mark)
+
     @contextlib.contextmanager
-    def on(self, stream: Any) -> Iterator[None]:
-        """Launch and copy on a caller's stream: anything with ``__cuda_stream__``."""
-        own, self._stream = self._stream, self._device.create_stream(stream)
-        try:
-            yield
-        finally:
-            self._stream = own
+    def on(self, stream: Any = None) -> Iterator[None]:
+        """In this thread, work on a caller's stream: anything with ``__cuda_stream__``.
+
+        None stands for the device's own.  The GPU is the thread's meanwhile.
+        """
+        with kept_context():
+            self.make_current()
+            before = self._stream
+            given = self._own_stream if stream is None else self._device.create_stream(stream)
+            self._stream = given
+            try:
+                yield
+            finally:
+                self._stream = before
 
     @contextlib.contextmanager
     def capture(self) -> Iterator[list[Any]]:
@@ -190,6 +238,16 @@ class CudaProgram:
             raise InputError(name, f"{values.nbytes} bytes", f"at most {size}")
         self._device._copy(int(address), values.ctypes.data, values.nbytes)
 
+    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
+        """See `Program.fill_constant`."""
+        driver = _driver()
+        address, size = _checked(driver.cuLibraryGetGlobal(int(self._code.handle), name.encode()))
+        if 4 * count > size:
+            raise InputError(name, f"{4 * count} bytes", f"at most {size}")
+        start = _address(source) + 4 * first
+        stream = self._device._stream.handle
+        _checked(driver.cuMemcpyAsync(int(address), start, 4 * count, stream))
+
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""
         check_launch(launch, self._device.description)
@@ -236,6 +294,11 @@ def _driver() -> Any:
     return driver
 
 
+def _address(memory: Any) -> int:
+    """Of a buffer of ours, or an address itself."""
+    return memory if isinstance(memory, int) else int(memory.handle)
+
+
 def _checked(result: Any) -> Any:
     """The values of a driver call; an error is a fault of ours, so it keeps its traceback."""
     error, *values = result
@@ -269,4 +332,4 @@ def _describe(device: Any, index: int) -> Description:
     )
 
 
-__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "open_device"]
+__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "kept_context", "open_device"]

@@ -145,6 +145,13 @@ class OpenclDevice:
         """See `GpuDevice.mark`."""
         return self._cl.enqueue_marker(self._queue)
 
+    def after(self, mark: Any) -> None:
+        """See `GpuDevice.after`: the queue keeps its order."""
+
+    def on(self, stream: Any = None) -> contextlib.AbstractContextManager[None]:
+        """See `GpuDevice.on`: there is one queue."""
+        return contextlib.nullcontext()
+
     def between(self, before: Any, after: Any) -> float:
         """See `GpuDevice.between`."""
         return float(after.profile.end - before.profile.end) * 1e-6
@@ -177,6 +184,14 @@ class OpenclProgram:
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """See `Program.set_constant`."""
         self._constants[name] = self._device.upload(np.ascontiguousarray(values))
+
+    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
+        """See `Program.fill_constant`."""
+        device = self._device
+        self._constants[name] = device.allocate(4 * count)
+        device._cl.enqueue_copy(
+            device._queue, self._constants[name], source, src_offset=4 * first, byte_count=4 * count
+        )
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""

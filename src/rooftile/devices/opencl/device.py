@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from rooftile.devices.gpu import (
     macro_lines,
     prelude,
 )
+from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
 from rooftile.errors import CompileFailure, DeviceMissing, InputError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ def _pyopencl() -> Any:
 
 
 def find() -> list[Any]:
-    """Every OpenCL device, GPUs first.  Raises `DeviceMissing` where there is none."""
+    """Every OpenCL device that can compile, GPUs first.  Raises `DeviceMissing` without one."""
     cl = _pyopencl()
+    announce_wheels()
     try:
         platforms = cl.get_platforms()
     except cl.Error as error:
@@ -53,10 +56,15 @@ def find() -> list[Any]:
         with contextlib.suppress(cl.Error):
             # A platform without devices says so by an error.
             devices += platform.get_devices()
+    unfit = [device for device in devices if knows_no_processor(device)]
+    if unfit and len(unfit) == len(devices):
+        name, version = unfit[0].name.strip(), unfit[0].platform.version.strip()
+        raise DeviceMissing(f"an OpenCL compiler that knows {name}: {version} does not", ANOTHER)
     if not devices:
         names = ", ".join(platform.name for platform in platforms)
         raise DeviceMissing(f"a device of the OpenCL platforms {names or '(none)'}", _INSTALL)
-    return sorted(devices, key=lambda d: not d.type & cl.device_type.GPU)
+    usable = [device for device in devices if device not in unfit]
+    return sorted(usable, key=lambda d: not d.type & cl.device_type.GPU)
 
 
 @cache
@@ -115,7 +123,10 @@ class OpenclDevice:
         program = self._cl.Program(self._context, source)
         directory = cache_directory() / "opencl"
         try:
-            built = program.build(["-cl-std=CL1.2"], cache_dir=str(directory))
+            with warnings.catch_warnings():
+                # Some compilers talk even of success.
+                warnings.simplefilter("ignore", self._cl.CompilerWarning)
+                built = program.build(["-cl-std=CL1.2"], cache_dir=str(directory))
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             kept.parent.mkdir(parents=True, exist_ok=True)

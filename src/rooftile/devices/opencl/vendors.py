@@ -1,0 +1,56 @@
+"""Which OpenCL drivers the loader is told of, and which of them cannot work here.
+
+PoCL's wheel announces itself to PyOpenCL's loader.  Intel's CPU runtime from PyPI
+(``intel-opencl-rt``) does not: the path in its ``.icd`` file is that of another
+package manager.  PoCL 3.0's compiler in turn knows no x86 processor newer than
+itself, and refuses to compile for one.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import Any
+
+from rooftile.devices.cache import cache_directory
+
+_SYSTEM = Path("/etc/OpenCL/vendors")
+_POCL = "Portable Computing Language"
+
+ANOTHER = 'pip install "rooftile[opencl-intel]", Intel\'s OpenCL for every x86-64 processor'
+
+
+def announce_wheels() -> None:
+    """Tell the loader of Intel's runtime from PyPI, beside the system's drivers.
+
+    A no-op where the user sets ``OCL_ICD_VENDORS``, or once the loader has read it.
+    """
+    library = _intel_library()
+    if library is None or "OCL_ICD_VENDORS" in os.environ:
+        return
+    folder = cache_directory() / "opencl" / "vendors"
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {file.name: file.read_text() for file in _SYSTEM.glob("*.icd")}
+    for name, text in {**texts, "intel-wheel.icd": f"{library}\n"}.items():
+        if not (folder / name).exists() or (folder / name).read_text() != text:
+            (folder / name).write_text(text)
+    os.environ["OCL_ICD_VENDORS"] = str(folder)
+
+
+def knows_no_processor(device: Any) -> bool:
+    """Whether a device is PoCL on a processor that its compiler does not know."""
+    # PoCL puts its compiler's name of the processor last.
+    return bool(
+        device.platform.name == _POCL
+        and device.version.rstrip().endswith("x86_64-unknown-linux-gnu-generic")
+    )
+
+
+def _intel_library() -> Path | None:
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = [Path(str(file.locate())) for file in files if file.name == "libintelocl.so"]
+    return found[0].resolve() if found and found[0].exists() else None

@@ -8,6 +8,10 @@
 //   {
 //       SHARED_ARRAY(float, tile);                      dynamic shared memory
 //
+// COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
+// COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
+// copies, the first copies and the second does nothing.
+//
 // In CUDA a constant array is a symbol of the module; in OpenCL it is an argument.
 
 #ifdef __OPENCL_VERSION__
@@ -31,6 +35,8 @@
 #define blockIdx ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
 #define blockDim ((uint3)(get_local_size(0), get_local_size(1), get_local_size(2)))
 #define gridDim ((uint3)(get_num_groups(0), get_num_groups(1), get_num_groups(2)))
+#define COPY_ASYNC(type, to, from) (*(to) = *(from))
+#define COPIES_DONE()
 #define make_float2(x, y) ((float2)(x, y))
 #define make_float4(x, y, z, w) ((float4)(x, y, z, w))
 #define expf exp
@@ -59,6 +65,17 @@ inline float atomicAdd(volatile __global float* address, float value)
 #define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
 #define UNROLL _Pragma("unroll")
 #define INFINITY __int_as_float(0x7f800000)
+#if __CUDA_ARCH__ >= 800
+#define COPY_ASYNC(type, to, from)                                                        \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(                       \
+                     (unsigned)__cvta_generic_to_shared(to)),                             \
+                 "l"(__cvta_generic_to_global(from)), "n"(sizeof(type))                   \
+                 : "memory")
+#define COPIES_DONE() asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define COPY_ASYNC(type, to, from) (*(to) = *(from))
+#define COPIES_DONE()
+#endif
 typedef long long int64;
 
 #endif

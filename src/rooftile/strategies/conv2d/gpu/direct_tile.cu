@@ -3,173 +3,218 @@
 // The thread's patch of the image passes through registers row by row; each value
 // meets every tap of every map that needs it, each tap every position of the
 // windows, so a multiply-add costs a fraction of a load.  Bias, activation and pool
-// happen in registers.  What it removes: repeated reads of shared memory.
+// happen in registers.  A block works through several bands of rows: while it sums
+// one, the next is on its way into the other half of its shared memory.
+// What it removes: repeated reads of shared memory, and waiting for the image.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a
 // row holds MASK_WIDTH x THREAD_MAPS taps, bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
-// Grid: x images x bands of BAND_ROWS result rows, y blocks of BLOCK_GROUPS groups of maps.
+// Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS result rows, images x BANDS in all;
+// y blocks of BLOCK_GROUPS groups of maps.
 // Block: x threads over the band's windows, y groups of THREAD_MAPS maps.
 
-#define PATCH_ROWS ((THREAD_ROWS * POOL_HEIGHT - 1) * STRIDE_Y + MASK_HEIGHT)
-#define PATCH_STEP (THREAD_COLUMNS * POOL_WIDTH * STRIDE_X)
-#define PATCH_COLUMNS ((THREAD_COLUMNS * POOL_WIDTH - 1) * STRIDE_X + MASK_WIDTH)
-#define BAND_INPUT_ROWS ((BAND_ROWS * POOL_HEIGHT - 1) * STRIDE_Y + MASK_HEIGHT)
+#define SUM_ROWS (THREAD_ROWS * POOL_HEIGHT)
+#define SUM_COLUMNS (THREAD_COLUMNS * POOL_WIDTH)
+#define PATCH_ROWS ((SUM_ROWS - 1) * STRIDE_Y + MASK_HEIGHT)
+#define PATCH_COLUMNS ((SUM_COLUMNS - 1) * STRIDE_X + MASK_WIDTH)
+#define BAND_STEP (BAND_ROWS * POOL_HEIGHT * STRIDE_Y)
 #define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
 #define ACROSS ((COLUMNS + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
 #define THREADS (BLOCK_PIXELS * BLOCK_GROUPS)
 #define GROUPS (PADDED_MAPS / THREAD_MAPS)
 #define TAP_ROW ((MASK_WIDTH * THREAD_MAPS + 3) / 4 * 4)
 #define GROUP_TAPS (MASK_HEIGHT * TAP_ROW)
+#define CHANNEL_TILES ((CHANNELS + TILE_CHANNELS - 1) / TILE_CHANNELS)
+// Shared memory holds two tiles of the image where a block loads more than one, then the taps.
+#define BUFFER_SIZE (TILE_CHANNELS * TILE_SIZE)
+#define BUFFERS (BLOCK_BANDS * CHANNEL_TILES > 1 ? 2 : 1)
+#define BLOCK_TAPS (BLOCK_GROUPS * TILE_CHANNELS * GROUP_TAPS)
 
 #if TAPS_CONSTANT
 CONSTANT_ARRAY(float, taps, GROUPS * CHANNELS * GROUP_TAPS)
-#endif
-
-// Image rows in pieces as wide as their alignment allows, where no ghost columns intervene.
-#if PAD_X == 0 && WIDTH % 4 == 0
-typedef float4 piece;
-#define PIECE 4
-#elif PAD_X == 0 && WIDTH % 2 == 0
-typedef float2 piece;
-#define PIECE 2
+#define SHARED_SIZE (BUFFERS * BUFFER_SIZE)
 #else
-#define PIECE 1
+#define TAP_BUFFERS (CHANNEL_TILES > 1 ? 2 : 1)
+#define SHARED_SIZE (BUFFERS * BUFFER_SIZE + TAP_BUFFERS * BLOCK_TAPS)
 #endif
-#define LOADED_COLUMNS (WIDTH < PITCH ? WIDTH : PITCH)
 
-// The band's rows of one channel into shared memory, ghost cells as zeros.  What lies beyond
-// the image's columns reaches sums that nobody stores.
+#if PIECE == 4
+typedef float4 piece;
+#elif PIECE == 2
+typedef float2 piece;
+#else
+typedef float piece;
+#endif
+
+// Start to copy a band's rows of one channel to shared memory.  Rows and columns beyond those
+// of the image reach sums that nobody stores; ghost cells are zeros.
 __device__ __forceinline__ void load_rows(const GLOBAL float* channel, SHARED float* tile, int top,
                                           int thread)
 {
-#if PIECE == 1
-    for (int e = thread; e < BAND_INPUT_ROWS * PITCH; e += THREADS) {
-        int i = e / PITCH, j = e % PITCH;
-        tile[e] = pixel(channel, top + i, j - PAD_X);
-    }
+#if FLAT
+    // Without ghost cells a band lies in one piece, here as there.
+    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
+    int pieces = (rows * WIDTH + PIECE - 1) / PIECE;
+    const GLOBAL piece* from = (const GLOBAL piece*)(channel + top * WIDTH) + thread;
+    SHARED piece* to = (SHARED piece*)tile + thread;
+    UNROLL for (int e = 0; e < (TILE_ROWS * WIDTH + PIECE - 1) / PIECE; e += THREADS)
+        if (thread + e < pieces) COPY_ASYNC(piece, to + e, from + e);
 #else
-    for (int e = thread; e < BAND_INPUT_ROWS * (LOADED_COLUMNS / PIECE); e += THREADS) {
-        int i = e / (LOADED_COLUMNS / PIECE), j = e % (LOADED_COLUMNS / PIECE) * PIECE;
-        SHARED piece* to = (SHARED piece*)(tile + i * PITCH + j);
-        if ((unsigned)(top + i) < HEIGHT)
-            *to = *(const GLOBAL piece*)(channel + (top + i) * WIDTH + j);
-        else
-            for (int k = 0; k < PIECE; k++) tile[i * PITCH + j + k] = 0.0f;
+    for (int e = thread; e < TILE_ROWS * PITCH; e += THREADS)
+        tile[e] = pixel(channel, top + e / PITCH, e % PITCH - PAD_X);
+#endif
+}
+
+// Start to copy what a block's stage needs: some channels of a band, and the block's taps of
+// them unless they are there.
+__device__ __forceinline__ void load_stage(const GLOBAL float* x, const GLOBAL float* weights,
+                                           int first_band, int stage, int thread,
+                                           SHARED float* held)
+{
+    int band = first_band + stage / CHANNEL_TILES, first = stage % CHANNEL_TILES * TILE_CHANNELS;
+    int channels = CHANNELS - first < TILE_CHANNELS ? CHANNELS - first : TILE_CHANNELS;
+    const GLOBAL float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+    SHARED float* tile = held + stage % BUFFERS * BUFFER_SIZE;
+    for (int c = 0; c < channels; c++)
+        load_rows(image + (first + c) * HEIGHT * WIDTH, tile + c * TILE_SIZE,
+                  band % BANDS * BAND_STEP - PAD_Y, thread);
+#if !TAPS_CONSTANT
+    if (CHANNEL_TILES == 1 && stage > 0) return;
+    SHARED float* taps = held + BUFFERS * BUFFER_SIZE + stage % TAP_BUFFERS * BLOCK_TAPS;
+    for (int g = 0; g < BLOCK_GROUPS; g++) {
+        int at = ((blockIdx.y * BLOCK_GROUPS + g) * CHANNELS + first) * GROUP_TAPS;
+        const GLOBAL float4* from = (const GLOBAL float4*)(weights + at) + thread;
+        SHARED float4* to = (SHARED float4*)(taps + g * TILE_CHANNELS * GROUP_TAPS) + thread;
+        UNROLL for (int e = 0; e < TILE_CHANNELS * GROUP_TAPS / 4; e += THREADS)
+            if (thread + e < channels * GROUP_TAPS / 4) COPY_ASYNC(float4, to + e, from + e);
     }
 #endif
 }
 
+// One row of a thread's patch in as few loads as its alignment allows: ALIGNED floats for the
+// place that depends on the thread, `start` floats beyond it for the one that does not.
+__device__ __forceinline__ void load_patch(const SHARED float* row, int start, float* patch)
+{
+    UNROLL for (int v = 0; v < PATCH_COLUMNS; v++) {
+        int in_four = (start + v) % ALIGNED, in_two = in_four % 2;
+        if (ALIGNED == 4 && v >= in_four && v - in_four + 4 <= PATCH_COLUMNS) {
+            if (in_four > 0) continue;
+            float4 four = *(const SHARED float4*)(row + v);
+            patch[v] = four.x, patch[v + 1] = four.y, patch[v + 2] = four.z, patch[v + 3] = four.w;
+        } else if (ALIGNED >= 2 && v >= in_two && v - in_two + 2 <= PATCH_COLUMNS) {
+            if (in_two > 0) continue;
+            float2 two = *(const SHARED float2*)(row + v);
+            patch[v] = two.x, patch[v + 1] = two.y;
+        } else {
+            patch[v] = row[v];
+        }
+    }
+}
+
+#if TAPS_CONSTANT
+#define TAPS CONSTANT
+#else
+#define TAPS SHARED
+#endif
+
+// One channel's part of all sums of a thread, a row of taps at a time.
+__device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS float* taps,
+                                            float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS])
+{
+    float patch[PATCH_ROWS][PATCH_COLUMNS];
+    UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+        UNROLL for (int a = p; a < p + SUM_ROWS * STRIDE_Y; a += STRIDE_Y)
+            // The others are in registers: an earlier row of taps has met them.
+            if (p < STRIDE_Y || a + STRIDE_Y >= p + SUM_ROWS * STRIDE_Y)
+                load_patch(tile + a * PITCH, a * PITCH, patch[a]);
+        UNROLL for (int q = 0; q < MASK_WIDTH; q++)
+            UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
+                float tap = taps[p * TAP_ROW + q * THREAD_MAPS + m];
+                UNROLL for (int i = 0; i < SUM_ROWS; i++)
+                    UNROLL for (int j = 0; j < SUM_COLUMNS; j++)
+                        sum[m][i][j] += tap * patch[i * STRIDE_Y + p][j * STRIDE_X + q];
+            }
+    }
+}
+
+// Bias, activation and pool of a thread's window in column `w` of its row `r`.
+__device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, float shift)
+{
+    float most = POOL_START;
+    UNROLL for (int i = r * POOL_HEIGHT; i < (r + 1) * POOL_HEIGHT; i++)
+        UNROLL for (int j = w * POOL_WIDTH; j < (w + 1) * POOL_WIDTH; j++)
+            most = POOL_STEP(most, POOL_AVERAGE ? activate(sum[i][j] + shift) : sum[i][j]);
+    // The activations rise, so the largest sum gives the largest result.
+    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+}
+
+// A thread's results of one map: `out` is the place of its first window.
+__device__ __forceinline__ void store(GLOBAL float* out, float sum[SUM_ROWS][SUM_COLUMNS],
+                                      float shift, int rows, int columns)
+{
+    UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
+        if (r >= rows) break;
+#if COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 2
+        *(GLOBAL float2*)(out + r * COLUMNS) =
+            make_float2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
+#elif COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 4
+        *(GLOBAL float4*)(out + r * COLUMNS) =
+            make_float4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift),
+                        pooled(sum, r, 2, shift), pooled(sum, r, 3, shift));
+#else
+        UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
+            if (w < columns) out[r * COLUMNS + w] = pooled(sum, r, w, shift);
+#endif
+    }
+}
+
 __global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
     const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-    const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out
+    const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images
 #if TAPS_CONSTANT
     CONSTANT_ARGUMENT(float, taps)
 #endif
 )
 {
-    __shared__ __attribute__((aligned(16))) float tile[TILE_CHANNELS * BAND_INPUT_ROWS * PITCH];
-#if !TAPS_CONSTANT
-    __shared__ __attribute__((aligned(16))) float taps[BLOCK_GROUPS * TILE_CHANNELS * GROUP_TAPS];
-#endif
+    __shared__ __attribute__((aligned(16))) float held[SHARED_SIZE];
     int thread = threadIdx.y * BLOCK_PIXELS + threadIdx.x;
-    int n = blockIdx.x / BANDS, band = blockIdx.x % BANDS;
     // A literal where there is one group: then taps in constant memory are operands.
     int group = GROUPS == 1 ? 0 : blockIdx.y * BLOCK_GROUPS + threadIdx.y;
-    int down = threadIdx.x / ACROSS * THREAD_ROWS, across = threadIdx.x % ACROSS;
-    const GLOBAL float* image = x + (size_t)n * IMAGE_SIZE;
-    int top = band * BAND_ROWS * POOL_HEIGHT * STRIDE_Y - PAD_Y;
+    int down = threadIdx.x / ACROSS * THREAD_ROWS, left = threadIdx.x % ACROSS * THREAD_COLUMNS;
+    int place = down * POOL_HEIGHT * STRIDE_Y * PITCH + left * POOL_WIDTH * STRIDE_X;
+    int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
+    int stages = (bands < BLOCK_BANDS ? bands : BLOCK_BANDS) * CHANNEL_TILES;
+    float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS];
 
-    float sum[THREAD_MAPS][THREAD_ROWS * POOL_HEIGHT][THREAD_COLUMNS * POOL_WIDTH];
-    UNROLL for (int m = 0; m < THREAD_MAPS; m++)
-        UNROLL for (int i = 0; i < THREAD_ROWS * POOL_HEIGHT; i++)
-            UNROLL for (int j = 0; j < THREAD_COLUMNS * POOL_WIDTH; j++) sum[m][i][j] = 0.0f;
-
-    for (int first = 0; first < CHANNELS; first += TILE_CHANNELS) {
-        int channels = CHANNELS - first < TILE_CHANNELS ? CHANNELS - first : TILE_CHANNELS;
+    load_stage(x, weights, first_band, 0, thread, held);
+    for (int stage = 0; stage < stages; stage++) {
+        COPIES_DONE();
         __syncthreads();
-        for (int c = 0; c < channels; c++)
-            load_rows(image + (first + c) * HEIGHT * WIDTH, tile + c * BAND_INPUT_ROWS * PITCH, top,
-                      thread);
-#if !TAPS_CONSTANT
-        for (int g = 0; g < BLOCK_GROUPS; g++)
-            for (int e = thread; e < channels * GROUP_TAPS; e += THREADS)
-                taps[g * TILE_CHANNELS * GROUP_TAPS + e] =
-                    weights[((blockIdx.y * BLOCK_GROUPS + g) * CHANNELS + first) * GROUP_TAPS + e];
-#endif
-        __syncthreads();
-        for (int c = 0; c < channels; c++) {
-#if TAPS_CONSTANT
-            int at = (group * CHANNELS + first + c) * GROUP_TAPS;
-#else
-            int at = (threadIdx.y * TILE_CHANNELS + c) * GROUP_TAPS;
-#endif
-            UNROLL for (int a = 0; a < PATCH_ROWS; a++) {
-                float patch[PATCH_PADDED];
-                const SHARED float* row =
-                    tile + (c * BAND_INPUT_ROWS + down * POOL_HEIGHT * STRIDE_Y + a) * PITCH +
-                    across * PATCH_STEP;
-                UNROLL for (int v = 0; v < PATCH_PADDED; v += VECTOR) {
-#if VECTOR == 4
-                    float4 four = *(const SHARED float4*)(row + v);
-                    patch[v] = four.x, patch[v + 1] = four.y;
-                    patch[v + 2] = four.z, patch[v + 3] = four.w;
-#elif VECTOR == 2
-                    float2 two = *(const SHARED float2*)(row + v);
-                    patch[v] = two.x, patch[v + 1] = two.y;
-#else
-                    patch[v] = row[v];
-#endif
-                }
-                UNROLL for (int i = 0; i < THREAD_ROWS * POOL_HEIGHT; i++) {
-                    int p = a - i * STRIDE_Y;
-                    if (p < 0 || p >= MASK_HEIGHT) continue;
-#if TAPS_CONSTANT
-#define TAP(k) taps[at + p * TAP_ROW + (k)]
-#else
-#define TAP(k) tap_row[k]
-                    float tap_row[TAP_ROW];
-                    UNROLL for (int v = 0; v < TAP_ROW; v += 4) {
-                        float4 four = *(const SHARED float4*)(taps + at + p * TAP_ROW + v);
-                        tap_row[v] = four.x, tap_row[v + 1] = four.y;
-                        tap_row[v + 2] = four.z, tap_row[v + 3] = four.w;
-                    }
-#endif
-                    UNROLL for (int q = 0; q < MASK_WIDTH; q++)
-                        UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
-                            float tap = TAP(q * THREAD_MAPS + m);
-                            UNROLL for (int j = 0; j < THREAD_COLUMNS * POOL_WIDTH; j++)
-                                sum[m][i][j] += tap * patch[j * STRIDE_X + q];
-                        }
-                }
-            }
-        }
-    }
+        if (stage + 1 < stages) load_stage(x, weights, first_band, stage + 1, thread, held);
 
-    UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
-        int map = group * THREAD_MAPS + m;
-        if (map >= MAPS) break;
-        UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
-            int result_row = band * BAND_ROWS + down + r;
-            if (result_row >= ROWS) break;
-            UNROLL for (int w = 0; w < THREAD_COLUMNS; w++) {
-                int column = across * THREAD_COLUMNS + w;
-                if (column >= COLUMNS) break;
-                float pooled = POOL_START;
-                UNROLL for (int i = 0; i < POOL_HEIGHT; i++)
-                    UNROLL for (int j = 0; j < POOL_WIDTH; j++) {
-                        float z = sum[m][r * POOL_HEIGHT + i][w * POOL_WIDTH + j];
-#if POOL_AVERAGE
-                        z = activate(z + bias[map]);
+        int first = CHANNEL_TILES == 1 ? 0 : stage % CHANNEL_TILES * TILE_CHANNELS;
+        if (first == 0)
+            UNROLL for (int m = 0; m < THREAD_MAPS; m++)
+                UNROLL for (int i = 0; i < SUM_ROWS; i++)
+                    UNROLL for (int j = 0; j < SUM_COLUMNS; j++) sum[m][i][j] = 0.0f;
+        const SHARED float* patch = held + stage % BUFFERS * BUFFER_SIZE + place;
+#if TAPS_CONSTANT
+        const CONSTANT float* tap = taps + (group * CHANNELS + first) * GROUP_TAPS;
+#else
+        const SHARED float* tap = held + BUFFERS * BUFFER_SIZE + stage % TAP_BUFFERS * BLOCK_TAPS +
+                                  threadIdx.y * TILE_CHANNELS * GROUP_TAPS;
 #endif
-                        pooled = POOL_STEP(pooled, z);
-                    }
-#if !POOL_AVERAGE
-                // The activations rise, so the largest sum gives the largest result.
-                pooled = activate(pooled + bias[map]);
-#endif
-                out[(((size_t)n * MAPS + map) * ROWS + result_row) * COLUMNS + column] =
-                    POOL_END(pooled);
-            }
+        for (int c = 0; c < TILE_CHANNELS && first + c < CHANNELS; c++)
+            add_channel(patch + c * TILE_SIZE, tap + c * GROUP_TAPS, sum);
+        if (first + TILE_CHANNELS < CHANNELS) continue;
+
+        int band = first_band + stage / CHANNEL_TILES, row = band % BANDS * BAND_ROWS + down;
+        UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
+            int map = group * THREAD_MAPS + m;
+            if (map < MAPS)
+                store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
+                      sum[m], bias[map], ROWS - row, COLUMNS - left);
         }
     }
 }

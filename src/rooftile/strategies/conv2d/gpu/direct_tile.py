@@ -9,6 +9,7 @@ Linear Algebra", SC08, carried over to the convolution with the pool folded in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -39,6 +40,7 @@ class DirectTile(GpuConv2d):
         Tunable("THREAD_ROWS", (1, 2), 1),
         Tunable("THREAD_COLUMNS", (1, 2, 4), 1),
         Tunable("BAND_ROWS", (1, 2, 4, 8, 10, 16, 20, 40), 4),
+        Tunable("BLOCK_BANDS", (1, 2, 3, 4, 5, 8, 10, 20), 1),
         Tunable("BLOCK_GROUPS", (1, 2, 4, 8), 1),
         Tunable("TILE_CHANNELS", (1, 2, 4, 8), 1),
         Tunable("TAPS_CONSTANT", (0, 1), 0),
@@ -64,6 +66,7 @@ class DirectTile(GpuConv2d):
             "THREAD_ROWS": 1,
             "THREAD_COLUMNS": 1,
             "BAND_ROWS": 1,
+            "BLOCK_BANDS": 1,
             "BLOCK_GROUPS": 1,
             "TILE_CHANNELS": 1,
             "TAPS_CONSTANT": 0,
@@ -107,9 +110,8 @@ class DirectTile(GpuConv2d):
             * (config["THREAD_COLUMNS"] * width)
         )
         taps = problem.mask[0] * problem.mask[1]
-        sizes = self.macros(problem, config)
         constant = _taps_bytes(problem, config)
-        shared = _shared_bytes(problem, config, int(sizes["PITCH"]))
+        shared = _shared_bytes(problem, config)
         for fails, reason in (
             (sums > _MOST_SUMS, f"{sums} sums a thread, registers hold {_MOST_SUMS}"),
             (sums * taps > _MOST_UNROLLED, f"{sums * taps} multiply-adds a thread and channel"),
@@ -124,18 +126,10 @@ class DirectTile(GpuConv2d):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the layout that follows from both."""
-        step = config["THREAD_COLUMNS"] * _window(problem)[1] * problem.stride[1]
-        vector = next(v for v in (4, 2, 1) if step % v == 0)
-        patch = (config["THREAD_COLUMNS"] * _window(problem)[1] - 1) * problem.stride[
-            1
-        ] + problem.mask[1]
-        padded = blocks(patch, vector) * vector
         across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
         return {
             **super().macros(problem, config),
-            "VECTOR": vector,
-            "PATCH_PADDED": padded,
-            "PITCH": blocks((across - 1) * step + padded, 4) * 4,
+            **_tile(problem, config),
             "BLOCK_PIXELS": across * (config["BAND_ROWS"] // config["THREAD_ROWS"]),
             "PADDED_MAPS": _padded_maps(problem, config),
         }
@@ -160,16 +154,16 @@ class DirectTile(GpuConv2d):
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: a block for each band of each image and each set of map groups."""
-        bands = blocks(problem.output_size[0], config["BAND_ROWS"])
+        bands = problem.batch * blocks(problem.output_size[0], config["BAND_ROWS"])
         groups = _padded_maps(problem, config) // config["THREAD_MAPS"]
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
         launch = Launch(
             "conv2d",
-            (problem.batch * bands, groups // config["BLOCK_GROUPS"], 1),
+            (blocks(bands, config["BLOCK_BANDS"]), groups // config["BLOCK_GROUPS"], 1),
             (pixels, config["BLOCK_GROUPS"], 1),
             constants=("taps",) if config["TAPS_CONSTANT"] else (),
         )
-        return (Step(launch, ("x", "weights", "bias", "out")),)
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
 
 def _window(problem: Conv2d) -> tuple[int, int]:
@@ -197,11 +191,35 @@ def _taps_bytes(problem: Conv2d, config: Config) -> int:
     return 4 * groups * problem.channels * problem.mask[0] * _tap_row(problem, config)
 
 
-def _shared_bytes(problem: Conv2d, config: Config, pitch: int) -> int:
-    rows = (config["BAND_ROWS"] * _window(problem)[0] - 1) * problem.stride[0] + problem.mask[0]
+def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
+    """How a band of one channel lies in shared memory."""
+    (window_rows, window_columns), (down, right) = _window(problem), problem.stride
+    band_step = config["BAND_ROWS"] * window_rows * down
+    rows = band_step - down + problem.mask[0]
+    across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
+    thread_columns = config["THREAD_COLUMNS"] * window_columns * right
+    columns = across * thread_columns - right + problem.mask[1]
+    flat = problem.padding == (0, 0)
+    pitch = problem.width if flat else blocks(columns, 4) * 4
+    thread_rows = config["THREAD_ROWS"] * window_rows * down
+    return {
+        "FLAT": int(flat),
+        "PIECE": math.gcd(4, problem.height * problem.width, band_step * problem.width),
+        "PITCH": pitch,
+        "ALIGNED": math.gcd(4, thread_columns, thread_rows * pitch),
+        "TILE_ROWS": rows,
+        # Windows beyond the last column reach beyond the last row.
+        "TILE_SIZE": blocks((rows - 1) * pitch + max(pitch, columns), 4) * 4,
+    }
+
+
+def _shared_bytes(problem: Conv2d, config: Config) -> int:
+    channel_tiles = blocks(problem.channels, config["TILE_CHANNELS"])
     taps = problem.mask[0] * _tap_row(problem, config) * config["BLOCK_GROUPS"]
-    kept = 0 if config["TAPS_CONSTANT"] else taps
-    return 4 * config["TILE_CHANNELS"] * (rows * pitch + kept)
+    tap_copies = 0 if config["TAPS_CONSTANT"] else min(2, channel_tiles)
+    tile_copies = min(2, channel_tiles * config["BLOCK_BANDS"])
+    tile = _tile(problem, config)["TILE_SIZE"]
+    return 4 * config["TILE_CHANNELS"] * (tile_copies * tile + tap_copies * taps)
 
 
 STRATEGY = DirectTile()

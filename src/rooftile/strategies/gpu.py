@@ -64,6 +64,9 @@ class GpuStrategy(Strategy):
     """What of the fused block runs as a kernel of its own; empty when nothing does."""
     atomic: ClassVar[bool] = False
     """Whether atomics make the order of sums, and so the last bits, differ between runs."""
+    transforms_weights: ClassVar[bool] = False
+    """Whether `pack` or `constants` calculates with the weights; False where both only put them
+    into another order, with zeros between them, in the dtype that they have."""
 
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
@@ -116,11 +119,10 @@ class GpuStrategy(Strategy):
         head = shared.read_text(encoding="utf-8") if shared.exists() else ""
         return head + path.with_suffix(".cu").read_text(encoding="utf-8")
 
-    def bind(self, problem: Any, *parameters: Float32, **options: Any) -> GpuBound:
-        """Compile for ``device=``, pack and upload the parameters, allocate the workspace.
+    def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
+        """The kernels for a problem; ``config`` sets tunables.
 
-        ``config=`` sets tunables.  Raises `UnsupportedProblem`, `InputError` for a config that
-        cannot run, `CompileFailure`, `OutOfMemory`.
+        Raises `UnsupportedProblem`, `InputError` for a config that cannot run, `CompileFailure`.
         """
         self.check(problem)
         image = max(math.prod(problem.input_shape[1:]), math.prod(problem.output_shape[1:]))
@@ -128,55 +130,88 @@ class GpuStrategy(Strategy):
             raise UnsupportedProblem(
                 self.name, f"one image of {image} elements: indices are 32-bit"
             )
-        config = self.config(problem, options.get("config"))
-        reason = self.invalid(problem, config)
+        values = self.config(problem, config)
+        reason = self.invalid(problem, values)
         if reason is not None:
-            raise InputError("config", config, f"one that can run: {reason}")
-        return GpuBound(self, problem, parameters, options["device"], config)
+            raise InputError("config", values, f"one that can run: {reason}")
+        return Compiled(self, problem, device, values)
+
+    def bind(self, problem: Any, *parameters: Float32, **options: Any) -> GpuBound:
+        """Compile for ``device=``, pack and upload the parameters, allocate the workspace.
+
+        ``config=`` sets tunables.  Raises the errors of `compile`, and `OutOfMemory`.
+        """
+        compiled = self.compile(problem, options["device"], options.get("config"))
+        return GpuBound(compiled, parameters)
+
+
+class Compiled:
+    """A strategy's kernels on a device, for up to the problem's batch; holds no arrays but
+    those in constant memory."""
+
+    def __init__(
+        self, strategy: GpuStrategy, problem: Any, device: GpuDevice, config: Config
+    ) -> None:
+        self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
+        macros = strategy.macros(problem, config)
+        parts = strategy.parts(problem, config)
+        self.programs = [device.compile(strategy.text, macros) for _ in range(parts)]
+        self._steps: tuple[int, tuple[Step, ...]] = (0, ())
+
+    def set_constants(self, parameters: Mapping[str, Float32]) -> None:
+        """Fill constant memory from parameters in the problem's shapes."""
+        constants = self.strategy.constants(self.problem, parameters, self.config)
+        for name, values in constants.items():
+            shares = np.split(values, len(self.programs))
+            for program, share in zip(self.programs, shares, strict=True):
+                program.set_constant(name, share)
+
+    def workspace(self, images: int) -> dict[str, int]:
+        """float32 elements of each array between the steps, for so many images."""
+        return self.strategy.workspace(self.problem.with_batch(images), self.config)
+
+    def launch(self, arrays: Mapping[str, Any], images: int) -> None:
+        """Start all steps on device memory by name; returns before they are done."""
+        held, steps = self._steps
+        if held != images:
+            batch = self.problem.with_batch(images)
+            steps = self.strategy.steps(batch, self.config)
+            self._steps = images, steps
+        for step in steps:
+            arguments = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
+            self.programs[step.part].launch(step.launch, *arguments)
+
+    def resources(self) -> list[Resources]:
+        """What each step's launch takes."""
+        steps = self.strategy.steps(self.problem, self.config)
+        return [self.programs[step.part].resources(step.launch) for step in steps]
 
 
 class GpuBound:
-    """A strategy on a device.  ``bound(x, out)`` copies NumPy arrays in and out; `launch`
-    works on device memory.  Takes up to the problem's batch; calls take turns."""
+    """A strategy on a device with its parameters.  ``bound(x, out)`` copies NumPy arrays in and
+    out; `launch` works on device memory.  Takes up to the problem's batch; calls take turns."""
 
-    def __init__(
-        self,
-        strategy: GpuStrategy,
-        problem: Any,
-        parameters: tuple[Float32, ...],
-        device: GpuDevice,
-        config: Config,
-    ) -> None:
-        self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
-        parts = strategy.parts(problem, config)
-        macros = strategy.macros(problem, config)
-        self._programs = [device.compile(strategy.text, macros) for _ in range(parts)]
+    def __init__(self, compiled: Compiled, parameters: tuple[Float32, ...]) -> None:
+        self._compiled = compiled
+        self.strategy, self.problem = compiled.strategy, compiled.problem
+        self.device, self.config = compiled.device, compiled.config
+        problem, device = self.problem, self.device
         named = dict(zip(problem.parameter_shapes, parameters, strict=True))
-        for name, values in strategy.constants(problem, named, config).items():
-            shares = np.split(values, parts)
-            for program, share in zip(self._programs, shares, strict=True):
-                program.set_constant(name, share)
+        compiled.set_constants(named)
         if "weights" in named:
-            named["weights"] = strategy.pack(problem, named["weights"], config)
+            named["weights"] = self.strategy.pack(problem, named["weights"], self.config)
         self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in named.items()}
-        for name, count in strategy.workspace(problem, config).items():
+        for name, count in compiled.workspace(problem.batch).items():
             self._arrays[name] = device.allocate(4 * count)
         self._ends: tuple[Any, Any] | None = None
-        self._steps: tuple[int, tuple[Step, ...]] = (0, ())
         self._turn = threading.Lock()
 
     def launch(self, x: Any, out: Any, images: int) -> None:
         """Start all steps on device memory; returns before they are done."""
-        if self._steps[0] != images:
-            batch = self.problem.with_batch(images)
-            self._steps = images, self.strategy.steps(batch, self.config)
-        arrays = {**self._arrays, "x": x, "out": out}
-        for step in self._steps[1]:
-            arguments = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
-            self._programs[step.part].launch(step.launch, *arguments)
+        self._compiled.launch({**self._arrays, "x": x, "out": out}, images)
 
     def __call__(self, x: Float32, out: Float32) -> None:
-        with self._turn:
+        with self._turn, self.device.on():
             given, result = self.resident()
             self.device.copy_in(x, given)
             self.launch(given, result, x.shape[0])
@@ -192,5 +227,4 @@ class GpuBound:
 
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""
-        steps = self.strategy.steps(self.problem, self.config)
-        return [self._programs[step.part].resources(step.launch) for step in steps]
+        return self._compiled.resources()

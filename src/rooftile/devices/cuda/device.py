@@ -117,11 +117,11 @@ class CudaDevice:
 
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
         """See `GpuDevice.copy_in`."""
-        self._copy(int(buffer.handle), array.ctypes.data, array.nbytes)
+        self._copy(_address(buffer), array.ctypes.data, array.nbytes)
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
         """See `GpuDevice.copy_out`."""
-        self._copy(array.ctypes.data, int(buffer.handle), array.nbytes)
+        self._copy(array.ctypes.data, _address(buffer), array.nbytes)
 
     def pinned(self, count: int) -> NDArray[np.float32]:
         """``count`` float32 of page-locked host memory, which copies asynchronously."""
@@ -149,6 +149,12 @@ class CudaDevice:
         after.sync()
         elapsed.milliseconds = float(after - before)
         self._device.sync()
+
+    def capturing(self) -> bool:
+        """Whether the present stream is being recorded into a graph."""
+        error, status = _driver().cuStreamIsCapturing(self._stream.handle)
+        # The legacy default stream gives an error while another one is captured.
+        return not int(error) and bool(int(status))
 
     def mark(self) -> Any:
         """See `GpuDevice.mark`."""

@@ -35,6 +35,7 @@ class Winograd(GpuConv2d):
     order = 17
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     precision = "fast"
+    transforms_weights = True
     tunables = (
         Tunable("TILE_MAPS", (4, 8, 16, 32, 64, 128), 64),
         Tunable("TILE_COLUMNS", (32, 64, 128), 128),

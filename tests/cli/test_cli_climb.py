@@ -72,7 +72,7 @@ def test_gpu_rungs_in_a_table_that_fits_80_columns(call, opencl_device):
     assert code == 0, err
     assert max(map(len, out.splitlines())) <= 80
     assert "opencl:0: " in out
-    assert "not measured yet" in out
+    assert "cold: with nothing of the data" in " ".join(out.split())
     assert "im2col: passed, bias, activation and pool apart" in out
     assert ("not a GPU" in " ".join(out.split())) != opencl_device.description.gpu
 
@@ -110,11 +110,12 @@ def test_resources_are_shown_where_they_are_known():
     timing = Timing(0.5, 0.4, 0.6, 0.3, 20, steady=True)
     used = Resources(40, 2048, 0, 0.625)
     known = Row("strategy", "known", "cuda:0", "ieee", "passed", error=Error(0, 0, 0.25),
-                time_ms=timing, gflops=12.0, gbps=3.0, resources=used)  # fmt: skip
+                time_ms=timing, gflops=12.0, gbps=3.0, resources=used,
+                cold_ms=dataclasses.replace(timing, median=0.7), roof_fraction=0.62)  # fmt: skip
     unknown = Row("strategy", "unknown", "cuda:0", "ieee", "skipped", "no")
     columns = command.gpu_table((known, unknown)).columns
     cells = [list(column.cells) for column in columns]
     assert cells == [
         ["known", "unknown"], ["ieee", "ieee"], ["0.5000", "skipped"], ["12.0", ""], ["0.25", ""],
-        ["40", ""], ["2048", ""], ["0", ""], ["62 %", ""],
+        ["0.7000", ""], ["62 %", ""], ["40", ""], ["2048", ""], ["0", ""], ["62 %", ""],
     ]  # fmt: skip

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rooftile.lab import ceilings, climb, measure
+from rooftile.lab import ceilings, climb, measure, measure_gpu
 
 RATES = ceilings.Rates(
     threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
@@ -15,5 +15,5 @@ def known_roof(monkeypatch):
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
     monkeypatch.setattr(climb, "ceilings", lambda **_: found)
     monkeypatch.setattr(measure, "_MOST", 3)
-    monkeypatch.setattr(measure, "_MOST_SAMPLES", 3)
+    monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
     return found

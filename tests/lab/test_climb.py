@@ -15,7 +15,7 @@ from rooftile.strategies import ladder
 SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
 ROW_KEYS = {
     "kind", "strategy", "device", "precision", "status", "reason", "config", "error", "time_ms",
-    "gflops", "gbps", "roof_fraction", "resources",
+    "gflops", "gbps", "roof_fraction", "resources", "cold_ms", "first_call_ms", "clocks",
 }  # fmt: skip
 
 

@@ -43,5 +43,5 @@ def test_a_long_call_is_not_repeated_untimed(monkeypatch):
 @pytest.mark.parametrize(("spread", "steady"), [(0.0, True), (0.5, False)])
 def test_noise_decides_whether_it_is_steady(spread, steady):
     times = list(1 + spread * np.linspace(-1, 1, 20))
-    assert lab._is_steady(times) is steady
-    assert lab._timing(times).median == pytest.approx(1000)
+    assert lab.is_steady(times) is steady
+    assert lab.timing_of(times).median == pytest.approx(1000)

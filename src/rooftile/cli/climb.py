@@ -2,7 +2,7 @@
 
 Each strategy is compared with the float64 reference first, then timed, then placed
 under the roof: the least time that the measured ceilings of this machine allow.  A
-GPU's strategies are timed on data that lies in its memory; its roof is not measured yet.
+GPU's strategies are timed on data that lies in its memory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rooftile.devices.gpu import Description
     from rooftile.lab.ceilings import Ceilings
+    from rooftile.lab.ceilings_gpu import GpuCeilings
     from rooftile.lab.records import Ladder, Row
     from rooftile.ops import Problem
 
@@ -26,8 +27,8 @@ _BEYOND = {
 }
 """Why a rung can pass the roof, by what sets it."""
 _GPU_NOTES = (
-    "no roof: the ceilings of GPUs are not measured yet",
     "times: launches on resident data, by the device's clock; copies are not in them",
+    "cold: with nothing of the data in the last-level cache",
 )
 
 
@@ -79,21 +80,24 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _show(output: Output, ladder: Ladder, shape: str) -> None:
-    problem, roof = ladder.problem, ladder.ceilings
+    problem, roof = ladder.problem, ladder.roof
     title = f"{problem.operation} {shape}" if "=" not in shape else problem.operation
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
     notes = ["error: the worst, over its budget at that precision"]
     if roof is not None:
-        limit = roof.all_cores.limit(problem)
+        limit = roof.limit(problem)
         work += f"; floor {milliseconds(ladder.floor_ms)} ms, set by {limit}"
         notes[0] += "; roof: floor over median time"
         if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
             notes.append(f"* {_BEYOND[limit]}")
-        rows = rows_table(ladder.rows, unicode=output.unicode)
-    else:
+    where = [gpu_line(ladder.gpu)] if ladder.gpu else []
+    if ladder.ceilings is not None:
+        where.append(ceiling_line(ladder.ceilings))
+    if ladder.gpu:
         notes += _GPU_NOTES
         rows = gpu_table(ladder.rows)
-    where = [ceiling_line(roof)] if roof else [gpu_line(ladder.gpu)] if ladder.gpu else []
+    else:
+        rows = rows_table(ladder.rows, unicode=output.unicode)
     output.show(title, shapes(problem), work, *where, "", rows)
     notes += _reasons(ladder.rows)
     if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
@@ -132,8 +136,15 @@ def shapes(problem: Problem) -> str:
     return " ".join(f"{name}[{','.join(map(str, shape))}]" for name, shape in arrays.items())
 
 
-def ceiling_line(ceilings: Ceilings) -> str:
-    """The measured ceilings of all cores."""
+def ceiling_line(ceilings: Ceilings | GpuCeilings) -> str:
+    """The measured ceilings of all cores, or of a GPU."""
+    from rooftile.lab.ceilings import Ceilings
+
+    if not isinstance(ceilings, Ceilings):
+        return (
+            f"ceilings: {ceilings.fma_gflops:.0f} GFLOP/s, "
+            f"read {ceilings.read_gbps:.0f}, copy {ceilings.copy_gbps:.0f} GB/s"
+        )
     rates = ceilings.all_cores
     line = (
         f"ceilings of {rates.threads} core{'s' * (rates.threads > 1)}: "
@@ -151,13 +162,19 @@ def gpu_line(gpu: Description) -> str:
 
 def gpu_table(rows: tuple[Row, ...]) -> Table:
     """A rung a line, with what its most demanding kernel takes where the compiler tells."""
-    numbers = ("ms", "GFLOP/s", "error", "regs", "shared B", "spill B", "occ")
+    numbers = ("ms", "GFLOP/s", "error", "cold", "roof", "regs", "smem", "spill", "occ")
     made = table("rung", "prec", *numbers, numbers=numbers)
+    last = rows[0].kind if rows else ""
     for row in rows:
+        if row.kind != last:
+            made.add_row()
+            last = row.kind
         used = row.resources
         counts = (used.registers, used.shared_bytes, used.spill_bytes)
         made.add_row(
             *_times(row),
+            milliseconds(row.cold_ms.median) if row.cold_ms else "",
+            _roof(row),
             *("" if count is None else str(count) for count in counts),
             "" if used.occupancy is None else percent(used.occupancy),
         )
@@ -182,9 +199,14 @@ def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
 def _cells(row: Row, unicode: bool) -> tuple[str, ...]:
     if row.roof_fraction is None:
         return _times(row)
-    mark = "*" if row.roof_fraction > 1 else ""
-    share = percent(row.roof_fraction) + mark
-    return (*_times(row), share, bar(row.roof_fraction, unicode=unicode))
+    return (*_times(row), _roof(row), bar(row.roof_fraction, unicode=unicode))
+
+
+def _roof(row: Row) -> str:
+    """The share of the roof, marked where it is passed."""
+    if row.roof_fraction is None:
+        return ""
+    return percent(row.roof_fraction) + "*" * (row.roof_fraction > 1)
 
 
 def _times(row: Row) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import json
 import os
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,29 @@ _SECONDS = 0.5
 _DISTURBED_S = 3600.0
 
 
+class Roof(ABC):
+    """A roofline: a rate of arithmetic and one of memory bound what a problem can take."""
+
+    fma_gflops: float
+
+    @property
+    @abstractmethod
+    def bandwidth_gbps(self) -> float:
+        """The best of reading and copying."""
+
+    def floor_ms(self, problem: Problem) -> float:
+        """The least time in milliseconds that a problem's FLOPs and compulsory bytes allow."""
+        compute = problem.flops / self.fma_gflops
+        return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
+
+    def limit(self, problem: Problem) -> str:
+        """What the floor comes from: ``compute`` or ``memory``."""
+        compute = problem.flops / self.fma_gflops
+        return "compute" if compute >= problem.bytes / self.bandwidth_gbps else "memory"
+
+
 @dataclass(frozen=True)
-class Rates:
+class Rates(Roof):
     """Measured rates of so many threads: 1e9 FLOP (or bytes) a second."""
 
     threads: int
@@ -53,16 +75,6 @@ class Rates:
     def bandwidth_gbps(self) -> float:
         """The best of reading and copying."""
         return max(self.read_gbps, self.copy_gbps, self.stream_copy_gbps)
-
-    def floor_ms(self, problem: Problem) -> float:
-        """The least time in milliseconds that a problem's FLOPs and compulsory bytes allow."""
-        compute = problem.flops / self.fma_gflops
-        return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
-
-    def limit(self, problem: Problem) -> str:
-        """What the floor comes from: ``compute`` or ``memory``."""
-        compute = problem.flops / self.fma_gflops
-        return "compute" if compute >= problem.bytes / self.bandwidth_gbps else "memory"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from rooftile.lab.records import Error, Ladder, Row
 from rooftile.lab.verify import Exam, random_inputs
 from rooftile.ops import Float32, Problem, admits, check_precision, parse
 from rooftile.strategies import Bound, Strategy, ladder, strategy
+from rooftile.strategies.gpu import GpuStrategy
 
 Progress = Callable[[str], None]
 
@@ -56,7 +57,7 @@ def climb(
     seconds is skipped unless ``everything``.  ``peers`` adds the other libraries that
     are installed.  ``progress`` is told what is being done.
 
-    Raises `InputError` for an unknown name, or for peers on a GPU, where none is timed yet;
+    Raises `InputError` for an unknown name, or for peers on OpenCL, where there are none;
     `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.
     """
     check_precision(precision)
@@ -66,11 +67,12 @@ def climb(
     report = progress or (lambda line: None)
     limit = math.inf if everything else limit_s
     if kind != "cpu":
-        if peers:
-            raise InputError("peers", peers, "False: on GPUs, no other library is timed yet")
+        if peers and kind != "cuda":
+            raise InputError("peers", peers, "False: the other libraries run on the CPU and CUDA")
+        found = [(rung, None) for rung in rungs if isinstance(rung, GpuStrategy)]
         return climb_gpu(
-            problem, open_gpu(device), rungs,
-            precision=precision, limit_s=limit, seed=seed, progress=report,
+            problem, open_gpu(device), found,
+            precision=precision, limit_s=limit, peers=peers, seed=seed, progress=report,
         )  # fmt: skip
     roof = ceilings(progress=report)
     exam = Exam(problem, seed)

@@ -1,15 +1,16 @@
-"""Every GPU strategy of an operation on one problem: verified, then timed by the device's clock.
+"""Every GPU strategy of an operation on one problem: verified, then timed in turns.
 
-A rung is verified on up to 64 images, with its output on the device poisoned.  Then
-those images, repeated to the problem's batch, lie in device memory; launches on them
-are timed, and their whole result is compared with the reference once more.
+A rung is verified on up to 64 images, with its output on the device poisoned.  Then those
+images, repeated to the problem's batch, lie in device memory; replays of its launches on
+them are timed, all rungs and peers in turns, and its whole result is compared with the
+reference once more.  A time below what the measured ceilings allow makes a row invalid.
 """
 
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,128 +19,235 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.gpu import Resources as Used
+from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
 from rooftile.lab.environment import environment
-from rooftile.lab.measure import sampled
+from rooftile.lab.floor import below_floor
+from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns, work_of
+from rooftile.lab.peers_gpu import GPU_PEERS, GpuPeer, float32_only
 from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import Exam, Verdict, random_inputs
 from rooftile.ops import Float32, Problem, admits
-from rooftile.strategies import Strategy
-from rooftile.strategies.gpu import GpuBound, GpuStrategy
+from rooftile.strategies.gpu import Config, GpuBound, GpuStrategy
 
 VERIFIED_IMAGES = 64
 """Different images that a rung is verified on; a larger batch repeats them."""
-_CALLS = 9
+_CALLS = 13
 """How often, about, a slow strategy is called: to estimate, verify, warm up and time it."""
 _IMAGE_FLOPS = 10**9
 """Images with more work than this are too large to estimate a slow strategy from."""
+
+Rung = tuple[GpuStrategy, Config | None]
+"""A strategy with its config; None for the problem's default."""
+
+
+@dataclass
+class _Entry:
+    """A contestant that was right on the exam's images."""
+
+    row: Callable[..., Row]
+    precision: str
+    work: Work
+    result: Callable[[], Float32]
+    """Its whole result, computed by the work that is timed."""
+    first_call_ms: float
+    note: str = ""
+    peer: bool = False
 
 
 def climb_gpu(
     problem: Problem,
     device: GpuDevice,
-    rungs: tuple[Strategy, ...],
+    rungs: Sequence[Rung],
     *,
     precision: str,
     limit_s: float,
+    peers: bool,
     seed: int,
     progress: Callable[[str], None],
 ) -> Ladder:
     """Verify and time GPU strategies in the given order; see `rooftile.lab.climb.climb`."""
-    exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
-    judge = _Judge(problem, exam, device, precision, limit_s, seed, progress)
-    rows = tuple(judge.rung(rung) for rung in rungs if isinstance(rung, GpuStrategy))
     name = f"{device.description.kind}:{device.description.index}"
-    return Ladder(problem, name, None, environment(), rows, device.description)
+    with device.on(), float32_only():
+        # Of a device that is no GPU, the roof is that of the CPU, measured by other means.
+        roof = gpu_ceilings(device, progress=progress) if device.description.gpu else None
+        exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
+        judge = _Judge(problem, exam, device, roof, precision, limit_s, seed, progress)
+        found = [judge.rung(rung, config) for rung, config in rungs]
+        if peers:
+            found += [judge.peer(peer) for peer in GPU_PEERS]
+        rows = judge.rows(found)
+    return Ladder(problem, name, roof, environment(), rows, device.description)
 
 
-@dataclass(frozen=True)
 class _Judge:
     """Makes the rows of one problem on one device."""
 
-    problem: Problem
-    exam: Exam
-    device: GpuDevice
-    precision: str
-    limit_s: float
-    seed: int
-    report: Callable[[str], None]
+    def __init__(
+        self,
+        problem: Problem,
+        exam: Exam,
+        device: GpuDevice,
+        roof: GpuCeilings | None,
+        precision: str,
+        limit_s: float,
+        seed: int,
+        report: Callable[[str], None],
+    ) -> None:
+        self.problem, self.exam, self.device, self.roof = problem, exam, device, roof
+        self.precision, self.limit_s, self.seed, self.report = precision, limit_s, seed, report
+        self.name = f"{device.description.kind}:{device.description.index}"
+        self.x = exam.x
+        if problem.batch > len(exam.x):
+            self.x = np.resize(exam.x, problem.input_shape)
+        self._poison = cpu.allocate(int(np.prod(problem.output_shape)), "the result")
+        self._poison = self._poison.reshape(problem.output_shape)
+        self._poison.fill(np.nan)
+        # All rungs read and write the same two arrays.
+        self.given, self.target = device.upload(self.x), device.upload(self._poison)
+        self.flush = Flush(device)
 
-    def rung(self, rung: GpuStrategy) -> Row:
-        """Skipped with its reason, or bound and judged; what goes wrong is a row."""
-        name = f"{self.device.description.kind}:{self.device.description.index}"
-        row = functools.partial(Row, "strategy", rung.name, name, rung.precision)
+    def rung(self, rung: GpuStrategy, config: Config | None) -> Row | _Entry:
+        """Skipped with its reason, or bound and verified; what goes wrong is a row."""
+        row = functools.partial(Row, "strategy", rung.name, self.name, rung.precision)
         reason = rung.why_not(self.problem)
         if reason is None and not admits(self.precision, rung.precision):
             reason = f"its precision is {rung.precision}, asked for is {self.precision}"
         if reason is not None:
-            return row("skipped", reason)
+            return row("skipped", reason, config=dict(config or {}))
         self.report(f"{self.problem.operation}: {rung.name}")
         try:
-            bound = rung.bind(self.problem, *self.exam.parameters, device=self.device)
+            start = time.perf_counter()
+            bound = rung.bind(
+                self.problem, *self.exam.parameters, device=self.device, config=config
+            )
+            self._launch(bound, min(self.problem.batch, 1))
+            first = 1e3 * (time.perf_counter() - start)
             row = functools.partial(row, config=bound.config)
             seconds = _CALLS * self._estimate(bound)
             if seconds > self.limit_s:
                 return row(
                     "skipped", f"would take {seconds:.0f} s, the limit is {self.limit_s:g} s"
                 )
-            return self._judged(row, bound)
+            return self._admitted(row, bound, first)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}")
 
-    def _judged(self, row: Callable[..., Row], bound: GpuBound) -> Row:
-        problem, rung = self.problem, bound.strategy
+    def _admitted(self, row: Callable[..., Row], bound: GpuBound, first: float) -> Row | _Entry:
+        rung = bound.strategy
         row = functools.partial(row, resources=_most(bound.resources()))
-        verdict = self.exam.examine(_poisoned(bound), rung.precision, repeatable=not rung.atomic)
+        small = bound
+        if self.problem.batch > VERIFIED_IMAGES:
+            small = rung.bind(
+                self.exam.problem, *self.exam.parameters, device=self.device, config=bound.config
+            )
+        verdict = self.exam.examine(_poisoned(small), rung.precision, repeatable=not rung.atomic)
         if not verdict.passed:
             return row("failed", verdict.reason, error=Error.of(verdict))
-        self._fill(bound)
-        timing = sampled(lambda: _seconds(bound, problem.batch))
-        verdict = self._judge_batch(bound)
-        if not verdict.passed:
-            reason = f"in the batch of {problem.batch}: {verdict.reason}"
-            return row("failed", reason, error=Error.of(verdict))
-        return row(
-            "passed",
-            self._notes(rung),
-            error=Error.of(verdict),
-            time_ms=timing,
-            gflops=1e-6 * problem.flops / timing.median,
-            gbps=1e-6 * problem.bytes / timing.median,
+        self._launch(bound, self.problem.batch)
+        work = work_of(
+            self.device,
+            lambda: bound.launch(self.given, self.target, self.problem.batch),
+            self.flush,
         )
 
-    def _notes(self, rung: GpuStrategy) -> str:
-        """What else must be known of a rung that passed."""
-        notes = [f"{rung.apart} apart, as kernels of their own"] if rung.apart else []
-        if self.problem.batch > self.exam.problem.batch:
+        def result() -> Float32:
+            self.device.copy_in(self._poison, self.target)
+            work.once()
+            out = np.empty_like(self._poison)
+            self.device.copy_out(self.target, out)
+            return out
+
+        note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
+        return _Entry(row, rung.precision, work, result, first, note)
+
+    def peer(self, peer: GpuPeer) -> Row | _Entry:
+        """Another library; skipped where it is not installed."""
+        row = functools.partial(Row, "peer", peer.name, self.name, "ieee")
+        reason = peer.why_not()
+        if reason is not None:
+            return row("skipped", reason)
+        self.report(f"{self.problem.operation}: {peer.name}")
+        try:
+            start = time.perf_counter()
+            index = self.device.description.index
+            call = peer.bind(self.problem, self.exam.parameters, self.x, index)
+            call()
+            call.result()
+            first = 1e3 * (time.perf_counter() - start)
+            work = call.work()
+
+            def result() -> Float32:
+                call()
+                return call.result()
+
+            return _Entry(row, "ieee", work, result, first, peer=True)
+        except Exception as error:
+            return row("error", f"{type(error).__name__}: {error}"[:500])
+
+    def rows(self, found: Sequence[Row | _Entry]) -> tuple[Row, ...]:
+        """Time whoever was right in turns, and judge the whole batch of each."""
+        entries = {str(i): one for i, one in enumerate(found) if isinstance(one, _Entry)}
+        self.report(f"{self.problem.operation}: timing {len(entries)} in turns")
+        works = {name: entry.work for name, entry in entries.items()}
+        timings = in_turns(works, read=sensors(self.device))
+        done = {name: self._timed(entry, timings[name]) for name, entry in entries.items()}
+        return tuple(
+            done[str(i)] if isinstance(one, _Entry) else one for i, one in enumerate(found)
+        )
+
+    def _timed(self, entry: _Entry, timing: GpuTiming) -> Row:
+        problem, row = self.problem, entry.row
+        try:
+            verdict = self._judge_batch(entry.result(), entry.precision)
+        except Exception as error:
+            return row("error", f"{type(error).__name__}: {error}")
+        row = functools.partial(row, error=Error.of(verdict), clocks=timing.clocks)
+        if not verdict.passed:
+            return row("failed", f"in the batch of {problem.batch}: {verdict.reason}")
+        invalid = timing.contradiction
+        if not invalid and self.roof is not None:
+            cache = self.device.description.cache_bytes or 0
+            # A peer may choose transforms that save multiplications, as `fast` rungs do.
+            direct = entry.precision == "ieee" and not entry.peer
+            invalid = below_floor(problem, timing, self.roof, cache, direct=direct)
+        if invalid:
+            return row("failed", f"invalid time: {invalid}")
+        notes = [entry.note, timing.clocks.note() if timing.clocks else ""]
+        if problem.batch > self.exam.problem.batch:
             notes.append(f"verified on {self.exam.problem.batch} images, repeated to the batch")
-        return "; ".join(notes)
+        warm = timing.warm
+        return row(
+            "passed",
+            "; ".join(filter(None, notes)),
+            time_ms=warm,
+            cold_ms=timing.cold,
+            first_call_ms=entry.first_call_ms,
+            gflops=1e-6 * problem.flops / warm.median,
+            gbps=1e-6 * problem.bytes / warm.median,
+            roof_fraction=self.roof.floor_ms(problem) / warm.median if self.roof else None,
+        )
 
-    def _fill(self, bound: GpuBound) -> None:
-        """Put the exam's images, repeated to the whole batch, on the device; poison the output."""
-        given, result = bound.resident()
-        x = self.exam.x
-        if self.problem.batch > len(x):
-            x = np.resize(x, self.problem.input_shape)
-        self.device.copy_in(x, given)
-        self.device.copy_in(_poison(self.problem), result)
-
-    def _judge_batch(self, bound: GpuBound) -> Verdict:
-        """The verdict on all images that the timed launches left on the device."""
-        out = _poison(self.problem)
-        self.device.copy_out(bound.resident()[1], out)
+    def _judge_batch(self, out: Float32, precision: str) -> Verdict:
+        """The verdict on all images.  They repeat, so bits that do need no second look."""
         images = self.exam.problem.batch
-        worst = Verdict(False, "it has no images")
-        for first in range(0, len(out), images):
-            # Images repeat: those of the first part fill up the last one.
-            part = out[:images].copy()
+        worst = self.exam.expected.judge(out[:images].copy(), precision)
+        for first in range(images, len(out), images):
             here = out[first : first + images]
+            if not worst.passed:
+                break
+            if np.array_equal(here, out[: len(here)]):
+                continue
+            part = out[:images].copy()
             part[: len(here)] = here
-            verdict = self.exam.expected.judge(part, bound.strategy.precision)
-            if not verdict.passed:
-                return verdict
-            if first == 0 or verdict.budget_fraction > worst.budget_fraction:
+            verdict = self.exam.expected.judge(part, precision)
+            if not verdict.passed or verdict.budget_fraction > worst.budget_fraction:
                 worst = verdict
         return worst
+
+    def _launch(self, bound: GpuBound, images: int) -> None:
+        bound.launch(self.given, self.target, images)
+        self.device.synchronise()
 
     def _estimate(self, bound: GpuBound) -> float:
         """Seconds of a launch of the whole batch, from a few images or a shrunk problem."""
@@ -147,13 +255,18 @@ class _Judge:
         if problem.flops // problem.batch <= _IMAGE_FLOPS:
             # Enough images to occupy every unit.
             few = min(self.exam.problem.batch, 2 * units)
-            self.device.copy_in(self.exam.x[:few], bound.resident()[0])
-            return _warm_seconds(bound, few) * problem.batch / few
+            return self._warm_seconds(bound, few) * problem.batch / few
         small = problem.shrunk()
-        x, *parameters = random_inputs(small, self.seed)
+        _, *parameters = random_inputs(small, self.seed)
         shrunk = bound.strategy.bind(small, *parameters, device=self.device)
-        self.device.copy_in(x, shrunk.resident()[0])
-        return _warm_seconds(shrunk, small.batch) * problem.flops / small.flops
+        return self._warm_seconds(shrunk, small.batch) * problem.flops / small.flops
+
+    def _warm_seconds(self, bound: GpuBound, images: int) -> float:
+        """The second launch's time: with the first, an OpenCL driver may still compile."""
+        self._launch(bound, images)
+        with self.device.timer() as elapsed:
+            bound.launch(self.given, self.target, images)
+        return 1e-3 * elapsed.milliseconds
 
 
 def _poisoned(bound: GpuBound) -> Callable[[Float32, Float32], None]:
@@ -164,26 +277,6 @@ def _poisoned(bound: GpuBound) -> Callable[[Float32, Float32], None]:
         bound(x, out)
 
     return run
-
-
-def _poison(problem: Problem) -> Float32:
-    out = cpu.allocate(math.prod(problem.output_shape), "the result").reshape(problem.output_shape)
-    out.fill(np.nan)
-    return out
-
-
-def _warm_seconds(bound: GpuBound, images: int) -> float:
-    """The second launch's time: with the first, an OpenCL driver may still compile."""
-    _seconds(bound, images)
-    return _seconds(bound, images)
-
-
-def _seconds(bound: GpuBound, images: int) -> float:
-    """One launch of all steps on resident memory, by the device's own clock."""
-    given, result = bound.resident()
-    with bound.device.timer() as elapsed:
-        bound.launch(given, result, images)
-    return 1e-3 * elapsed.milliseconds
 
 
 def _most(used: list[Used]) -> Resources:

@@ -32,8 +32,6 @@ _NOISE = 0.005
 """Steady: the median's standard error is below this share of it."""
 _LEAST, _MOST = 3, 60
 """Rounds."""
-_LEAST_SAMPLES, _MOST_SAMPLES = 20, 1000
-"""Of `sampled`, where the time suffices."""
 
 
 @dataclass(frozen=True)
@@ -67,27 +65,11 @@ def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str,
             start = time.perf_counter()
             samples[name] += _round(call)
             spent[name] += time.perf_counter() - start
-            if done >= _LEAST and (_is_steady(samples[name]) or spent[name] > seconds):
+            if done >= _LEAST and (is_steady(samples[name]) or spent[name] > seconds):
                 del open_[name]
         if not open_:
             break
-    return {name: _timing(times) for name, times in samples.items()}
-
-
-def sampled(sample: Callable[[], float], *, seconds: float = 2.0) -> Timing:
-    """Time by another clock: ``sample`` does the work once and returns its seconds.
-
-    For a device's own clock, which no other thread disturbs: samples follow each other until
-    they are steady, or for about ``seconds``, and are at least three.
-    """
-    sample()  # warms caches and clocks
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(times) < _LEAST or (time.perf_counter() < end and len(times) < _MOST_SAMPLES):
-        times.append(sample())
-        if len(times) >= _LEAST_SAMPLES and _is_steady(times):
-            break
-    return _timing(times)
+    return {name: timing_of(times) for name, times in samples.items()}
 
 
 def _timed(call: Call) -> float:
@@ -111,7 +93,7 @@ def _repeat(call: Call, seconds: float) -> list[float]:
     return times
 
 
-def _is_steady(times: list[float]) -> bool:
+def is_steady(times: list[float]) -> bool:
     """Whether the standard error of the median, from the 20-80 % spread, is small enough."""
     if len(times) < 5:
         return False
@@ -120,6 +102,7 @@ def _is_steady(times: list[float]) -> bool:
     return bool((high - low) / 1.683 * 1.253 / math.sqrt(len(times)) < _NOISE * middle)
 
 
-def _timing(times: list[float]) -> Timing:
+def timing_of(times: list[float]) -> Timing:
+    """The quantiles of times in seconds."""
     low, middle, high = (float(1e3 * q) for q in np.percentile(times, (20, 50, 80)))
-    return Timing(middle, low, high, 1e3 * min(times), len(times), _is_steady(times))
+    return Timing(middle, low, high, 1e3 * min(times), len(times), is_steady(times))

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rooftile.devices.gpu import Description
-from rooftile.lab.ceilings import Ceilings
+from rooftile.lab.ceilings import Ceilings, Roof
+from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.environment import Environment, gpu_libraries
 from rooftile.lab.measure import Timing
+from rooftile.lab.telemetry import Clocks
 from rooftile.lab.verify import Verdict
 from rooftile.ops import Problem
 
@@ -58,6 +60,11 @@ class Row:
     error: Error | None = None
     """None where nothing was computed."""
     time_ms: Timing | None = None
+    """On a GPU the warm one: the same arrays again and again."""
+    cold_ms: Timing | None = None
+    """On a GPU: with nothing of the arrays in the last-level cache; None on the CPU."""
+    first_call_ms: float | None = None
+    """On a GPU: to compile, load, pack and launch once; None on the CPU."""
     gflops: float | None = None
     """1e9 FLOP of the direct method a second: a transform's is effective, and may pass the peak."""
     gbps: float | None = None
@@ -65,14 +72,17 @@ class Row:
     roof_fraction: float | None = None
     """The problem's floor over the median time; None where no ceilings are known."""
     resources: Resources = field(default_factory=Resources)
+    clocks: Clocks | None = None
+    """A GPU's sensors around the samples; None where they cannot be read."""
 
     def __post_init__(self) -> None:
         numbers = (self.time_ms, self.gflops, self.gbps)
+        only_passed = (*numbers, self.cold_ms, self.first_call_ms, self.roof_fraction)
         if self.status == "passed":
             if any(number is None for number in numbers):
                 raise ValueError("a row that passed has a time and what follows from it")
             return
-        if any(number is not None for number in (*numbers, self.roof_fraction)):
+        if any(number is not None for number in only_passed):
             raise ValueError(f"a row has no time unless it passed; this one {self.status}")
         if not self.reason:
             raise ValueError(f"a row that is {self.status} says why")
@@ -84,17 +94,22 @@ class Ladder:
 
     problem: Problem
     device: str
-    ceilings: Ceilings | None
-    """None for a GPU: its ceilings are not measured yet."""
+    ceilings: Ceilings | GpuCeilings | None
+    """None for an OpenCL device that is no GPU: its roof is that of the CPU."""
     environment: Environment
     rows: tuple[Row, ...]
     gpu: Description | None = None
     """What a GPU's rungs ran on; None for the CPU."""
 
     @property
+    def roof(self) -> Roof | None:
+        """What bounds the rows: the ceilings of all cores, or of the GPU."""
+        return self.ceilings.all_cores if isinstance(self.ceilings, Ceilings) else self.ceilings
+
+    @property
     def floor_ms(self) -> float:
         """The least time in milliseconds that the ceilings allow; NaN where none are known."""
-        return self.ceilings.all_cores.floor_ms(self.problem) if self.ceilings else math.nan
+        return self.roof.floor_ms(self.problem) if self.roof else math.nan
 
     def best(self, kind: Kind, precision: str | None = None) -> Row | None:
         """The fastest row that passed; None without one."""
@@ -135,8 +150,9 @@ def problem_json(problem: Problem) -> dict[str, Any]:
 def row_json(row: Row) -> dict[str, Any]:
     """A row with exactly the keys of the format; a median's steadiness is for people."""
     fields = dataclasses.asdict(row)
-    if fields["time_ms"]:
-        del fields["time_ms"]["steady"]
+    for timing in (fields["time_ms"], fields["cold_ms"]):
+        if timing:
+            del timing["steady"]
     found: dict[str, Any] = plain(fields)
     return found
 

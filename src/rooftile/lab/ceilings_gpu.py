@@ -1,0 +1,278 @@
+"""The roof of a GPU: what it does at most, measured by own kernels.
+
+Read and copy bandwidth of its memory, float32 FMA rate, matrix rate by precision, what a
+launch costs, and the bandwidth between host and device.  Measured once per device and kept
+as JSON in the user's cache, as those of the CPU are (`rooftile.lab.ceilings`).
+
+The matrix rates are those of ``mma.sync``, one warp's instruction.  From Hopper on, the
+full rate needs instructions of four warps (``wgmma``, ``tcgen05``), which vendor libraries
+use: they may pass these ceilings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cache import cache_directory
+from rooftile.devices.gpu import Description, GpuDevice, Launch
+from rooftile.lab.ceilings import Roof
+from rooftile.lab.environment import package_version
+from rooftile.lab.measure_gpu import text
+from rooftile.lab.telemetry import Clocks, Reading, sensors
+
+_THREADS, _LOADS, _CHAINS, _TILES = 256, 4, 8, 8
+_FMA_STEPS, _MMA_STEPS = 4096, 2048
+_BUFFER_BYTES = 2**30
+"""Memory is measured over buffers of this size, or an eighth of the device's memory; of a
+device that is no GPU, whose clock is slow, over a sixteenth of this."""
+_HOST_BYTES = 256 * 2**20
+_SECONDS = 0.3
+"""Spent on each rate."""
+_MMA_FLOPS = {"tf32": 2 * 16 * 8 * 8, "fp16": 2 * 16 * 8 * 16, "bf16": 2 * 16 * 8 * 16}
+
+
+@dataclass(frozen=True)
+class GpuCeilings(Roof):
+    """Measured rates of one device: 1e9 FLOP (or bytes) a second."""
+
+    fma_gflops: float
+    """float32; a fused multiply-add is two FLOP."""
+    read_gbps: float
+    copy_gbps: float
+    """Read and written bytes."""
+    mma_gflops: Mapping[str, float]
+    """``mma.sync`` with float32 sums, by precision; empty where there is none."""
+    launch_us: float
+    """Host: from handing over an empty kernel until the device is known to be idle."""
+    replay_us: float
+    """Device: one of many empty kernels of a graph; the least a kernel can take."""
+    to_device_gbps: float
+    """From ordinary, pageable host memory."""
+    from_device_gbps: float
+    to_device_pinned_gbps: float | None
+    """From page-locked host memory; None where the device offers none."""
+    from_device_pinned_gbps: float | None
+    clocks: Clocks | None
+    """While they were measured; None where sensors cannot be read."""
+
+    @property
+    def bandwidth_gbps(self) -> float:
+        """The better of reading and copying."""
+        return max(self.read_gbps, self.copy_gbps)
+
+    @property
+    def float32_gflops(self) -> float:
+        """What float32 accuracy can reach: by FMAs, or by three TF32 products for each one."""
+        return max(self.fma_gflops, self.mma_gflops.get("tf32", 0.0) / 3)
+
+
+def gpu_ceilings(
+    device: GpuDevice, *, refresh: bool = False, progress: Callable[[str], None] | None = None
+) -> GpuCeilings:
+    """A device's ceilings, from the cache or measured now, in some seconds."""
+    path = cache_file(device.description)
+    kept = None if refresh else read_ceilings(path)
+    if kept is not None:
+        return kept
+    measured = measure_gpu_ceilings(device, progress)
+    _keep(path, measured)
+    return measured
+
+
+def cache_file(device: Description) -> Path:
+    """Where a device's ceilings are kept."""
+    parts = (device.kind, device.name, device.driver, str(device.units), package_version())
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return cache_directory() / "ceilings" / f"gpu-{name}.json"
+
+
+def read_ceilings(path: Path) -> GpuCeilings | None:
+    """What is kept; None where nothing is, or nothing that this version can read."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return ceilings_from(kept)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def ceilings_from(record: Mapping[str, Any]) -> GpuCeilings:
+    """Ceilings from their JSON object.  Raises `TypeError`, `KeyError` for another format."""
+    clocks = record["clocks"]
+    return GpuCeilings(**{**record, "clocks": Clocks(**clocks) if clocks else None})
+
+
+def measure_gpu_ceilings(
+    device: GpuDevice, progress: Callable[[str], None] | None = None
+) -> GpuCeilings:
+    """Measure them now.  Raises `OutOfMemory`, `CompileFailure`."""
+    report = progress or (lambda line: None)
+    bench = _Bench(device)
+    report(f"measuring the ceilings of {device.description.name}: memory")
+    read, copy = bench.memory()
+    report(f"measuring the ceilings of {device.description.name}: arithmetic")
+    fma, mma = bench.fma(), bench.mma()
+    launch, replay = bench.launches()
+    report(f"measuring the ceilings of {device.description.name}: transfers")
+    pageable = bench.transfers(np.ones(_HOST_BYTES // 4, np.float32))
+    pinned = _pinned(device)
+    locked = bench.transfers(pinned) if pinned is not None else (None, None)
+    return GpuCeilings(
+        fma_gflops=fma, read_gbps=read, copy_gbps=copy, mma_gflops=mma,
+        launch_us=launch, replay_us=replay,
+        to_device_gbps=pageable[0], from_device_gbps=pageable[1],
+        to_device_pinned_gbps=locked[0], from_device_pinned_gbps=locked[1],
+        clocks=Clocks.of(bench.readings),
+    )  # fmt: skip
+
+
+class _Bench:
+    """Runs the microbenchmarks of one device."""
+
+    def __init__(self, device: GpuDevice) -> None:
+        self.device = device
+        self.readings: list[Reading] = []
+        self._read = sensors(device)
+
+    def memory(self) -> tuple[float, float]:
+        """Bytes read, and bytes read and written by a copy: 1e9 a second."""
+        device = self.device.description
+        size = min(_BUFFER_BYTES if device.gpu else _BUFFER_BYTES // 16, device.memory_bytes // 8)
+        block = 16 * _THREADS * _LOADS
+        blocks = size // block
+        program = self.device.compile(text("memory"), {"THREADS": _THREADS, "LOADS": _LOADS})
+        source = self.device.upload(np.ones(blocks * block // 4, np.float32))
+        target = self.device.allocate(blocks * block)
+        grid = ((blocks, 1, 1), (_THREADS, 1, 1))
+        moved = 1e-9 * blocks * block
+        read = self._best(lambda: program.launch(Launch("read_all", *grid), source, target))
+        copy = self._best(lambda: program.launch(Launch("copy_all", *grid), source, target))
+        return moved / read, 2 * moved / copy
+
+    def fma(self) -> float:
+        """float32 FLOP, 1e9 a second."""
+        program = self.device.compile(text("fma"), {"CHAINS": _CHAINS, "STEPS": _FMA_STEPS})
+        x = np.random.default_rng(0).uniform(0.5, 0.99, _CHAINS + 2).astype(np.float32)
+        blocks = 32 * self.device.description.units
+        out, given = self.device.allocate(4 * blocks * _THREADS), self.device.upload(x)
+        launch = Launch("fma_chains", (blocks, 1, 1), (_THREADS, 1, 1))
+        seconds = self._best(lambda: program.launch(launch, given, out))
+        return 1e-9 * 2 * blocks * _THREADS * _CHAINS * _FMA_STEPS / seconds
+
+    def mma(self) -> dict[str, float]:
+        """FLOP of matrix instructions by precision, 1e9 a second."""
+        device = self.device.description
+        # mma.sync for these precisions came with compute capability 8.0.
+        if device.kind != "cuda" or int(device.architecture.removeprefix("sm_")) < 80:
+            return {}
+        blocks = 16 * device.units
+        out = self.device.allocate(4 * blocks * _THREADS)
+        launch = Launch("mma_tiles", (blocks, 1, 1), (_THREADS, 1, 1))
+        found = {}
+        for name, flops in _MMA_FLOPS.items():
+            precisions = {f"PRECISION_{p.upper()}": int(p == name) for p in _MMA_FLOPS}
+            macros = {"TILES": _TILES, "STEPS": _MMA_STEPS, **precisions}
+            program, given = self.device.compile(text("tensor"), macros), _operands(name)
+            x = self.device.upload(given)
+            seconds = self._best(lambda p=program, x=x: p.launch(launch, x, out))  # type: ignore[misc]
+            found[name] = 1e-9 * flops * blocks * (_THREADS // 32) * _TILES * _MMA_STEPS / seconds
+        return found
+
+    def launches(self) -> tuple[float, float]:
+        """Microseconds of an empty kernel: by the host with the wait for it, and in a graph."""
+        program = self.device.compile(text("fma"), {"CHAINS": _CHAINS, "STEPS": _FMA_STEPS})
+        out, launch = self.device.allocate(4), Launch("nothing", (1, 1, 1), (32, 1, 1))
+
+        def start() -> None:
+            program.launch(launch, out)
+
+        def alone() -> None:
+            start()
+            self.device.synchronise()
+
+        host = _least(alone)
+
+        def hundred() -> None:
+            for _ in range(100):
+                start()
+
+        return 1e6 * host, 1e6 * self._best(self.device.captured(hundred)) / 100
+
+    def transfers(self, array: NDArray[np.float32]) -> tuple[float, float]:
+        """Bytes from the host array to the device and back, 1e9 a second."""
+        buffer = self.device.upload(array)
+        size = 1e-9 * array.nbytes
+        to = _least(lambda: self.device.copy_in(array, buffer))
+        return size / to, size / _least(lambda: self.device.copy_out(buffer, array))
+
+    def _best(self, work: Callable[[], object]) -> float:
+        """Seconds, by the device's clock, that one launch in twenty beats."""
+        for _ in range(2):
+            work()
+        times: list[float] = []
+        end = time.perf_counter() + _SECONDS
+        while len(times) < 5 or time.perf_counter() < end:
+            self.device.synchronise()
+            # The first launch keeps the device busy until the host has handed over the second.
+            work()
+            before = self.device.mark()
+            work()
+            after = self.device.mark()
+            self.device.synchronise()
+            times.append(1e-3 * self.device.between(before, after))
+        reading = self._read()
+        if reading is not None:
+            self.readings.append(reading)
+        return float(np.percentile(times, 5))
+
+
+def _least(work: Callable[[], object]) -> float:
+    """Seconds, by the host's clock, that one call in twenty beats."""
+    work()
+    times: list[float] = []
+    end = time.perf_counter() + _SECONDS
+    while len(times) < 5 or time.perf_counter() < end:
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return float(np.percentile(times, 5))
+
+
+def _operands(precision: str) -> NDArray[np.float32]:
+    """1024 registers of normal values, two in each for the 16-bit precisions."""
+    values = np.random.default_rng(0).standard_normal(2048).astype(np.float32)
+    if precision == "tf32":
+        return values[:1024]
+    if precision == "fp16":
+        return values.astype(np.float16).view(np.float32)
+    return (values.view(np.uint32) >> 16).astype(np.uint16).view(np.float32)
+
+
+def _pinned(device: GpuDevice) -> NDArray[np.float32] | None:
+    pinned = getattr(device, "pinned", None)
+    if pinned is None:
+        return None
+    array: NDArray[np.float32] = pinned(_HOST_BYTES // 4)
+    array.fill(1)
+    return array
+
+
+def _keep(path: Path, measured: GpuCeilings) -> None:
+    # A read-only home still measures, each time.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            json.dump(dataclasses.asdict(measured), file, indent=1)
+        os.replace(file.name, path)

@@ -6,6 +6,7 @@ from rooftile.cli import devices as command
 from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
+from rooftile.lab import ceilings_gpu
 
 H200 = Description(
     kind="cuda", index=1, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,
@@ -53,6 +54,25 @@ def test_devices_shows_an_opencl_device(call, known_roof, no_cuda, opencl_device
     assert code == 0
     assert f"opencl:0: {opencl_device.description.name}" in out
     assert f"{opencl_device.description.units} units" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_ceilings_of_gpus_are_shown_once_they_were_measured(
+    call, call_json, known_roof, no_cuda, opencl_device, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
+    monkeypatch.setattr(ceilings_gpu, "_SECONDS", 0)
+    monkeypatch.setattr(ceilings_gpu, "_BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(ceilings_gpu, "_HOST_BYTES", 2**20)
+    assert "(--measure measures the ceilings of GPUs)" in call("devices")[1]
+    measured = call_json("devices", "--measure")["devices"][2]
+    assert measured["ceilings"]["fma_gflops"] > 0
+    shown = call_json("devices")["devices"]
+    assert shown[2]["ceilings"] == measured["ceilings"]
+    assert shown[1]["ceilings"] is None
+    code, out, _ = call("devices")
+    assert code == 0
+    assert "float32 FMA" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING, Any
 from rooftile.cli._output import Output, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rooftile.devices.gpu import Description
     from rooftile.errors import DeviceMissing
     from rooftile.lab.ceilings import Ceilings
+    from rooftile.lab.ceilings_gpu import GpuCeilings
     from rooftile.lab.environment import Environment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
+    parser.add_argument(
+        "--measure", action="store_true", help="measure the ceilings of GPUs too, once for each"
+    )
     parser.add_argument("--refresh", action="store_true", help="measure the ceilings again")
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the devices; measures the ceilings where they are not known yet."""
+    """Print the devices; measures the CPU's ceilings where they are not known yet, those of GPUs
+    where it is asked to."""
     import dataclasses
 
     from rooftile.devices.select import open_gpu
@@ -33,10 +40,14 @@ def command(arguments: argparse.Namespace) -> int:
     output = Output(arguments)
     with output.working("looking for the ceilings") as say:
         roof = ceilings(refresh=arguments.refresh, progress=say)
+        gpus = [gpu for kind in ("cuda", "opencl") for gpu in _gpus(kind)]
+        roofs = [_roof(gpu, arguments, say) for gpu in gpus]
     found = environment()
     cpu = {"kind": "cpu", "name": found.cpu, "available": True, "reason": "", "install": ""}
-    gpus = [gpu for kind in ("cuda", "opencl") for gpu in _gpus(kind)]
-    shown = [gpu if isinstance(gpu, dict) else _available(gpu) for gpu in gpus]
+    shown = [
+        {**(gpu if isinstance(gpu, dict) else _available(gpu)), "ceilings": _record(gpu_roof)}
+        for gpu, gpu_roof in zip(gpus, roofs, strict=True)
+    ]
     output.result(
         {
             "devices": [cpu, *plain(shown)],
@@ -45,9 +56,50 @@ def command(arguments: argparse.Namespace) -> int:
         }
     )
     _show(output, found, roof)
-    for gpu in gpus:
-        output.show(*(_missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)))
+    for gpu, gpu_roof in zip(gpus, roofs, strict=True):
+        lines = _missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)
+        output.show(*lines, *(_ceiling_lines(gpu_roof) if gpu_roof else []))
+    if any(not isinstance(gpu, dict) for gpu in gpus) and not all(roofs):
+        output.show("(--measure measures the ceilings of GPUs)")
     return 0
+
+
+def _roof(
+    gpu: Description | dict[str, Any], arguments: argparse.Namespace, say: Callable[[str], None]
+) -> GpuCeilings | None:
+    """A device's ceilings: measured now if that is asked for, else as they were kept."""
+    from rooftile.devices.select import open_gpu
+    from rooftile.lab.ceilings_gpu import cache_file, gpu_ceilings, read_ceilings
+
+    if isinstance(gpu, dict):
+        return None
+    if not arguments.measure:
+        return read_ceilings(cache_file(gpu))
+    device = open_gpu(f"{gpu.kind}:{gpu.index}")
+    with device.on():
+        return gpu_ceilings(device, refresh=arguments.refresh, progress=say)
+
+
+def _record(roof: GpuCeilings | None) -> dict[str, Any] | None:
+    import dataclasses
+
+    return dataclasses.asdict(roof) if roof else None
+
+
+def _ceiling_lines(roof: GpuCeilings) -> list[str]:
+    """The measured ceilings, in the units people compare."""
+    rates = [f"{name} {rate / 1000:.0f}" for name, rate in roof.mma_gflops.items()]
+    pinned = ""
+    if roof.to_device_pinned_gbps and roof.from_device_pinned_gbps:
+        pinned = f", pinned {roof.to_device_pinned_gbps:.1f} / {roof.from_device_pinned_gbps:.1f}"
+    return [
+        f"  measured: read {roof.read_gbps:.0f}, copy {roof.copy_gbps:.0f} GB/s; "
+        f"float32 FMA {roof.fma_gflops:.0f} GFLOP/s",
+        *([f"  mma.sync TFLOP/s: {', '.join(rates)}"] if rates else []),
+        f"  to / from the device {roof.to_device_gbps:.1f} / {roof.from_device_gbps:.1f}"
+        f"{pinned} GB/s",
+        f"  an empty launch {roof.launch_us:.1f} us, {roof.replay_us:.1f} us in a replay",
+    ]
 
 
 def _gpus(kind: str) -> list[Description | dict[str, Any]]:

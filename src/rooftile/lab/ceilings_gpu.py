@@ -265,7 +265,6 @@ def _pinned(device: GpuDevice) -> NDArray[np.float32] | None:
     if pinned is None:
         return None
     array: NDArray[np.float32] = pinned(_HOST_BYTES // 4)
-    array.fill(1)
     return array
 
 

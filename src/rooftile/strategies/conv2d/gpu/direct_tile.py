@@ -25,6 +25,10 @@ _MOST_SUMS = 96
 """Sums a thread, of at most 255 registers."""
 _MOST_THREADS = 256
 """Of a block by default: more small blocks hide each other's loads and barriers."""
+_ENOUGH_BLOCKS = 4096
+"""Of a grid: from here on a block may take several bands and overlap their loads."""
+_REGISTERS = 65536
+"""Of a multiprocessor, on every architecture since 3.0."""
 _MOST_UNROLLED = 16384
 """Multiply-adds of one channel that are written out."""
 
@@ -77,6 +81,7 @@ class DirectTile(GpuConv2d):
             ("BLOCK_GROUPS", (2, 4, 8)),
             ("BAND_ROWS", (2, 4, 8, 16)),
             ("TILE_CHANNELS", (2, 4, 8)),
+            ("BLOCK_BANDS", (2, 4)),
         ):
             for value in values:
                 grown = {**config, name: value}
@@ -85,6 +90,7 @@ class DirectTile(GpuConv2d):
         # Constant memory serves one address at a time: only where it is known to the compiler.
         literal = problem.channels == 1 and problem.maps <= config["THREAD_MAPS"]
         config["TAPS_CONSTANT"] = int(literal and _taps_bytes(problem, config) <= _CONSTANT_BYTES)
+        config["LEAST_BLOCKS"] = _least_blocks(problem, config)
         return config
 
     def _worth(self, problem: Conv2d, config: Config) -> bool:
@@ -99,6 +105,7 @@ class DirectTile(GpuConv2d):
             and config["BLOCK_GROUPS"] <= groups
             and config["TILE_CHANNELS"] <= problem.channels
             and _threads(problem, config) <= _MOST_THREADS
+            and (config["BLOCK_BANDS"] == 1 or _grid(problem, config) >= _ENOUGH_BLOCKS)
         )
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
@@ -154,12 +161,11 @@ class DirectTile(GpuConv2d):
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: a block for each band of each image and each set of map groups."""
-        bands = problem.batch * blocks(problem.output_size[0], config["BAND_ROWS"])
         groups = _padded_maps(problem, config) // config["THREAD_MAPS"]
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
         launch = Launch(
             "conv2d",
-            (blocks(bands, config["BLOCK_BANDS"]), groups // config["BLOCK_GROUPS"], 1),
+            (_grid(problem, config), groups // config["BLOCK_GROUPS"], 1),
             (pixels, config["BLOCK_GROUPS"], 1),
             constants=("taps",) if config["TAPS_CONSTANT"] else (),
         )
@@ -178,6 +184,28 @@ def _padded_maps(problem: Conv2d, config: Config) -> int:
 def _threads(problem: Conv2d, config: Config) -> int:
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
+
+
+def _grid(problem: Conv2d, config: Config) -> int:
+    """Blocks for each set of map groups."""
+    bands = problem.batch * blocks(problem.output_size[0], config["BAND_ROWS"])
+    return blocks(bands, config["BLOCK_BANDS"])
+
+
+def _least_blocks(problem: Conv2d, config: Config) -> int:
+    """Blocks a multiprocessor that the compiler is held to: so many as registers allow.
+
+    Only where a thread needs little but its sums and the patch rows that they meet at once:
+    taps in constant memory, no strides, no ghost cells.
+    """
+    if not config["TAPS_CONSTANT"] or problem.stride != (1, 1) or problem.padding != (0, 0):
+        return 1
+    height, width = _window(problem)
+    rows, columns = config["THREAD_ROWS"] * height, config["THREAD_COLUMNS"] * width
+    sums = config["THREAD_MAPS"] * rows * columns
+    registers = max(64, blocks(sums + rows * (columns + problem.mask[1] - 1) + 12, 8) * 8)
+    threads = _threads(problem, config)
+    return max(1, min(8, _REGISTERS // (registers * threads), 1024 // threads))
 
 
 def _tap_row(problem: Conv2d, config: Config) -> int:

@@ -1,0 +1,226 @@
+"""Write docs/gpu.md, the walk up the ladder of conv2d on a GPU, from the records.
+
+    python benchmarks/ladder_page.py
+
+What a rung changes and which limit it removes stands at the head of its kernel's text; every
+number is from ``benchmarks/results/h200-*.json``, which `benchmarks/gpu.py` writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from rooftile.strategies import Strategy, ladder
+from rooftile.strategies.gpu import GpuStrategy
+
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "gpu.md"
+PROBLEMS = {"lenet-conv1": 10000, "lenet-conv2": 10000, "lab-conv5": 1}
+"""Named problems with their batch, in the order of the page."""
+PUBLISHED = {
+    "row_private": "about 420",
+    "row_local": "130",
+    "row_vector": "635 and 655; best of a sweep 656",
+}
+"""GFLOP/s on `lab-conv5` on an M60 GPU, by the laboratory these rungs come from."""
+CUBLAS = {"copy_gbps": "about 4,300", "tf32": "350", "fp16": "655", "bf16": "677"}
+"""Of an H200 elsewhere: a device copy, and cuBLAS's 8192^3 products in TFLOP/s."""
+
+Record = dict[str, Any]
+
+
+def records() -> dict[str, Record]:
+    """The record of each problem that has one."""
+    found = {}
+    for name in PROBLEMS:
+        path = RESULTS / f"h200-{name}.json"
+        if path.exists():
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record.get("ceilings"):  # Records without are from before there were ceilings.
+                found[name] = record
+    return found
+
+
+def explanation(rung: Strategy) -> str:
+    """The paragraphs at the head of a rung's text, between its title and its arrays."""
+    assert isinstance(rung, GpuStrategy)
+    text = rung.text[rung.text.rindex(f"// Rung {rung.order}, {rung.name}:") :]
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line.removeprefix("//").strip())
+    paragraphs = "\n".join(lines).split("\n\n")
+    kept = [p for p in paragraphs[1:] if not p.startswith(("x[", "Grid", "Block"))]
+    return code("\n\n".join(kept))
+
+
+def code(text: str) -> str:
+    """Names with underscores as code, which Markdown would take for emphasis."""
+    return re.sub(r"(?<![`\w])(\w*_\w+)(?![`\w])", r"`\1`", text).replace(".  ", ". ")
+
+
+def rows_of(record: Record, rung: str) -> Record:
+    return next(
+        (row for row in record["rows"] if (row["kind"], row["strategy"]) == ("strategy", rung)), {}
+    )
+
+
+def milliseconds(row: Record, key: str = "time_ms") -> str:
+    return f"{row[key]['median']:.4g}" if row.get(key) else "-"
+
+
+def gain(record: Record, rungs: tuple[Strategy, ...], rung: Strategy) -> str:
+    """A rung's time, and its speed over the one before it that has a time."""
+    row = rows_of(record, rung.name)
+    if not row:
+        return "not in the record"
+    if not row["time_ms"]:
+        return f"{row['status']}, {row['reason']}"
+    before = None
+    for other in rungs[: rungs.index(rung)]:
+        other_row = rows_of(record, other.name)
+        before = other_row if other_row.get("time_ms") else before
+    shown = f"{milliseconds(row)} ms, {row['gflops'] / 1000:.2f} TFLOP/s"
+    if before is None:
+        return shown
+    ratio = before["time_ms"]["median"] / row["time_ms"]["median"]
+    return f"{shown}: {ratio:.2f} times the speed of `{before['strategy']}`"
+
+
+def walk(found: dict[str, Record], rungs: tuple[Strategy, ...]) -> list[str]:
+    """A section a rung."""
+    lines = ["## Up the ladder", ""]
+    for rung in rungs:
+        summary = code(f"{rung.summary[0].upper()}{rung.summary[1:]}.")
+        lines += [f"### {rung.order}. `{rung.name}`", "", summary, ""]
+        lines += [why, ""] if (why := explanation(rung)) else []
+        if isinstance(rung, GpuStrategy) and rung.apart:
+            lines += [f"Kernels of their own: {rung.apart}.", ""]
+        lines += [f"- `{name}`: {gain(record, rungs, rung)}" for name, record in found.items()]
+        lines += [""] if found else []
+    return lines
+
+
+def table(name: str, record: Record) -> list[str]:
+    """Every rung and peer of a problem."""
+    problem, published = record["problem"], name == "lab-conv5"
+    head = ["rung", "precision", "ms", "cold ms", "TFLOP/s", "max. error", "of budget", "of roof",
+            "registers", "shared B", "spilled B", "occupancy"]  # fmt: skip
+    head += ["published GFLOP/s (M60)"] if published else []
+    lines = [
+        f"## `{name}`, {problem['batch']:,} image{'s' * (problem['batch'] > 1)}", "",
+        f"{problem['flops'] / 1e9:.4g} GFLOP, at least {problem['bytes'] / 1e6:.4g} MB; "
+        f"{record['environment']['time'][:10]}, {record['environment']['device']['name']}.", "",
+        f"| {' | '.join(head)} |", "| --- " * len(head) + "|",
+    ]  # fmt: skip
+    for row in record["rows"]:
+        cells = [f"`{row['strategy']}`" if row["kind"] == "strategy" else row["strategy"]]
+        cells += [row["precision"], milliseconds(row) if row["time_ms"] else row["status"]]
+        cells += [milliseconds(row, "cold_ms"), number(row["gflops"], 1e-3, ".2f")]
+        error = row["error"] or {}
+        cells += [number(error.get("max_abs"), 1, ".1e")]
+        cells += [number(error.get("budget_fraction"), 1, ".2f")]
+        cells += [number(row["roof_fraction"], 1, ".0%")]
+        used = row["resources"]
+        cells += [number(used[key], 1, ".0f") for key in ("registers", "shared_bytes")]
+        cells += [number(used["spill_bytes"], 1, ".0f"), number(used["occupancy"], 1, ".0%")]
+        cells += [PUBLISHED.get(row["strategy"], "")] if published else []
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, "", *remarks(record), ""]
+
+
+def number(value: float | None, scale: float, form: str) -> str:
+    return "-" if value is None else format(value * scale, form)
+
+
+def remarks(record: Record) -> list[str]:
+    """What the rows say, each once, and the best rung against the best peer."""
+    said: dict[str, list[str]] = {}
+    for row in record["rows"]:
+        if row["reason"]:
+            what = (
+                row["reason"] if row["status"] == "passed" else f"{row['status']}, {row['reason']}"
+            )
+            said.setdefault(what, []).append(row["strategy"])
+    lines = [f"- {', '.join(names)}: {what}" for what, names in said.items()]
+    peers = [row for row in record["rows"] if row["kind"] == "peer" and row["time_ms"]]
+    for precision in ("ieee", "fast"):
+        ours = [row for row in record["rows"] if row["kind"] == "strategy" and row["time_ms"]
+                and row["precision"] == precision]  # fmt: skip
+        if peers and ours:
+            best, peer = (min(rows, key=lambda r: r["time_ms"]["median"]) for rows in (ours, peers))
+            ratio = peer["time_ms"]["median"] / best["time_ms"]["median"]
+            lines.append(
+                f"- Fastest at `{precision}`: `{best['strategy']}`, {ratio:.2f} times the speed of "
+                f"the fastest peer, {peer['strategy']} (`ieee`)."
+            )
+    return lines
+
+
+def ceilings(record: Record) -> list[str]:
+    """The roof that the first record was placed under."""
+    roof, clocks = record["ceilings"], record["ceilings"]["clocks"]
+    rows = [
+        ("read, GB/s", f"{roof['read_gbps']:,.0f}", ""),
+        ("copy, bytes read and written, GB/s", f"{roof['copy_gbps']:,.0f}", CUBLAS["copy_gbps"]),
+        ("float32 FMA, TFLOP/s", f"{roof['fma_gflops'] / 1000:.1f}", ""),
+        *(
+            (f"`mma.sync` {name}, TFLOP/s", f"{rate / 1000:.0f}", CUBLAS[name])
+            for name, rate in roof["mma_gflops"].items()
+        ),
+        ("host to device, pageable, GB/s", f"{roof['to_device_gbps']:.1f}", ""),
+        ("device to host, pageable, GB/s", f"{roof['from_device_gbps']:.1f}", ""),
+        ("host to device, pinned, GB/s", number(roof["to_device_pinned_gbps"], 1, ".1f"), ""),
+        ("device to host, pinned, GB/s", number(roof["from_device_pinned_gbps"], 1, ".1f"), ""),
+        ("an empty launch and the wait for it, us", f"{roof['launch_us']:.1f}", ""),
+        ("an empty kernel in a graph, us", f"{roof['replay_us']:.2f}", ""),
+    ]
+    lines = ["## Ceilings", "", "| what | measured | reported elsewhere |", "| --- | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    if clocks:
+        lines += ["", f"Meanwhile the clock was {clocks['sm_mhz']} MHz in the median and "
+                  f"{clocks['sm_mhz_min']} MHz at least."]  # fmt: skip
+    return [
+        *lines, "",
+        "What is reported elsewhere is a device copy, and cuBLAS's largest matrix products.",
+        "`mma.sync` is one warp's instruction; on Hopper, cuBLAS multiplies with `wgmma`, which",
+        "four warps issue together and which alone reaches the full rate: hence the difference.",
+        "",
+    ]  # fmt: skip
+
+
+def page(found: dict[str, Record]) -> str:
+    """The documentation page, all of its measured numbers from the records."""
+    lines = [
+        "# The ladder of conv2d on a GPU", "",
+        "Generated by `python benchmarks/ladder_page.py` from `benchmarks/results/h200-*.json`,",
+        "which `python benchmarks/gpu.py` measures. No measured number here is typed by hand.", "",
+        "Times are medians by the GPU's own clock, of launches replayed from a graph on data that",
+        "lies in its memory, all rungs and peers in turns in one process; cold: with nothing of",
+        "the data in the L2 cache. Everybody was verified first, on the whole batch. Errors are",
+        "absolute, and as a share of what the precision allows the worst element; the roof is the",
+        "larger of FLOPs over the measured FMA rate and compulsory bytes over the measured",
+        "bandwidth, over the median. `fast` loses about one decimal digit; its FLOPs are those of",
+        "the direct method, of which its transforms save some. The peers are PyTorch at float32",
+        "without TF32.", "",
+    ]  # fmt: skip
+    lines += [f"`{name}` has no record yet." for name in PROBLEMS if name not in found]
+    lines += [""] if len(found) < len(PROBLEMS) else []
+    for record in list(found.values())[:1]:
+        device, env = record["environment"]["device"], record["environment"]
+        libraries = {**device["libraries"], **record["peers"]}
+        listed = ", ".join(f"{name} {version}" for name, version in libraries.items())
+        lines += [f"{device['name']}, {device['driver']}, Python {env['python']}; {listed}.", ""]
+        lines += ceilings(record)
+    lines += walk(found, ladder("conv2d", "cuda"))
+    for name, record in found.items():
+        lines += table(name, record)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(records()), encoding="utf-8")

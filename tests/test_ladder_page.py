@@ -1,0 +1,101 @@
+"""docs/gpu.md: in step with the records, and what it makes of a record."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from rooftile.devices.gpu import Description
+from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.environment import environment
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.ops import named
+
+SCRIPT = Path(__file__).parent.parent / "benchmarks" / "ladder_page.py"
+ROOF = GpuCeilings(
+    fma_gflops=60_000.0, read_gbps=4_000.0, copy_gbps=4_200.0, mma_gflops={"tf32": 300_000.0},
+    launch_us=9.0, replay_us=1.1, to_device_gbps=20.0, from_device_gbps=18.0,
+    to_device_pinned_gbps=55.0, from_device_pinned_gbps=54.0, clocks=None,
+)  # fmt: skip
+GPU = Description(
+    kind="cuda", index=0, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,
+    memory_bytes=2**37, cache_bytes=60 * 2**20, warp=32, threads_per_block=1024,
+    threads_per_unit=2048, shared_bytes_per_block=2**17, shared_bytes_per_unit=2**17,
+    registers_per_unit=65536, constant_bytes=65536, clock_mhz=1980,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("ladder_page", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def passed(kind, name, milliseconds, **more):
+    timing = Timing(milliseconds, milliseconds, milliseconds, milliseconds, 20, True)
+    return Row(
+        kind, name, "cuda:0", "ieee", "passed", error=Error(1e-6, 2e-6, 0.25), time_ms=timing,
+        cold_ms=timing, first_call_ms=100.0, gflops=1000.0, gbps=1.0, roof_fraction=0.5, **more,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def record():
+    rows = (
+        passed("strategy", "naive", 40.0, resources=Resources(40, 0, 0, 0.75)),
+        Row("strategy", "restrict_unroll", "cuda:0", "ieee", "skipped", "it is Sunday"),
+        passed("strategy", "constant", 10.0, reason="weights apart"),
+        passed("peer", "torch eager", 30.0),
+    )
+    found = Ladder(named("conv2d", "lab-conv5", 1), "cuda:0", ROOF, environment(), rows, GPU)
+    return {"shape": "lab-conv5", "peers": {"torch": "2.11.0"}, **found.to_json()}
+
+
+def test_the_page_is_in_step_with_the_records(script):
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(script.records())
+
+
+def test_each_rung_says_what_it_changes(script):
+    page = script.page({})
+    for rung in script.ladder("conv2d", "cuda"):
+        assert f"### {rung.order}. `{rung.name}`" in page
+    assert "repeated reads of global memory" in page
+    assert page.count("has no record yet") == len(script.PROBLEMS)
+
+
+def test_gains_are_over_the_last_rung_that_has_a_time(script, record):
+    page = script.page({"lab-conv5": record})
+    assert "- `lab-conv5`: 10 ms, 1.00 TFLOP/s: 4.00 times the speed of `naive`" in page
+    assert "- `lab-conv5`: skipped, it is Sunday" in page
+    assert "- `lab-conv5`: not in the record" in page
+
+
+def test_a_table_has_every_row_with_its_resources_and_remarks(script, record):
+    lines = script.page({"lab-conv5": record}).splitlines()
+    (naive,) = [line for line in lines if line.startswith("| `naive`")]
+    cells = [cell.strip() for cell in naive.strip("|").split("|")]
+    assert cells[1:6] == ["ieee", "40", "40", "1.00", "1.0e-06"]
+    assert cells[6:12] == ["0.25", "50%", "40", "0", "0", "75%"]
+    assert any(line.startswith("| torch eager | ieee | 30 |") for line in lines)
+    assert any(line.startswith("| `restrict_unroll` | ieee | skipped |") for line in lines)
+    assert "- constant: weights apart" in lines
+    assert any("`constant`, 3.00 times the speed of the fastest peer" in line for line in lines)
+
+
+def test_published_figures_stand_beside_the_laboratorys_rungs(script, record):
+    row = {**record["rows"][0], "strategy": "row_local"}
+    page = script.page({"lab-conv5": {**record, "rows": [row]}})
+    (line,) = [line for line in page.splitlines() if line.startswith("| `row_local`")]
+    assert line.endswith("| 130 |")
+    assert "published" not in script.page({"lenet-conv1": record})
+
+
+def test_records_without_ceilings_are_left_out(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+    (tmp_path / "h200-lab-conv5.json").write_text('{"rows": []}')
+    assert script.records() == {}

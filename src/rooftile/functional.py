@@ -1,41 +1,46 @@
 """The public functions: check the arguments, build the problem, run a strategy.
 
-Arrays are NumPy, float32, native byte order, NCHW and row-major.  A view that is
-not contiguous or not aligned is copied first; nothing else is ever converted: other
-dtypes are refused.  Results are new arrays, or ``out`` where it is given.
+Arrays are float32, native byte order, NCHW and row-major: of NumPy, PyTorch, CuPy or JAX,
+or any in a GPU's memory with ``__cuda_array_interface__``; all of one call are of one
+library and in one place.  A view that is not contiguous or not aligned is copied first;
+nothing else is ever converted: other dtypes are refused.  Results are new arrays of the
+kind that went in, or ``out`` where it is given.
 
 Every function takes ``precision`` (``ieee`` or ``fast``, see
 `rooftile.ops.precision`), ``strategy`` (a rung's name; None picks the fastest),
-``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays are copied to and
-from; None follows the array: a NumPy array means the CPU) and ``out`` (a
-C-contiguous float32 array of the result's shape that shares no memory with the
-arguments), and raises `InputError` naming the argument that is wrong,
+``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays in the CPU's memory are
+copied to and from; None follows the array: the CPU, or the CUDA GPU that holds it) and
+``out`` (a contiguous float32 array of the result's shape and x's kind that shares no memory
+with the arguments), and raises `InputError` naming the argument that is wrong,
 `UnsupportedProblem` where the named strategy cannot do it or the device's kind has
 none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
+
+On arrays in a GPU's memory a call only starts the work, on the stream that is current in
+the caller's library (JAX has none: there the call waits).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from rooftile.arguments import Arguments, Array, Taken
 from rooftile.devices import cpu
-from rooftile.devices.select import open_gpu
+from rooftile.devices.cuda import CudaArray
 from rooftile.dispatch import choose
 from rooftile.errors import InputError
-from rooftile.ops import Conv2d, Float32, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Problem
+from rooftile.execution import run_copied, run_in_place
+from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Problem
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.problem import pair
-from rooftile.strategies import Bound, Strategy
 from rooftile.strategies.gpu import GpuStrategy
 
 
 def conv2d(
-    x: Float32,
-    weights: Float32,
-    bias: Float32 | None = None,
+    x: Array,
+    weights: Array,
+    bias: Array | None = None,
     *,
     stride: int | tuple[int, int] = 1,
     padding: int | tuple[int, int] = 0,
@@ -44,8 +49,8 @@ def conv2d(
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
-    out: Float32 | None = None,
-) -> Float32:
+    out: Array | None = None,
+) -> Array:
     """``pool(activation(x * weights + bias))``; ``*`` is cross-correlation.
 
     x[batch, channels, height, width], weights[maps, channels, mask height, mask
@@ -57,21 +62,22 @@ def conv2d(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
     """
-    x = _array("x", x, "batch, channels, height, width")
-    weights = _array("weights", weights, "maps, channels, mask height, mask width")
-    if weights.shape[1] != x.shape[1]:
-        raise InputError("weights", f"{weights.shape[1]} channels", f"x's {x.shape[1]} channels")
-    batch, channels, height, width = x.shape
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    masks = given.take("weights", weights, "maps, channels, mask height, mask width")
+    batch, channels, height, width = images.shape
+    if masks.shape[1] != channels:
+        raise InputError("weights", f"{masks.shape[1]} channels", f"x's {channels} channels")
     problem = Conv2d(
-        batch, channels, height, width, weights.shape[0], (weights.shape[2], weights.shape[3]),
+        batch, channels, height, width, masks.shape[0], (masks.shape[2], masks.shape[3]),
         pair("stride", stride, 1), pair("padding", padding, 0), activation, Pool.parse(pool),
     )  # fmt: skip
-    parameters = (weights, _bias(bias, weights.shape[0]))
-    return _run(problem, x, parameters, precision, strategy, device, out)
+    parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
+    return _run(given, problem, images, parameters, precision, strategy, device, out)
 
 
 def pool2d(
-    x: Float32,
+    x: Array,
     kind: str,
     window: int | tuple[int, int],
     *,
@@ -79,8 +85,8 @@ def pool2d(
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
-    out: Float32 | None = None,
-) -> Float32:
+    out: Array | None = None,
+) -> Array:
     """The maximum or the average (``kind``: ``max``, ``average``) of each window of x.
 
     x[batch, channels, height, width] gives y[batch, channels, rows, columns];
@@ -89,23 +95,24 @@ def pool2d(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
     """
-    x = _array("x", x, "batch, channels, height, width")
-    batch, channels, height, width = x.shape
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    batch, channels, height, width = images.shape
     problem = Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
-    return _run(problem, x, (), precision, strategy, device, out)
+    return _run(given, problem, images, {}, precision, strategy, device, out)
 
 
 def linear(
-    x: Float32,
-    weights: Float32,
-    bias: Float32 | None = None,
+    x: Array,
+    weights: Array,
+    bias: Array | None = None,
     *,
     activation: FusedActivation = "none",
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
-    out: Float32 | None = None,
-) -> Float32:
+    out: Array | None = None,
+) -> Array:
     """``activation(x weights^T + bias)``.
 
     x[batch, inputs], weights[outputs, inputs] and bias[outputs] (None: zeros) give
@@ -113,103 +120,66 @@ def linear(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """
-    x = _array("x", x, "batch, inputs")
-    weights = _array("weights", weights, "outputs, inputs")
-    if weights.shape[1] != x.shape[1]:
-        raise InputError("weights", f"{weights.shape[1]} inputs", f"x's {x.shape[1]} inputs")
-    problem = Linear(x.shape[0], x.shape[1], weights.shape[0], activation)
-    parameters = (weights, _bias(bias, weights.shape[0]))
-    return _run(problem, x, parameters, precision, strategy, device, out)
+    given = Arguments(x)
+    rows = given.take("x", x, "batch, inputs")
+    matrix = given.take("weights", weights, "outputs, inputs")
+    (batch, inputs), outputs = rows.shape, matrix.shape[0]
+    if matrix.shape[1] != inputs:
+        raise InputError("weights", f"{matrix.shape[1]} inputs", f"x's {inputs} inputs")
+    problem = Linear(batch, inputs, outputs, activation)
+    parameters = {"weights": matrix, "bias": given.take_bias(bias, outputs)}
+    return _run(given, problem, rows, parameters, precision, strategy, device, out)
 
 
 def softmax(
-    x: Float32,
+    x: Array,
     *,
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
-    out: Float32 | None = None,
-) -> Float32:
+    out: Array | None = None,
+) -> Array:
     """``exp(x - max) / sum(exp(x - max))`` of each row of x[batch, classes].
 
     A row that holds NaN or +inf gives NaN.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
     """
-    x = _array("x", x, "batch, classes")
-    problem = SoftmaxProblem(x.shape[0], x.shape[1])
-    return _run(problem, x, (), precision, strategy, device, out)
+    given = Arguments(x)
+    rows = given.take("x", x, "batch, classes")
+    problem = SoftmaxProblem(*rows.shape)
+    return _run(given, problem, rows, {}, precision, strategy, device, out)
 
 
 def _run(
+    given: Arguments[Array],
     problem: Problem,
-    x: Float32,
-    parameters: tuple[Float32, ...],
+    x: Taken,
+    parameters: dict[str, Taken | None],
     precision: str,
     strategy: str | None,
     device: str | None,
-    out: Float32 | None,
-) -> Float32:
-    device = "cpu" if device is None else device
+    out: Array | None,
+) -> Array:
+    device = given.device(device)
     rung = choose(problem, precision, device, strategy)
-    if out is None:
-        size = math.prod(problem.output_shape)
-        out = cpu.allocate(size, "the result").reshape(problem.output_shape)
+    arrays = [x, *(p for p in parameters.values() if p is not None)]
+    result = None if out is None else given.take_out(out, problem.output_shape, arrays)
+    if isinstance(rung, GpuStrategy) and isinstance(x, CudaArray):
+        made = run_in_place(given.library, rung, problem, x, parameters, result)
     else:
-        _check_out(out, problem.output_shape, (x, *parameters))
-    _bind(rung, problem, parameters, device)(x, out)
-    return out
+        if result is None:
+            size = math.prod(problem.output_shape)
+            result = cpu.allocate(size, "the result").reshape(problem.output_shape)
+        if isinstance(rung, GpuStrategy):
+            run_copied(rung, problem, x, parameters, result, device)
+        else:
+            rung.bind(problem, *_with_zeros(problem, parameters))(x, result)
+        made = given.library.from_host(result)
+    returned: Array = made if out is None else out
+    return returned
 
 
-def _bind(rung: Strategy, problem: Problem, parameters: tuple[Float32, ...], device: str) -> Bound:
-    if isinstance(rung, GpuStrategy):
-        return rung.bind(problem, *parameters, device=open_gpu(device))
-    return rung.bind(problem, *parameters)
-
-
-def _array(name: str, value: Any, axes: str) -> Float32:
-    """``value`` as C-contiguous aligned float32 of the rank that ``axes`` says; or `InputError`."""
-    _check_kind(name, value)
-    rank = axes.count(",") + 1
-    if value.ndim != rank:
-        raise InputError(name, f"{value.ndim} axes {value.shape}", f"{rank}: [{axes}]")
-    if 0 in value.shape:
-        raise InputError(name, f"the empty shape {value.shape}", f"[{axes}] of at least 1 each")
-    if value.flags.c_contiguous and value.flags.aligned:
-        return np.asarray(value)
-    copy = cpu.allocate(value.size, f"a contiguous copy of {name}").reshape(value.shape)
-    copy[...] = value
-    return copy
-
-
-def _check_kind(name: str, value: Any) -> None:
-    """Raise `InputError` unless ``value`` is a plain NumPy array of native float32."""
-    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
-        raise InputError(name, f"a {type(value).__name__}", "a NumPy array of float32")
-    if value.dtype != np.float32:
-        raise InputError(
-            name, f"dtype {value.dtype.str if value.dtype.kind == 'f' else value.dtype}",
-            f"float32 in native byte order; {name}.astype(numpy.float32) converts",
-        )  # fmt: skip
-
-
-def _bias(bias: Any, count: int) -> Float32:
-    if bias is None:
-        return np.zeros(count, np.float32)
-    array = _array("bias", bias, "maps")
-    if array.shape != (count,):
-        raise InputError("bias", f"shape {array.shape}", f"({count},), one for each of weights")
-    return array
-
-
-def _check_out(out: Any, shape: tuple[int, ...], arguments: tuple[Float32, ...]) -> None:
-    """Raise `InputError` unless a kernel may write its result straight into ``out``."""
-    _check_kind("out", out)
-    if out.shape != shape:
-        raise InputError("out", f"shape {out.shape}", f"the result's shape {shape}")
-    flags = out.flags
-    if not (flags.c_contiguous and flags.aligned and flags.writeable):
-        lacking = [w for w in ("c_contiguous", "aligned", "writeable") if not flags[w.upper()]]
-        raise InputError("out", f"an array that is not {', '.join(lacking)}", "a plain new array")
-    if any(np.may_share_memory(out, argument) for argument in arguments):
-        raise InputError("out", "an array that overlaps an argument", "memory of its own")
+def _with_zeros(problem: Problem, parameters: dict[str, Taken | None]) -> list[Taken]:
+    shapes = problem.parameter_shapes
+    return [np.zeros(shapes[n], np.float32) if p is None else p for n, p in parameters.items()]

@@ -1,6 +1,8 @@
 """NVIDIA GPUs, through NVIDIA's own cuda-core: NVRTC compiles at run time."""
 
+from rooftile.devices.cuda.arrays import CudaArray
 from rooftile.devices.cuda.compile import compile_cubin
-from rooftile.devices.cuda.device import CudaDevice, find, kept_context, open_device
+from rooftile.devices.cuda.device import CudaDevice, find, open_device
+from rooftile.devices.cuda.driver import kept_context
 
-__all__ = ["CudaDevice", "compile_cubin", "find", "kept_context", "open_device"]
+__all__ = ["CudaArray", "CudaDevice", "compile_cubin", "find", "kept_context", "open_device"]

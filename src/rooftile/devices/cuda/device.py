@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core
+from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
 from rooftile.devices.gpu import Argument, Description, Elapsed, Launch, Resources, check_launch
 from rooftile.errors import DeviceMissing, InputError, OutOfMemory, UnsupportedProblem
 
@@ -41,22 +42,6 @@ def open_device(index: int = 0) -> CudaDevice:
     device = _opened(index)
     device.make_current()
     return device
-
-
-@contextlib.contextmanager
-def kept_context() -> Iterator[None]:
-    """Afterwards the GPU that is the calling thread's now is so again: PyTorch and CuPy rely
-    on it."""
-    # The value and not the object: no context is 0.  A missing driver is for `find` to tell.
-    before = None
-    with contextlib.suppress(Exception):
-        error, context = _driver().cuCtxGetCurrent()
-        before = None if int(error) else context
-    try:
-        yield
-    finally:
-        if before is not None:
-            _checked(_driver().cuCtxSetCurrent(before))
 
 
 @cache
@@ -95,14 +80,29 @@ class CudaDevice:
     def _stream(self, stream: Any) -> None:
         self._thread.stream = stream
 
+    @property
+    def own_stream(self) -> int:
+        """The address of the device's own stream."""
+        return int(self._own_stream.handle)
+
     def make_current(self) -> None:
         """Make it the calling thread's GPU: its primary context, which other libraries share."""
         self._device.set_current()
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
-        try:
+        with self._out_of_memory(nbytes):
             return self._device.allocate(max(4, nbytes), stream=self._stream)
+
+    def allocate_synchronously(self, nbytes: int) -> Any:
+        """The address of memory that belongs to no stream; ``cuMemFree`` waits for the device."""
+        with self._out_of_memory(nbytes):
+            return driver_call("cuMemAlloc", max(4, nbytes))
+
+    @contextlib.contextmanager
+    def _out_of_memory(self, nbytes: int) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:
             free = self._free_bytes()
             if nbytes > free or "OUT_OF_MEMORY" in str(error):
@@ -117,11 +117,11 @@ class CudaDevice:
 
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
         """See `GpuDevice.copy_in`."""
-        self._copy(_address(buffer), array.ctypes.data, array.nbytes)
+        self._copy(address_of(buffer), array.ctypes.data, array.nbytes)
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
         """See `GpuDevice.copy_out`."""
-        self._copy(array.ctypes.data, _address(buffer), array.nbytes)
+        self._copy(array.ctypes.data, address_of(buffer), array.nbytes)
 
     def pinned(self, count: int) -> NDArray[np.float32]:
         """``count`` float32 of page-locked host memory, which copies asynchronously."""
@@ -152,7 +152,7 @@ class CudaDevice:
 
     def capturing(self) -> bool:
         """Whether the present stream is being recorded into a graph."""
-        error, status = _driver().cuStreamIsCapturing(self._stream.handle)
+        error, status = driver().cuStreamIsCapturing(self._stream.handle)
         # The legacy default stream gives an error while another one is captured.
         return not int(error) and bool(int(status))
 
@@ -173,6 +173,10 @@ class CudaDevice:
     def after(self, mark: Any) -> None:
         """See `GpuDevice.after`."""
         self._stream.wait(mark)
+
+    def after_stream(self, address: int) -> None:
+        """What is started from now on in the present stream waits for what another one has."""
+        self._stream.wait(self._core.Stream.from_handle(address))
 
     @contextlib.contextmanager
     def on(self, stream: Any = None) -> Iterator[None]:
@@ -216,13 +220,13 @@ class CudaDevice:
         self._core.launch(self._stream, config, kernel, *arguments)
 
     def _copy(self, to: int, source: int, nbytes: int) -> None:
-        driver = _driver()
+        cu = driver()
         handle = self._stream.handle
-        _checked(driver.cuMemcpyAsync(to, source, nbytes, handle))
-        _checked(driver.cuStreamSynchronize(handle))
+        checked(cu.cuMemcpyAsync(to, source, nbytes, handle))
+        checked(cu.cuStreamSynchronize(handle))
 
     def _free_bytes(self) -> int:
-        free, _ = _checked(_driver().cuMemGetInfo())
+        free, _ = checked(driver().cuMemGetInfo())
         return int(free)
 
 
@@ -237,22 +241,20 @@ class CudaProgram:
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """See `Program.set_constant`."""
         values = np.ascontiguousarray(values)
-        address, size = _checked(
-            _driver().cuLibraryGetGlobal(int(self._code.handle), name.encode())
-        )
+        address, size = checked(driver().cuLibraryGetGlobal(int(self._code.handle), name.encode()))
         if values.nbytes > size:
             raise InputError(name, f"{values.nbytes} bytes", f"at most {size}")
         self._device._copy(int(address), values.ctypes.data, values.nbytes)
 
     def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
         """See `Program.fill_constant`."""
-        driver = _driver()
-        address, size = _checked(driver.cuLibraryGetGlobal(int(self._code.handle), name.encode()))
+        cu = driver()
+        address, size = checked(cu.cuLibraryGetGlobal(int(self._code.handle), name.encode()))
         if 4 * count > size:
             raise InputError(name, f"{4 * count} bytes", f"at most {size}")
-        start = _address(source) + 4 * first
+        start = address_of(source) + 4 * first
         stream = self._device._stream.handle
-        _checked(driver.cuMemcpyAsync(int(address), start, 4 * count, stream))
+        checked(cu.cuMemcpyAsync(int(address), start, 4 * count, stream))
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""
@@ -285,39 +287,20 @@ class CudaProgram:
         asked = launch.shared_bytes
         if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
             return
-        driver = _driver()
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        function = _checked(driver.cuKernelGetFunction(int(kernel.handle)))
-        error, *_ = driver.cuFuncSetAttribute(function, attribute, asked)
+        cu = driver()
+        attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        function = checked(cu.cuKernelGetFunction(int(kernel.handle)))
+        error, *_ = cu.cuFuncSetAttribute(function, attribute, asked)
         if int(error):
             raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
         self._raised[launch.kernel] = asked
 
 
-def _driver() -> Any:
-    from cuda.bindings import driver
-
-    return driver
-
-
-def _address(memory: Any) -> int:
-    """Of a buffer of ours, or an address itself."""
-    return memory if isinstance(memory, int) else int(memory.handle)
-
-
-def _checked(result: Any) -> Any:
-    """The values of a driver call; an error is a fault of ours, so it keeps its traceback."""
-    error, *values = result
-    if int(error):
-        raise RuntimeError(f"CUDA driver call failed: {error.name}")
-    return values[0] if len(values) == 1 else values
-
-
 def _describe(device: Any, index: int) -> Description:
     p = device.properties
-    driver = _driver()
-    version = _checked(driver.cuDriverGetVersion())
-    _, memory = _checked(driver.cuMemGetInfo())
+    cu = driver()
+    version = checked(cu.cuDriverGetVersion())
+    _, memory = checked(cu.cuMemGetInfo())
     return Description(
         kind="cuda",
         index=index,
@@ -338,4 +321,4 @@ def _describe(device: Any, index: int) -> Description:
     )
 
 
-__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "kept_context", "open_device"]
+__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "open_device"]

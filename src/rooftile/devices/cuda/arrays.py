@@ -1,0 +1,142 @@
+"""Arrays in a GPU's memory, whoever made them, by the two protocols for that.
+
+Sources: the CUDA Array Interface, version 3 (Numba's documentation); DLPack 1.0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.device import CudaDevice, open_device
+from rooftile.devices.cuda.driver import driver_call, kept_context
+from rooftile.errors import InputError
+
+ALIGNMENT = 16
+"""Bytes: the widest load of a kernel."""
+
+
+@dataclass(frozen=True)
+class CudaArray:
+    """float32 in a GPU's memory; ``owner`` keeps them there."""
+
+    owner: Any
+    address: int
+    shape: tuple[int, ...]
+    device: int
+    contiguous: bool = True
+    writeable: bool = True
+    stream: int | None = None
+    """The stream that its maker names; None where it names none."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether kernels may use it as it lies: row-major without gaps, and aligned."""
+        return self.contiguous and self.address % ALIGNMENT == 0
+
+    def overlaps(self, other: CudaArray) -> bool:
+        """Whether two contiguous arrays share memory."""
+        mine, its = (a.address + 4 * math.prod(a.shape) for a in (self, other))
+        return self.address < its and other.address < mine
+
+
+def of_interface(name: str, array: Any) -> CudaArray:
+    """An array with ``__cuda_array_interface__``.  Raises `InputError` naming the argument."""
+    told = array.__cuda_array_interface__
+    if told.get("mask") is not None:
+        raise InputError(name, "a masked array", "one without a mask")
+    if told["typestr"] != "<f4":
+        raise InputError(name, f"dtype {told['typestr']}", "float32 in native byte order")
+    address, read_only = told["data"]
+    shape, strides = tuple(told["shape"]), told.get("strides")
+    return CudaArray(
+        owner=array,
+        address=address,
+        shape=shape,
+        device=_device_of(address) if address else 0,
+        contiguous=strides is None or _contiguous(shape, strides),
+        writeable=not read_only,
+        stream=told.get("stream"),
+    )
+
+
+def of_dlpack(name: str, array: Any, device: int) -> CudaArray:
+    """A float32 DLPack array on a GPU, ready for the device's own stream.
+
+    Raises `InputError` naming the argument, `DeviceMissing`.
+    """
+    with kept_context():
+        stream = open_device(device).own_stream
+        try:
+            view = _view_class().from_dlpack(array, stream_ptr=stream)
+        except (BufferError, RuntimeError, ValueError) as error:
+            title = f"a {type(array).__name__} that DLPack cannot pass on ({error})"
+            raise InputError(name, title, "an array on one GPU") from None
+    shape, strides = tuple(view.shape), view.strides
+    return CudaArray(
+        # The view keeps what DLPack lent until it goes.
+        owner=(array, view),
+        address=int(view.ptr),
+        shape=shape,
+        device=device,
+        contiguous=strides is None or _contiguous(shape, tuple(4 * s for s in strides)),
+    )
+
+
+def allocate(device: CudaDevice, shape: tuple[int, ...]) -> CudaArray:
+    """Memory of ours, which goes in the order of the stream that is present now."""
+    memory = device.allocate(4 * math.prod(shape))
+    return CudaArray(memory, int(memory.handle), shape, device.description.index)
+
+
+def allocate_for_export(device: CudaDevice, shape: tuple[int, ...]) -> CudaArray:
+    """Memory of ours that waits for the device when it goes: its last user is not known."""
+    nbytes = 4 * math.prod(shape)
+    owner = _Allocation(device, nbytes)
+    memory = cuda_core().Buffer.from_handle(owner.address, nbytes, owner=owner)
+    return CudaArray(memory, owner.address, shape, device.description.index)
+
+
+def exported(array: CudaArray) -> Any:
+    """Memory of ours as an object with ``__dlpack__``, which keeps it."""
+    dtype = np.dtype(np.float32)
+    return _view_class().from_buffer(array.owner, array.shape, dtype=dtype)
+
+
+class _Allocation:
+    def __init__(self, device: CudaDevice, nbytes: int) -> None:
+        self._device = device
+        self.address = int(device.allocate_synchronously(nbytes))
+
+    def __del__(self) -> None:
+        if hasattr(self, "address"):
+            with self._device.on():
+                driver_call("cuMemFree", self.address)
+
+
+def _view_class() -> Any:
+    cuda_core()
+    from cuda.core.utils import StridedMemoryView
+
+    return StridedMemoryView
+
+
+def _device_of(address: int) -> int:
+    from cuda.bindings.driver import CUpointer_attribute
+
+    ordinal = CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(driver_call("cuPointerGetAttribute", ordinal, address))
+
+
+def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether float32 are row-major without gaps; strides in bytes."""
+    expected = 4
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size > 1 and stride != expected:
+            return False
+        expected *= size
+    return True

@@ -1,0 +1,48 @@
+"""CUDA's driver, through NVIDIA's bindings."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+
+def driver() -> Any:
+    """The module of the driver's functions, which return an error and their values."""
+    from cuda.bindings import driver
+
+    return driver
+
+
+def address_of(memory: Any) -> int:
+    """Of a buffer of ours, or an address itself."""
+    return memory if isinstance(memory, int) else int(memory.handle)
+
+
+def driver_call(function: str, *arguments: Any) -> Any:
+    """What a function of CUDA's driver gives; an error of it is a `RuntimeError`."""
+    return checked(getattr(driver(), function)(*arguments))
+
+
+def checked(result: Any) -> Any:
+    """The values of a driver call; an error is a fault of ours, so it keeps its traceback."""
+    error, *values = result
+    if int(error):
+        raise RuntimeError(f"CUDA driver call failed: {error.name}")
+    return values[0] if len(values) == 1 else values
+
+
+@contextlib.contextmanager
+def kept_context() -> Iterator[None]:
+    """Afterwards the GPU that is the calling thread's now is so again: PyTorch and CuPy rely
+    on it."""
+    # The value and not the object: no context is 0.  A missing driver is for `find` to tell.
+    before = None
+    with contextlib.suppress(Exception):
+        error, context = driver().cuCtxGetCurrent()
+        before = None if int(error) else context
+    try:
+        yield
+    finally:
+        if before is not None:
+            checked(driver().cuCtxSetCurrent(before))

@@ -1,0 +1,12 @@
+// Weights that already lie on the device, brought into the order that a strategy's kernels read.
+//
+// weights[..], places[count], packed[count]: packed[i] is the weight at places[i], zero where
+// that is -1.  Grid: x over packed, a thread an element.
+
+__global__ void rearrange(const GLOBAL float* weights, const GLOBAL int* places,
+                          GLOBAL float* packed, int count)
+{
+    int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    packed[i] = places[i] < 0 ? 0.0f : weights[places[i]];
+}

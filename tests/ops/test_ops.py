@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops import (
     ACTIVATIONS,
@@ -20,6 +21,7 @@ from rooftile.ops import (
     activation,
     admits,
     check_precision,
+    conv2d,
     named,
     parse,
 )
@@ -43,19 +45,39 @@ def written_out(p, x, w, b):
     return z
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        Conv2d(2, 3, 5, 6, 2, (2, 3)),
-        Conv2d(1, 2, 6, 7, 3, (3, 2), stride=(2, 3), padding=(1, 2)),
-        Conv2d(1, 1, 2, 3, 1, (4, 5), padding=(1, 1)),
-    ],
-)
-def test_the_reference_of_conv2d_is_the_sum_written_out(problem):
+@given(
+    st.integers(1, 3), st.integers(1, 3), st.tuples(st.integers(1, 7), st.integers(1, 7)),
+    st.integers(1, 3), st.tuples(st.integers(1, 5), st.integers(1, 4)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(0, 3), st.integers(0, 2)),
+    st.sampled_from([1, 1500, 2**20]), st.integers(1, 3), st.integers(0, 99),
+)  # fmt: skip
+def test_the_reference_of_conv2d_is_the_sum_written_out(
+    batch, channels, size, maps, mask, stride, padding, block_bytes, threads, seed
+):
+    assume(all(m <= s + 2 * p for s, m, p in zip(size, mask, padding, strict=True)))
+    problem = Conv2d(batch, channels, *size, maps, mask, stride, padding)
+    x, w, b = draw(problem, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        # A row a block, a few of them, or all; over more threads than there may be cores.
+        patch.setattr(conv2d, "_REFERENCE_BYTES", block_bytes)
+        patch.setattr(_blas, "threads", lambda: threads)
+        reference, magnitude = problem.reference(x, w, b), problem.magnitude(x, w, b)
+    assert reference.dtype == magnitude.dtype == np.float64
+    terms = written_out(problem, *map(np.abs, (x, w, b)))
+    assert (np.abs(reference - written_out(problem, x, w, b)) <= 1e-14 * terms).all()
+    np.testing.assert_allclose(magnitude, terms, rtol=1e-14)
+
+
+def test_infinities_and_nan_reach_the_outputs_over_them_alone():
+    problem = Conv2d(1, 1, 5, 6, 2, (3, 3))
     x, w, b = draw(problem)
-    np.testing.assert_allclose(
-        problem.reference(x, w, b), written_out(problem, x, w, b), rtol=1e-12
-    )
+    x[0, 0, 4, 0], x[0, 0, 0, 5] = np.inf, np.nan
+    y = problem.reference(x, w, b)
+    assert np.isnan(y[:, :, 0, 3]).all()
+    assert np.isinf(y[:, :, 2, 0]).all()
+    assert np.isfinite(y).sum() == y.size - 4
+    assert not np.isfinite(problem.magnitude(x, w, b)[:, :, [0, 2], [3, 0]]).any()
 
 
 def test_the_mask_is_not_flipped():

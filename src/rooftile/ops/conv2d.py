@@ -17,13 +17,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused
 from rooftile.ops.pooling import Pool
 from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
 
-_REFERENCE_BYTES = 64 * 2**20
-"""Largest unrolled block that the reference builds at a time."""
+_REFERENCE_BYTES = 16 * 2**20
+"""Largest unrolled block that a thread of the reference builds at a time."""
 
 
 @dataclass(frozen=True)
@@ -129,35 +130,44 @@ class Conv2d:
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
         """The result in float64."""
         weights, bias = parameters
-        z = _correlate(self, x.astype(np.float64), weights.astype(np.float64))
-        z += bias.astype(np.float64)[None, :, None, None]
-        y: Float64 = activation(self.activation).value(z).astype(np.float64)
+        z = _correlate(self, x, weights)
+        z += bias[None, :, None, None]
+        y: Float64 = activation(self.activation).value(z).astype(np.float64, copy=False)
         return y if self.pool is None else self.pool.reference(y)
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
         """Sum of |x||w| and |bias| behind each output; the window's largest under max-pool."""
-        weights, bias = (np.abs(p.astype(np.float64)) for p in parameters)
-        z = _correlate(self, np.abs(x.astype(np.float64)), weights) + bias[None, :, None, None]
+        weights, bias = (np.abs(p) for p in parameters)
+        z = _correlate(self, np.abs(x), weights)
+        z += bias[None, :, None, None]
         return z if self.pool is None else self.pool.reference(z)
 
 
-def _correlate(problem: Conv2d, x: Float64, weights: Float64) -> Float64:
-    """The convolution alone, in float64, by im2col in blocks of rows."""
+def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
+    """The convolution alone, in float64: blocks of rows, unrolled and multiplied, over threads."""
     (vp, hp), (sh, sw) = problem.padding, problem.stride
     rows, columns = problem.conv_size
-    padded = np.pad(x, ((0, 0), (0, 0), (vp, vp), (hp, hp)))
+    padded = np.zeros((*x.shape[:2], problem.height + 2 * vp, problem.width + 2 * hp))
+    padded[:, :, vp : vp + problem.height, hp : hp + problem.width] = x
     windows = np.lib.stride_tricks.sliding_window_view(padded, problem.mask, axis=(2, 3))
-    windows = windows[:, :, ::sh, ::sw]
-    taps = weights.reshape(problem.maps, -1)
-    block = max(1, _REFERENCE_BYTES // (8 * columns * taps.shape[1]))
-    z = np.empty((x.shape[0], problem.maps, rows, columns))
-    with np.errstate(invalid="ignore", over="ignore"):
-        for n in range(x.shape[0]):
-            for top in range(0, rows, block):
-                part = windows[n, :, top : top + block].transpose(0, 3, 4, 1, 2)
-                unrolled = part.reshape(taps.shape[1], -1)
-                z[n, :, top : top + block] = (taps @ unrolled).reshape(problem.maps, -1, columns)
-    return z
+    windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
+    taps = weights.astype(np.float64).reshape(problem.maps, -1)
+    height = min(rows, max(1, _REFERENCE_BYTES // (8 * columns * taps.shape[1])))
+    blocks = [(n, top) for n in range(len(x)) for top in range(0, rows, height)]
+    workers = min(_blas.threads(), len(blocks))
+    z = np.empty((len(x), problem.maps, rows * columns))
+
+    def work(worker: int) -> None:
+        # One array for all blocks: new memory costs several times what filling it does.
+        unrolled = np.empty((problem.channels, *problem.mask, height, columns))
+        for n, top in blocks[worker::workers]:
+            used = unrolled[..., : rows - top, :]
+            used[...] = windows[n, ..., top : top + height, :]
+            part = z[n, :, top * columns : (top + height) * columns]
+            _blas.multiply(taps, used.reshape(taps.shape[1], -1), part)
+
+    _blas.share_out(work, workers)
+    return z.reshape(len(x), problem.maps, rows, columns)
 
 
 def _lenet_conv1(batch: int) -> Conv2d:

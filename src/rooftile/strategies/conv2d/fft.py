@@ -25,9 +25,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from rooftile._blas import share_out
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._blas import share_out
 from rooftile.strategies.base import Bound, Strategy
 from rooftile.strategies.conv2d import threads as direct
 from rooftile.strategies.conv2d._fused import conv_span

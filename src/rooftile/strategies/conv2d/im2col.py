@@ -17,9 +17,9 @@ import threading
 
 from numba import njit
 
+from rooftile._blas import multiply, share_out
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._blas import multiply, share_out
 from rooftile.strategies._serial import run
 from rooftile.strategies.base import Bound, Strategy
 from rooftile.strategies.conv2d._fused import conv_span

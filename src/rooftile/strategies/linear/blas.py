@@ -13,9 +13,9 @@ import threading
 from numba import njit
 from numpy import uintp
 
+from rooftile._blas import multiply, share_out
 from rooftile.devices import cpu
 from rooftile.ops import Float32, Linear
-from rooftile.strategies._blas import multiply, share_out
 from rooftile.strategies._serial import run
 from rooftile.strategies.base import Bound, Strategy
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, activate_row

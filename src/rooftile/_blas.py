@@ -1,9 +1,9 @@
-"""NumPy's matrix product on threads of our own, for strategies built on BLAS.
+"""NumPy's matrix product on threads of our own, for the references and the strategies on BLAS.
 
 Numba's workers spin for a while after their work, and so do those of BLAS: where the
-two take turns, each finds the cores taken by the other's.  So BLAS runs serially
-here, on as many Python threads as there are cores, and compiled code runs on those
-same threads.
+two take turns, or several processes share the cores, each finds them taken by the other's.
+So BLAS runs serially here, on as many Python threads as there are cores, and compiled code
+runs on those same threads.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-from rooftile.ops import Float32
 
 _turn = threading.RLock()
 """Held while BLAS is serial: the number of its threads is one for the whole process."""
@@ -25,6 +24,13 @@ _turn = threading.RLock()
 @cache
 def _pools() -> Any:
     return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def threads() -> int:
+    """How many threads BLAS has for itself: its setting, which follows the process's affinity."""
+    with _turn:
+        return max((pool["num_threads"] for pool in _pools().info()), default=1)
 
 
 def share_out(work: Callable[[int], None], workers: int) -> None:
@@ -51,7 +57,7 @@ def share_out(work: Callable[[int], None], workers: int) -> None:
         raise errors[0]
 
 
-def multiply(a: Float32, b: Float32, out: Float32) -> None:
+def multiply(a: NDArray[Any], b: NDArray[Any], out: NDArray[Any]) -> None:
     """``out = a @ b`` without a temporary."""
     # Infinities and NaN in the input are results, not accidents.
     with np.errstate(all="ignore"):

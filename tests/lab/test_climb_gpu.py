@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 
 import pytest
@@ -11,7 +12,9 @@ from rooftile.devices import cuda
 from rooftile.errors import CompileFailure, DeviceMissing, InputError
 from rooftile.lab import climb as lab
 from rooftile.lab import climb_gpu, measure_gpu
+from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
+from rooftile.lab.peers_gpu import GPU_PEERS
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.gpu.naive import Naive
 
@@ -23,6 +26,13 @@ def few_samples(monkeypatch):
     """Times are not what these tests look at."""
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
     monkeypatch.setattr(measure_gpu, "_WARM_UP_S", 0)
+
+
+ROOF = GpuCeilings(
+    fma_gflops=1e6, read_gbps=1e6, copy_gbps=1e6, mma_gflops={}, launch_us=1, replay_us=1,
+    to_device_gbps=1, from_device_gbps=1, to_device_pinned_gbps=None,
+    from_device_pinned_gbps=None, clocks=None,
+)  # fmt: skip
 
 
 class FromNaive(Naive):
@@ -63,6 +73,8 @@ def test_every_gpu_rung_is_verified_and_timed(opencl_device):
         assert row.error.budget_fraction <= 1
         assert row.time_ms.median > 0
         assert row.gflops == pytest.approx(found.problem.flops / row.time_ms.median * 1e-6)
+        assert row.cold_ms.median > 0
+        assert row.first_call_ms > 0
         assert row.roof_fraction is None
         assert row.resources.shared_bytes is not None
         assert row.reason.startswith(rung.apart)
@@ -182,6 +194,70 @@ def test_rungs_with_atomics_need_not_repeat_their_bits(climb):
     )
 
 
+def test_a_time_that_contradicts_the_hosts_is_none(climb, monkeypatch):
+    def in_turns(works, **_):
+        timings = measure_gpu.in_turns(works)
+        return {n: dataclasses.replace(t, contradiction="a fraud") for n, t in timings.items()}
+
+    monkeypatch.setattr(climb_gpu, "in_turns", in_turns)
+    (row,) = climb(strategy("conv2d", "naive", "opencl")).rows
+    assert (row.status, row.reason) == ("failed", "invalid time: a fraud")
+    assert row.time_ms is None
+
+
+def roofed(monkeypatch, **rates):
+    """As on a GPU with these ceilings."""
+    roof = dataclasses.replace(ROOF, mma_gflops={}, **rates)
+    monkeypatch.setattr(climb_gpu, "gpu_ceilings", lambda *_, **__: roof)
+    monkeypatch.setattr(climb_gpu, "has_roof", lambda device: True)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_time_below_the_floor_is_none_unless_flops_are_saved(climb, monkeypatch, direct):
+    roofed(monkeypatch, fma_gflops=1e-6)
+
+    class Saving(FromNaive):
+        name = "saving"
+        precision = "ieee" if direct else "fast"
+
+    found = climb(Saving())
+    (row,) = found.rows
+    assert row.status == ("failed" if direct else "passed")
+    assert ("below the" in row.reason) is direct
+
+
+def test_a_rung_stands_under_the_devices_roof(climb, monkeypatch):
+    roofed(monkeypatch)
+    found = climb(strategy("conv2d", "naive", "opencl"))
+    (row,) = found.rows
+    assert row.roof_fraction == pytest.approx(found.floor_ms / row.time_ms.median)
+    assert found.to_json()["ceilings"]["read_gbps"] == ROOF.read_gbps
+
+
+def test_peers_that_are_not_there_say_so(opencl_device, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    exam = lab.parse("conv2d", SHAPE, 2)
+    found = climb_gpu.climb_gpu(
+        exam, opencl_device, (), precision="ieee", limit_s=1, peers=True, seed=0, progress=str
+    )
+    assert {(row.kind, row.status, row.reason) for row in found.rows} == {
+        ("peer", "skipped", "not installed: torch")
+    }
+    assert len(found.rows) == len(GPU_PEERS)
+
+
+def test_rungs_take_configs(opencl_device):
+    rung = strategy("conv2d", "naive", "opencl")
+    problem = lab.parse("conv2d", SHAPE, 2)
+    found = climb_gpu.climb_gpu(
+        problem, opencl_device, [(rung, {"BLOCK_X": 8}), (rung, {"BLOCK_X": 7, "NO": 1})],
+        precision="ieee", limit_s=1e9, peers=False, seed=0, progress=str,
+    )  # fmt: skip
+    good, bad = found.rows
+    assert (good.status, good.config["BLOCK_X"]) == ("passed", 8)
+    assert (bad.status, bad.time_ms) == ("error", None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -207,3 +283,16 @@ def test_every_gpu_rung_on_a_gpu():
     found = lab.climb("conv2d", SHAPE, 200, "cuda")
     assert {row.reason for row in found.rows if row.status != "passed"} == set()
     assert all(row.resources.registers > 0 for row in found.rows)
+    assert all(row.roof_fraction > 0 for row in found.rows)
+
+
+@pytest.mark.gpu
+def test_pytorch_beside_a_rung_on_a_gpu():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    try:
+        cuda.open_device()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    found = lab.climb("conv2d", SHAPE, 200, "cuda", only="direct_tile", peers=True)
+    assert {row.reason for row in found.rows if row.status != "passed"} == set()
+    assert [row.kind for row in found.rows] == ["strategy"] + ["peer"] * len(GPU_PEERS)

@@ -111,7 +111,9 @@ def read_ceilings(path: Path) -> GpuCeilings | None:
 def ceilings_from(record: Mapping[str, Any]) -> GpuCeilings:
     """Ceilings from their JSON object.  Raises `TypeError`, `KeyError` for another format."""
     clocks = record["clocks"]
-    return GpuCeilings(**{**record, "clocks": Clocks(**clocks) if clocks else None})
+    if clocks:
+        clocks = Clocks(**{**clocks, "throttled_by": tuple(clocks["throttled_by"])})
+    return GpuCeilings(**{**record, "clocks": clocks})
 
 
 def measure_gpu_ceilings(

@@ -8,6 +8,7 @@ reference once more.  A time below what the measured ceilings allow makes a row 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -68,9 +69,8 @@ def climb_gpu(
 ) -> Ladder:
     """Verify and time GPU strategies in the given order; see `rooftile.lab.climb.climb`."""
     name = f"{device.description.kind}:{device.description.index}"
-    with device.on(), float32_only():
-        # Of a device that is no GPU, the roof is that of the CPU, measured by other means.
-        roof = gpu_ceilings(device, progress=progress) if device.description.gpu else None
+    with device.on(), float32_only() if peers else contextlib.nullcontext():
+        roof = gpu_ceilings(device, progress=progress) if has_roof(device) else None
         exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
         judge = _Judge(problem, exam, device, roof, precision, limit_s, seed, progress)
         found = [judge.rung(rung, config) for rung, config in rungs]
@@ -78,6 +78,11 @@ def climb_gpu(
             found += [judge.peer(peer) for peer in GPU_PEERS]
         rows = judge.rows(found)
     return Ladder(problem, name, roof, environment(), rows, device.description)
+
+
+def has_roof(device: GpuDevice) -> bool:
+    """Not a device that is no GPU: its roof is that of the CPU, measured by other means."""
+    return device.description.gpu
 
 
 class _Judge:

@@ -52,7 +52,6 @@ class GpuPeer:
             module = module.to(memory_format=torch.channels_last)
             data = data.to(memory_format=torch.channels_last)
         if self.compiled:
-            torch._dynamo.reset()
             module = torch.compile(module, mode=_MODE, dynamic=False)
         return TorchCall(module, data)
 
@@ -67,8 +66,8 @@ GPU_PEERS = (
 
 @contextlib.contextmanager
 def float32_only() -> Iterator[None]:
-    """Algorithm search on, reduced precisions and gradients off, while peers run; without
-    PyTorch, nothing."""
+    """PyTorch's algorithm search on, reduced precisions and gradients off; where it is not
+    installed, nothing."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -111,7 +110,8 @@ class TorchCall:
         after = clock.mark()
         clock.synchronise()
         count = launches(1e-3 * clock.between(before, after))
-        cache = getattr(torch.cuda.get_device_properties(), "L2_cache_size", 0) or _CACHE_BYTES
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        cache = getattr(properties, "L2_cache_size", 0) or _CACHE_BYTES
         spare = torch.empty(2 * cache, dtype=torch.uint8, device="cuda")
         if count == 1:
             return Work(clock, self, self, 1, spare.zero_, _SLACK_S)

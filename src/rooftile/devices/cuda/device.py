@@ -168,7 +168,12 @@ class CudaDevice:
         """See `GpuDevice.captured`: a graph, launched as a whole."""
         with self.capture() as graphs:
             work()
-        return lambda: self.replay(graphs[0])
+
+        def again(held: Callable[[], object] = work) -> None:
+            # A graph does not hold the arrays and kernels that it uses; what launched them does.
+            self.replay(graphs[0])
+
+        return again
 
     def after(self, mark: Any) -> None:
         """See `GpuDevice.after`."""

@@ -28,6 +28,8 @@ from rooftile.strategies.base import Strategy
 _MOST_IN_IMAGE = 2**31 - 1
 """Elements of one image that a kernel's index reaches; offsets of images are 64-bit."""
 
+_FUSED = Path(__file__).with_name("_fused.h")
+
 Config = Mapping[str, int]
 """A value for every tunable."""
 
@@ -113,11 +115,11 @@ class GpuStrategy(Strategy):
 
     @cached_property
     def text(self) -> str:
-        """The kernels, with the shared text of the operation before them."""
+        """The kernels; before them what all texts share, and what those of the operation do."""
         path = Path(inspect.getfile(type(self)))
         shared = path.with_name("_shared.h")
-        head = shared.read_text(encoding="utf-8") if shared.exists() else ""
-        return head + path.with_suffix(".cu").read_text(encoding="utf-8")
+        heads = [_FUSED, *([shared] if shared.exists() else [])]
+        return "".join(p.read_text(encoding="utf-8") for p in (*heads, path.with_suffix(".cu")))
 
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
         """The kernels for a problem; ``config`` sets tunables.

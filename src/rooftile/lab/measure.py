@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,8 +30,9 @@ _LONG_S = 0.5
 """A call this long needs no untimed one before it: it warms up within itself."""
 _NOISE = 0.005
 """Steady: the median's standard error is below this share of it."""
-_LEAST, _MOST = 3, 60
-"""Rounds."""
+_LEAST, _ENOUGH, _MOST = 3, 8, 60
+"""Rounds: at least, at least where the time suffices, at most.  Calls of one round resemble each
+other, so eight of them are needed for an interval (`rooftile.lab.compare`)."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class Timing:
     n: int
     steady: bool
     """Whether the noise fell below the target before the caps on rounds and time."""
+    samples: tuple[float, ...] = field(default=(), repr=False)
+    """What a later comparison needs, in the order of time: the median of each round, or each
+    sample where a round is one."""
 
 
 def measure(call: Call, *, seconds: float = 2.0) -> Timing:
@@ -57,19 +61,34 @@ def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str,
 
     Every callable gets at least three rounds, so a very slow one takes longer than the cap.
     """
-    samples: dict[str, list[float]] = {name: [] for name in calls}
+    rounds: dict[str, list[list[float]]] = {name: [] for name in calls}
     spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
     open_ = dict(calls)
     for done in range(1, _MOST + 1):
         for name, call in list(open_.items()):
             start = time.perf_counter()
-            samples[name] += _round(call)
+            rounds[name].append(_round(call))
             spent[name] += time.perf_counter() - start
-            if done >= _LEAST and (is_steady(samples[name]) or spent[name] > seconds):
+            late = done >= _LEAST and spent[name] > seconds
+            if late or (done >= _ENOUGH and is_steady(_calls(rounds[name]))):
                 del open_[name]
         if not open_:
             break
-    return {name: timing_of(times) for name, times in samples.items()}
+    return {name: _timing_of_rounds(times) for name, times in rounds.items()}
+
+
+def round_ms(call: Call) -> float:
+    """One round of a call: its median in milliseconds."""
+    return 1e3 * float(np.median(_round(call)))
+
+
+def _calls(rounds: list[list[float]]) -> list[float]:
+    return [seconds for times in rounds for seconds in times]
+
+
+def _timing_of_rounds(rounds: list[list[float]]) -> Timing:
+    medians = tuple(1e3 * float(np.median(times)) for times in rounds)
+    return replace(timing_of(_calls(rounds)), samples=medians)
 
 
 def _timed(call: Call) -> float:
@@ -105,4 +124,5 @@ def is_steady(times: list[float]) -> bool:
 def timing_of(times: list[float]) -> Timing:
     """The quantiles of times in seconds."""
     low, middle, high = (float(1e3 * q) for q in np.percentile(times, (20, 50, 80)))
-    return Timing(middle, low, high, 1e3 * min(times), len(times), is_steady(times))
+    samples = tuple(1e3 * seconds for seconds in times)
+    return Timing(middle, low, high, 1e3 * min(times), len(times), is_steady(times), samples)

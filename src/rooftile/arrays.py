@@ -39,6 +39,8 @@ class Library(ABC):
 
     title: str
     """What an array of it is called in messages."""
+    capturable = False
+    """Whether it gives memory to a call that is being captured into a graph."""
 
     @abstractmethod
     def gpu(self, name: str, array: Any) -> int | None:
@@ -114,6 +116,7 @@ class Torch(Library):
     """Tensors of the CPU and of GPUs."""
 
     title = "a torch.Tensor"
+    capturable = True
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
@@ -167,6 +170,7 @@ class CuPy(Library):
     """Arrays of GPUs."""
 
     title = "a cupy.ndarray"
+    capturable = True
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy

@@ -67,7 +67,7 @@ def run_in_place(
     with cuda.kept_context():
         device: Any = open_gpu(f"cuda:{x.device}")
     with device.on(library.stream(x)):
-        resident = _outside_graphs(rung, problem, device)
+        resident = _compiled(library, rung, problem, device)
         given = {name: None if a is None else a.address for name, a in parameters.items()}
         for array in (*parameters.values(), out):
             if array is not None and array.stream not in (None, x.stream):
@@ -83,17 +83,22 @@ def run_in_place(
         return library.finish(result, device)
 
 
-def _outside_graphs(rung: GpuStrategy, problem: Problem, device: CudaDevice) -> Resident:
-    """The compiled kernels; where the stream is being captured, only if a replay is safe."""
+def _compiled(
+    library: Library, rung: GpuStrategy, problem: Problem, device: CudaDevice
+) -> Resident:
+    """The kernels; where the stream is being captured, only if the graph may hold the call."""
     if not device.capturing():
         with device.on():
             return _resident(rung, problem, device)
     resident = _residents.get((rung, _padded(problem), device))
-    if resident is None:
-        reason: str | None = "it is not compiled yet"
-        instead = "the same call once before the capture"
+    reason: str | None = None
+    instead = "another strategy"
+    if not library.capturable:
+        reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
+    elif resident is None:
+        reason, instead = "it is not compiled yet", "the same call once before the capture"
     else:
-        reason, instead = resident.not_in_graphs, "another strategy"
+        reason = resident.not_in_graphs
     if resident is None or reason is not None:
         raise UnsupportedProblem(rung.name, f"a graph is being captured, and {reason}", instead)
     return resident

@@ -45,7 +45,8 @@ class Resident:
         self._orders = _orders(compiled) if self._rearranged else {}
         if "weights" not in shapes:
             compiled.set_constants({})
-        self._program = self.device.compile(_text(), {}) if self._orders else None
+        moves = any(order.places is not None for order in self._orders.values())
+        self._program = self.device.compile(_text(), {}) if moves else None
         steps = compiled.strategy.steps(compiled.problem, compiled.config)
         self._shares = any(step.launch.constants for step in steps)
         self._last: Any = None
@@ -54,10 +55,10 @@ class Resident:
     @property
     def not_in_graphs(self) -> str | None:
         """Why a graph that a caller captures must not hold a call; None when it may."""
-        if self._shares:
-            return "its weights are in constant memory, which a replay would share with other calls"
         if self._compiled.strategy.transforms_weights:
             return "it transforms its weights on the host"
+        if self._shares:
+            return "its weights are in constant memory, which a replay would share with other calls"
         return None
 
     def run(

@@ -1,0 +1,145 @@
+"""A CUDA device that notes what it is told and computes nothing, and arrays on it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+_addresses = itertools.count(2**20, 2**24)
+OWN = "own"
+
+
+@dataclass
+class Array:
+    """An array on a GPU as its interface shows it."""
+
+    shape: tuple[int, ...]
+    gpu: int = 0
+    stream: int | None = None
+    strides: tuple[int, ...] | None = None
+    read_only: bool = False
+    typestr: str = "<f4"
+    address: int = field(default_factory=lambda: next(_addresses))
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.shape,
+            "typestr": self.typestr,
+            "data": (self.address, self.read_only),
+            "strides": self.strides,
+            "stream": self.stream,
+            "version": 3,
+        }
+
+
+class Device:
+    """Stands for a `CudaDevice`; ``log`` holds (what, stream, details) in order."""
+
+    def __init__(self, index: int = 0, capturing: bool = False) -> None:
+        self.description = SimpleNamespace(index=index)
+        self.log: list[tuple[str, Any, Any]] = []
+        self.is_capturing = capturing
+        self._stream: Any = OWN
+        self._marks = itertools.count()
+
+    def note(self, what: str, details: Any = None) -> None:
+        self.log.append((what, self._stream, details))
+
+    def of(self, what: str) -> list[tuple[Any, Any]]:
+        """Streams and details of one kind of entry."""
+        return [entry[1:] for entry in self.log if entry[0] == what]
+
+    @contextlib.contextmanager
+    def on(self, stream: Any = None):
+        before = self._stream
+        self._stream = OWN if stream is None else stream.__cuda_stream__()[1]
+        try:
+            yield
+        finally:
+            self._stream = before
+
+    def compile(self, text: str, macros: Any) -> Program:
+        self.note("compile")
+        return Program(self)
+
+    def allocate(self, nbytes: int) -> Any:
+        self.note("allocate", nbytes)
+        return SimpleNamespace(handle=next(_addresses))
+
+    def upload(self, array: Any) -> Any:
+        self.note("upload", array.nbytes)
+        return SimpleNamespace(handle=next(_addresses))
+
+    def copy_in(self, array: Any, memory: Any) -> None:
+        self.note("copy_in", memory)
+
+    def copy_out(self, memory: Any, array: Any) -> None:
+        self.note("copy_out", memory)
+        array[...] = 1
+
+    def capturing(self) -> bool:
+        return self.is_capturing
+
+    def mark(self) -> int:
+        mark = next(self._marks)
+        self.note("mark", mark)
+        return mark
+
+    def after(self, mark: int) -> None:
+        self.note("after", mark)
+
+    def after_stream(self, address: int) -> None:
+        self.note("after_stream", address)
+
+
+class Program:
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def set_constant(self, name: str, values: Any) -> None:
+        self._device.note("set_constant", name)
+
+    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
+        self._device.note("fill_constant", name)
+
+    def launch(self, launch: Any, *arguments: Any) -> None:
+        self._device.note("launch", (launch.kernel, arguments))
+
+
+def library(device: Device) -> Any:
+    """A module like CuPy, whose current stream is ``module.current``."""
+
+    class ndarray:
+        def __init__(self, shape, gpu=0, address=None, contiguous=True, dtype=np.float32):
+            shape = shape if isinstance(shape, tuple) else (shape,)
+            self.shape, self.dtype = shape, np.dtype(dtype)
+            self.device = SimpleNamespace(id=gpu)
+            self.data = SimpleNamespace(ptr=address or next(_addresses))
+            self.flags = SimpleNamespace(c_contiguous=contiguous)
+
+    class Current(contextlib.nullcontext):
+        def __init__(self, gpu=0):
+            super().__init__()
+            self.id = gpu
+
+    def empty(shape, dtype):
+        assert dtype is np.float32
+        device.note("empty", math.prod(shape))
+        return ndarray(shape, device.description.index)
+
+    def array(other, order, copy):
+        device.note("copy", other)
+        return ndarray(other.shape, other.device.id)
+
+    module = SimpleNamespace(ndarray=ndarray, empty=empty, array=array, current=0)
+    module.cuda = SimpleNamespace(
+        Device=Current, get_current_stream=lambda: SimpleNamespace(ptr=module.current)
+    )
+    return module

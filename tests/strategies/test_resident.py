@@ -1,0 +1,144 @@
+"""Strategies on arrays that lie on the device: fresh weights at each call, in any order."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rooftile.devices.cuda import compile_cubin
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.verify import assert_close, random_inputs
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.strategies import ladder, resident
+from rooftile.strategies.gpu import Compiled
+from rooftile.strategies.resident import Resident, places_of
+
+PROBLEMS = (
+    Conv2d(3, 1, 12, 21, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
+    Conv2d(3, 3, 13, 22, 5, (3, 3), padding=(1, 1)),
+    Conv2d(2, 37, 9, 18, 6, (3, 3)),
+    Linear(3, 37, 11, "relu"),
+    Pool2d(3, 2, 12, 13, Pool.of("max", 2)),
+    Softmax(3, 17),
+)
+
+
+def rungs_of(problem):
+    try:
+        rungs = ladder(problem.operation, "opencl")
+    except InputError:
+        return []
+    return [rung for rung in rungs if rung.why_not(problem) is None]
+
+
+CASES = [
+    pytest.param(rung, problem, id=f"{rung.name}-{number}")
+    for number, problem in enumerate(PROBLEMS)
+    for rung in rungs_of(problem)
+]
+WITH_WEIGHTS = [case for case in CASES if "weights" in case.values[1].parameter_shapes]
+
+
+def test_every_rung_of_conv2d_is_among_the_cases():
+    assert {c.values[0] for c in CASES} >= set(ladder("conv2d", "opencl"))
+
+
+def kernels(rung, problem):
+    """As compiled, for a device that is not asked."""
+    device = SimpleNamespace(compile=lambda text, macros: None)
+    return Compiled(rung, problem, device, rung.config(problem))
+
+
+@pytest.mark.parametrize(
+    ("rung", "problem"), [c for c in WITH_WEIGHTS if not c.values[0].transforms_weights]
+)
+def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
+    _, weights, bias = random_inputs(problem, 3)
+    config = rung.config(problem)
+    expected = {"weights": rung.pack(problem, weights, config)}
+    expected |= rung.constants(problem, {"weights": weights, "bias": bias}, config)
+    places = places_of(kernels(rung, problem))
+    assert places.keys() == expected.keys()
+    for name, values in expected.items():
+        taken = np.where(places[name] < 0, np.float32(0), weights.ravel()[places[name]])
+        np.testing.assert_array_equal(taken, values.ravel())
+
+
+@pytest.mark.parametrize(
+    ("rung", "problem"), [c for c in WITH_WEIGHTS if not c.values[0].transforms_weights]
+)
+def test_numbers_of_weights_are_kept_exactly(rung, problem):
+    # float32 would confuse the weights from the 16,777,217th on.
+    config = rung.config(problem)
+    numbers = np.zeros(problem.parameter_shapes["weights"]) + 2**24 + 1
+    packed = rung.pack(problem, numbers, config)
+    assert set(np.unique(packed)) <= {0, 2**24 + 1}
+    for values in rung.constants(problem, {"weights": numbers}, config).values():
+        assert set(np.unique(values)) <= {0, 2**24 + 1}
+
+
+class Calls:
+    """A strategy on the device, called with NumPy arrays that are put there first."""
+
+    def __init__(self, rung, problem, device):
+        self.device = device
+        self.resident = Resident(rung.compile(problem, device))
+
+    def __call__(self, problem, x, parameters, on_device=True):
+        held, device = [], self.device
+
+        def allocate(count):
+            # Poisoned, so that what is read before it is written is noticed.
+            held.append(device.upload(np.full(count, np.nan, np.float32)))
+            return held[-1]
+
+        given = dict.fromkeys(problem.parameter_shapes)
+        for name, values in zip(problem.parameter_shapes, parameters, strict=False):
+            given[name] = device.upload(values) if on_device and values is not None else values
+        out = np.full(problem.output_shape, np.nan, np.float32)
+        result = device.upload(out)
+        self.resident.run(device.upload(x), given, result, problem.batch, allocate)
+        device.copy_out(result, out)
+        return out
+
+
+@pytest.mark.parametrize(("rung", "problem"), CASES)
+def test_each_call_takes_its_own_weights_and_number_of_images(rung, problem, opencl_device):
+    calls = Calls(rung, problem.with_batch(4), opencl_device)
+    for seed, batch in ((1, problem.batch), (2, 1), (3, 4)):
+        this = problem.with_batch(batch)
+        x, *parameters = random_inputs(this, seed)
+        for on_device in (True, False):
+            y = calls(this, x, parameters, on_device)
+            assert_close(this, y, x, *parameters, precision=rung.precision)
+
+
+@pytest.mark.parametrize(("rung", "problem"), WITH_WEIGHTS[:3])
+def test_no_bias_is_zeros(rung, problem, opencl_device):
+    x, weights, bias = random_inputs(problem, 5)
+    y = Calls(rung, problem, opencl_device)(problem, x, (weights, None))
+    assert_close(problem, y, x, weights, np.zeros_like(bias))
+
+
+def test_why_a_graph_must_not_hold_a_call(opencl_device):
+    problem = PROBLEMS[0]
+
+    def reason(name):
+        rung = next(r for r in ladder("conv2d", "opencl") if r.name == name)
+        return Resident(rung.compile(problem, opencl_device)).not_in_graphs
+
+    assert reason("naive") is None
+    assert "constant memory" in reason("constant")
+    assert "host" in reason("winograd")
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
+def test_the_rearranging_kernel_compiles(architecture):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    assert compile_cubin(resident._text(), {}, architecture)

@@ -91,7 +91,7 @@ def test_gpu_rungs_as_json(call_json, opencl_device):
     [
         (("conv2d", "--device", "cuda"), "not found: a working NVIDIA driver"),
         (("conv2d", "--device", "opencl", "--peers"), "peers"),
-        (("softmax", "--device", "opencl"), "strategies on opencl"),
+        (("conv9d", "--device", "opencl"), "conv9d"),
     ],
 )
 def test_what_a_gpu_cannot_do_is_one_message(call, no_cuda, arguments, text):

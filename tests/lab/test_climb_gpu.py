@@ -261,7 +261,7 @@ def test_rungs_take_configs(opencl_device):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"operation": "linear", "shape": "lenet-linear1"}, InputError),
+        ({"operation": "conv9d"}, InputError),
         ({"device": "opencl:x"}, InputError),
         ({"only": "loops"}, InputError),
         ({"peers": True}, InputError),

@@ -86,7 +86,9 @@ def inputs(problem, seed=0, specials=()):
     arrays = random_inputs(problem, seed)
     generator = np.random.default_rng(seed)
     # The average of saturated infinities is finite, and the budget cannot know its terms.
-    saturates = problem.activation in ("sigmoid", "tanh") and problem.pool
+    saturates = isinstance(problem, Conv2d) and (
+        problem.activation in ("sigmoid", "tanh") and problem.pool
+    )
     values = SPECIAL[2:] if saturates else SPECIAL
     for index in specials:
         flat = arrays[index].reshape(-1)

@@ -1,5 +1,6 @@
 """The host's processor: memory, generated source, the writer, threads."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -57,10 +58,32 @@ def test_source_is_a_real_file_loaded_once():
     assert "answer" in os.path.basename(module.__file__)
 
 
-def test_another_text_or_another_dependency_is_another_file():
-    modules = [cpu.load("many", f"value = {n}\n", depends) for n in (1, 2) for depends in ("", "a")]
-    assert len({module.__file__ for module in modules}) == 4
-    assert [module.value for module in modules] == [1, 1, 2, 2]
+def test_another_text_or_another_module_that_it_imports_is_another_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    files = set()
+    for imported in ("value = 3\n", "value = 4\n"):
+        (tmp_path / "rooftile_probe.py").write_text(imported)
+        for n in (1, 2):
+            text = f"from rooftile_probe import value\nn = {n}\n"
+            module = cpu.load("many", text)
+            assert cpu.load("many", text) is module
+            assert module.n == n
+            files.add(module.__file__)
+    assert len(files) == 4
+
+
+def test_another_source_of_a_kernel_is_another_driver(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    drivers = []
+    for body in ("pass", "return"):
+        (tmp_path / "foreign.py").write_text(
+            f"from numba import njit\n@njit\n"
+            f"def kernel(x, weights, bias, out, scratch, sizes, begin, end): {body}\n"
+        )
+        monkeypatch.delitem(sys.modules, "foreign", raising=False)
+        importlib.invalidate_caches()
+        drivers.append(cpu.driver(importlib.import_module("foreign").kernel).__file__)
+    assert drivers[0] != drivers[1]
 
 
 def test_source_that_does_not_run_is_not_remembered():

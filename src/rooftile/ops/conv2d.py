@@ -77,6 +77,20 @@ class Conv2d:
         return self.conv_size if self.pool is None else self.pool.inputs_read(*self.conv_size)
 
     @property
+    def conv_span(self) -> tuple[int, int]:
+        """Rows and columns from the first convolution output that the pool reads to the last.
+
+        More than `conv_read` where the pool's windows leave gaps.
+        """
+        if self.pool is None:
+            return self.conv_size
+        (rows, columns), pool = self.output_size, self.pool
+        return (
+            (rows - 1) * pool.stride[0] + pool.window[0],
+            (columns - 1) * pool.stride[1] + pool.window[1],
+        )
+
+    @property
     def output_size(self) -> tuple[int, int]:
         """Rows and columns of the result."""
         return self.conv_size if self.pool is None else self.pool.output_size(*self.conv_size)

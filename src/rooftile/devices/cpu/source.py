@@ -1,8 +1,8 @@
 """Generated Python source as real files in the user's cache, imported by path.
 
 Numba's disk cache only serves functions that live in files.  A file's name
-carries a hash of its text and of everything the text leans on, so a file is
-written once, never changed, and never stale.
+carries a hash of its text and of the package's modules that the text imports, so a
+file is written once, never changed, and never stale.
 """
 
 from __future__ import annotations
@@ -53,14 +53,13 @@ def _imported(text: str) -> str:
     return "\0".join(found[name] for name in sorted(found))
 
 
-def load(stem: str, text: str, depends: str = "") -> ModuleType:
+def load(stem: str, text: str) -> ModuleType:
     """Import generated source, writing it to the cache first where it is new.
 
-    ``stem`` makes the file findable by a person; ``depends`` is any further text
-    whose change must give a new file.
+    ``stem`` makes the file findable by a person.
     """
     versions = f"{numba.__version__} {sys.version_info[:2]}"
-    key = hashlib.sha256("\0".join([text, depends, _imported(text), versions]).encode())
+    key = hashlib.sha256("\0".join([text, _imported(text), versions]).encode())
     name = f"rooftile_kernel_{stem}_{key.hexdigest()[:16]}"
     with _lock:
         if name in sys.modules:

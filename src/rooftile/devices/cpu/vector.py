@@ -63,7 +63,7 @@ def header(width: int) -> str:
 def vectors(width: int) -> tuple[Any, ...]:
     """The functions of `NAMES` for vectors of ``width`` lanes."""
     kind = _vector_type(width)
-    makers = (_memory, _arithmetic, _selection, _reduction)
+    makers = (_memory, _masked_memory, _arithmetic, _selection, _reduction)
     functions = {name: f for make in makers for name, f in make(kind, width).items()}
     return tuple(functions[name] for name in NAMES)
 
@@ -114,40 +114,21 @@ def _splat(builder: Any, scalar: Any, width: int) -> Any:
     return builder.shuffle_vector(first, undefined, zeros)
 
 
+def _place(builder: Any, data: Any, i: Any, width: int) -> Any:
+    return builder.bitcast(builder.gep(data, [i]), ir.VectorType(_FLOAT, width).as_pointer())
+
+
 def _memory(kind: Any, width: int) -> dict[str, Any]:
-    vector = ir.VectorType(_FLOAT, width)
     index = types.intp
 
-    def at(builder: Any, data: Any, i: Any) -> Any:
-        return builder.bitcast(builder.gep(data, [i]), vector.as_pointer())
-
-    def first(builder: Any, count: Any) -> Any:
-        numbers = ir.Constant(ir.VectorType(count.type, width), list(range(width)))
-        return builder.icmp_unsigned("<", numbers, _splat(builder, count, width))
-
-    def call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(result, [a.type for a in arguments]), name
-        )
-        return builder.call(function, arguments)
-
     def load(builder: Any, data: Any, i: Any) -> Any:
-        value = builder.load(at(builder, data, i))
+        value = builder.load(_place(builder, data, i, width))
         value.align = 4
         return value
 
-    def load_part(builder: Any, data: Any, i: Any, count: Any) -> Any:
-        zero = ir.Constant(vector, [0.0] * width)
-        arguments = [at(builder, data, i), _I32(4), first(builder, count), zero]
-        return call(builder, f"llvm.masked.load.v{width}f32.p0", vector, arguments)
-
-    def store_part(builder: Any, data: Any, i: Any, value: Any, count: Any) -> Any:
-        arguments = [value, at(builder, data, i), _I32(4), first(builder, count)]
-        call(builder, f"llvm.masked.store.v{width}f32.p0", ir.VoidType(), arguments)
-
     def store_on(alignment: int, stream: bool = False) -> Callable[..., None]:
         def store(builder: Any, data: Any, i: Any, value: Any) -> None:
-            written = builder.store(value, at(builder, data, i))
+            written = builder.store(value, _place(builder, data, i, width))
             written.align = alignment
             if stream:
                 written.set_metadata("nontemporal", builder.module.add_metadata([_I32(1)]))
@@ -159,12 +140,39 @@ def _memory(kind: Any, width: int) -> dict[str, Any]:
 
     return {
         "load": _define(kind, (None, index), load),
-        "load_part": _define(kind, (None, index, index), load_part),
         "store": _define(types.void, (None, index, kind), store_on(4)),
-        "store_part": _define(types.void, (None, index, kind, index), store_part),
         "store_aligned": _define(types.void, (None, index, kind), store_on(4 * width)),
         "stream": _define(types.void, (None, index, kind), store_on(4 * width, stream=True)),
         "splat_at": _define(kind, (None, index), splat_at),
+    }
+
+
+def _masked_memory(kind: Any, width: int) -> dict[str, Any]:
+    vector = ir.VectorType(_FLOAT, width)
+    index = types.intp
+
+    def first(builder: Any, count: Any) -> Any:
+        numbers = ir.Constant(ir.VectorType(count.type, width), list(range(width)))
+        return builder.icmp_unsigned("<", numbers, _splat(builder, count, width))
+
+    def call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(result, [a.type for a in arguments]), name
+        )
+        return builder.call(function, arguments)
+
+    def load_part(builder: Any, data: Any, i: Any, count: Any) -> Any:
+        place, zero = _place(builder, data, i, width), ir.Constant(vector, [0.0] * width)
+        arguments = [place, _I32(4), first(builder, count), zero]
+        return call(builder, f"llvm.masked.load.v{width}f32.p0", vector, arguments)
+
+    def store_part(builder: Any, data: Any, i: Any, value: Any, count: Any) -> Any:
+        arguments = [value, _place(builder, data, i, width), _I32(4), first(builder, count)]
+        call(builder, f"llvm.masked.store.v{width}f32.p0", ir.VoidType(), arguments)
+
+    return {
+        "load_part": _define(kind, (None, index, index), load_part),
+        "store_part": _define(types.void, (None, index, kind, index), store_part),
     }
 
 

@@ -35,6 +35,10 @@ class ConvKernels:
 @cache
 def conv_kernels(width: int, stride: tuple[int, int]) -> ConvKernels:
     """Compile the loops with the mask's width and the stride as constants."""
+    return ConvKernels(_forward(width, stride), _backward(width, stride))
+
+
+def _forward(width: int, stride: tuple[int, int]) -> Callable[..., None]:
     down, right = stride
 
     @_compiled
@@ -55,6 +59,12 @@ def conv_kernels(width: int, stride: tuple[int, int]) -> ConvKernels:
                                 for q in range(width):
                                     total += taps[q] * line[j * right + q]
                                 row[j] = total
+
+    return forward
+
+
+def _backward(width: int, stride: tuple[int, int]) -> Callable[..., None]:
+    down, right = stride
 
     @_compiled
     def backward(  # type: ignore[no-untyped-def]
@@ -95,7 +105,7 @@ def conv_kernels(width: int, stride: tuple[int, int]) -> ConvKernels:
                                 for q in range(width):
                                     dline[q] += gradients[k] * taps[q]
 
-    return ConvKernels(forward, backward)
+    return backward
 
 
 @cache

@@ -7,32 +7,12 @@ scratch into one row of the result: activation, then pooling.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from numba import njit
 from numpy import uintp
 
-from rooftile.ops import Conv2d
-
-SOURCE = Path(__file__).read_text(encoding="utf-8")
-"""This text: generated kernels depend on it, and Numba's cache does not look inside."""
-
 ACTIVATION_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
-
-
-def conv_span(problem: Conv2d) -> tuple[int, int]:
-    """Rows and columns from the first convolution output that the pool reads to the last.
-
-    More than `Conv2d.conv_read` where the pool's windows leave gaps.
-    """
-    if problem.pool is None:
-        return problem.conv_size
-    (rows, columns), pool = problem.output_size, problem.pool
-    return (
-        (rows - 1) * pool.stride[0] + pool.window[0],
-        (columns - 1) * pool.stride[1] + pool.window[1],
-    )
 
 
 @njit(nogil=True, cache=True)

@@ -21,7 +21,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.vector import header
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d._epilogue import Epilogue, emit_band, folds
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 
 Order = Literal["tap", "row"]
@@ -63,7 +63,7 @@ class Tile:
     @property
     def vectors(self) -> int:
         """Vectors that cover a row of the convolution."""
-        return -(-conv_span(self.problem)[1] // self.lanes)
+        return -(-self.problem.conv_span[1] // self.lanes)
 
     @property
     def bands(self) -> int:
@@ -167,7 +167,7 @@ class _Rows:
             self._emit_map_blocks(full, rest, lambda maps, m: self._emit_unfolded(row, maps, m))
             return
         groups, tail = divmod(tile.vectors, tile.block.vectors)
-        ragged = conv_span(self.p)[1] % tile.lanes
+        ragged = self.p.conv_span[1] % tile.lanes
         if ragged and not tail:
             # The last vector is partial: its group is emitted apart.
             groups, tail = groups - 1, tile.block.vectors
@@ -278,7 +278,7 @@ class _Rows:
     ) -> None:
         """One register block: taps, activation and pool in registers, result stored once."""
         p, pool, lanes = self.p, self.p.pool, self.tile.lanes
-        columns = conv_span(p)[1]
+        columns = p.conv_span[1]
         ragged = columns % lanes if last else 0
         valid = vectors * lanes - (lanes - ragged if ragged else 0)
         if pool is None:
@@ -315,7 +315,7 @@ class _Rows:
             rows = min(tile.block.rows, window - done)
             for first, vectors in groups:
                 last = first + vectors == tile.vectors
-                ragged = conv_span(p)[1] % tile.lanes if last else 0
+                ragged = p.conv_span[1] % tile.lanes if last else 0
                 conv_row = f"({row}) * {pool.stride[0]} + {done}"
                 self._emit_taps(conv_row, rows, str(first * tile.lanes), vectors, maps, m, ragged)
                 for q in range(maps):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d._fused import conv_span
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Staged:
     @property
     def columns(self) -> int:
         """Columns of one phase that kernels read for the sake of useful outputs."""
-        return conv_span(self.problem)[1] + (self.problem.mask[1] - 1) // self.problem.stride[1]
+        return self.problem.conv_span[1] + (self.problem.mask[1] - 1) // self.problem.stride[1]
 
     @property
     def phase(self) -> int:

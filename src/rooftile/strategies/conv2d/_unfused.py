@@ -6,8 +6,6 @@ memory, activates, pools, and writes result rows; see `Finisher`.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numba import njit
 from numpy import uintp
@@ -15,11 +13,8 @@ from numpy import uintp
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies._serial import run
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span, finish_row
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.cpu import aligned_copy
-
-SOURCE = Path(__file__).read_text(encoding="utf-8")
-"""This text, on which generated kernels depend."""
 
 
 @njit(nogil=True, cache=True)
@@ -81,7 +76,7 @@ class Finisher:
             *window, *stride, ACTIVATION_CODES[problem.activation], int(average),
         )  # fmt: skip
         self._bias = aligned_copy(bias)
-        self._scratch = cpu.allocate(window[0] * conv_span(problem)[1], "scratch")
+        self._scratch = cpu.allocate(window[0] * problem.conv_span[1], "scratch")
 
     def conv_rows(self, rows: int) -> int:
         """Convolution rows behind so many result rows."""
@@ -94,7 +89,7 @@ class Finisher:
         columns]; ``first`` says which image and row of ``out`` they begin at."""
         p = self._problem
         sizes = (
-            p.maps, images, self.conv_rows(rows), conv_span(p)[1], *self._fixed,
+            p.maps, images, self.conv_rows(rows), p.conv_span[1], *self._fixed,
             rows, *p.output_size, *first,
         )  # fmt: skip
         units = images * p.maps * rows

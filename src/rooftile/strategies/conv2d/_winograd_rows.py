@@ -16,7 +16,6 @@ from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d._epilogue import Epilogue
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._stage import Staged
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, Transforms, toom_cook
 
@@ -35,14 +34,14 @@ class RowTile:
         """The block that fills the registers."""
         lanes, room = vector.lanes(), vector.registers() - 3
         maps = max(m for m in (1, 2, 4, 8) if m <= problem.maps and 2 * m <= room)
-        vectors = -(-conv_span(problem)[1] // lanes)
+        vectors = -(-problem.conv_span[1] // lanes)
         groups = -(-vectors // max(1, (room - maps) // maps))
         return cls(problem, lanes, maps, -(-vectors // groups))
 
     @property
     def vectors(self) -> int:
         """Vectors that cover a row of the convolution."""
-        return -(-conv_span(self.problem)[1] // self.lanes)
+        return -(-self.problem.conv_span[1] // self.lanes)
 
     @property
     def pool_rows(self) -> int:
@@ -122,7 +121,7 @@ def emit_input(tile: RowTile, to: Writer, transforms: Transforms) -> None:
 
 def _emit_transform(tile: RowTile, to: Writer, transforms: Transforms, start: int) -> None:
     p, staged, lanes = tile.problem, tile.staged, tile.lanes
-    columns = conv_span(p)[1] + p.mask[1] - 1
+    columns = p.conv_span[1] + p.mask[1] - 1
     whole, rest = divmod(columns, lanes)
     source = "scratch" if staged.needed else "x"
 
@@ -153,7 +152,7 @@ def emit_maps(tile: RowTile, to: Writer, transforms: Transforms) -> None:
     """Write the loops over map blocks and column groups of a transformed tile."""
     whole, rest = divmod(tile.problem.maps, tile.maps)
     groups, tail = divmod(tile.vectors, tile.across)
-    ragged = conv_span(tile.problem)[1] % tile.lanes
+    ragged = tile.problem.conv_span[1] % tile.lanes
     if ragged and not tail:
         groups, tail = groups - 1, tile.across
 

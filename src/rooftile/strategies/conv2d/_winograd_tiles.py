@@ -17,7 +17,7 @@ from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d._epilogue import Epilogue
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, Transforms, toom_cook
 
@@ -39,7 +39,7 @@ class SquareTile:
         lanes = vector.lanes()
         across = 1 if problem.maps <= lanes else 2
         room = min(lanes, (vector.registers() - 1 - across) // across)
-        tiles = -(-conv_span(problem)[1] // OUTPUTS)
+        tiles = -(-problem.conv_span[1] // OUTPUTS)
         groups = -(-tiles // room)
         return cls(problem, lanes, -(-tiles // groups), across)
 
@@ -51,7 +51,7 @@ class SquareTile:
     @property
     def tiles(self) -> int:
         """Tiles of a row that have outputs."""
-        return -(-conv_span(self.problem)[1] // OUTPUTS)
+        return -(-self.problem.conv_span[1] // OUTPUTS)
 
     @property
     def groups(self) -> int:

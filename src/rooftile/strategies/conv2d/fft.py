@@ -30,7 +30,6 @@ from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.base import Bound, Strategy
 from rooftile.strategies.conv2d import threads as direct
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._unfused import Finisher
 
 _SPECTRUM_BYTES = 2**30
@@ -57,7 +56,7 @@ class Fft(Strategy):
             return f"with stride {problem.stride} it would compute {kept} outputs for one kept"
         if problem.stride[0] > problem.mask[0] or problem.stride[1] > problem.mask[1]:
             return f"stride {problem.stride} skips inputs that the transforms would take in"
-        if conv_span(problem) != problem.conv_read:
+        if problem.conv_span != problem.conv_read:
             return "the pool's windows leave gaps, whose outputs the transforms would compute"
         size = problem.maps * problem.channels * math.prod(_Blocks.of(problem).spectrum) * 16
         if size > _SPECTRUM_BYTES:
@@ -101,7 +100,7 @@ class _Blocks:
 
 def _needed(problem: Conv2d) -> tuple[int, int]:
     """Rows and columns of the padded image that the outputs read."""
-    (rows, columns), (sh, sw) = conv_span(problem), problem.stride
+    (rows, columns), (sh, sw) = problem.conv_span, problem.stride
     return (rows - 1) * sh + problem.mask[0], (columns - 1) * sw + problem.mask[1]
 
 
@@ -179,14 +178,14 @@ class _Worker:
         self._shares = np.empty_like(self._cut[0])
         rows, columns = problem.mask
         self._plane = np.empty(np.add(self._padded.shape[1:], (rows - 1, columns - 1)))
-        self._outputs = cpu.allocate(problem.maps * math.prod(conv_span(problem)), "outputs")
+        self._outputs = cpu.allocate(problem.maps * math.prod(problem.conv_span), "outputs")
         self._finish = Finisher(problem, bias)
 
     def __call__(self, image: Float32, out: Float32) -> None:
         """Convolve, activate and pool one image."""
         p = self._problem
         self._transform(image)
-        outputs = self._outputs.reshape(p.maps, *conv_span(p))
+        outputs = self._outputs.reshape(p.maps, *p.conv_span)
         for m in range(p.maps):
             self._convolve(m, outputs[m])
         self._finish(self._outputs, out, 1, p.output_size[0], (0, 0))
@@ -212,7 +211,7 @@ class _Worker:
         np.fft.irfftn(self._product, self._blocks.transform, (-2, -1), out=self._shares)
         self._add_shares()
         # A flipped mask's first whole output lies the mask's size, less one, inside.
-        (rows, columns), (sh, sw) = conv_span(p), p.stride
+        (rows, columns), (sh, sw) = p.conv_span, p.stride
         whole = self._plane[p.mask[0] - 1 :: sh, p.mask[1] - 1 :: sw]
         with np.errstate(over="ignore"):
             np.copyto(outputs, whole[:rows, :columns], casting="same_kind")

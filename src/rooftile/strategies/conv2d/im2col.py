@@ -22,7 +22,6 @@ from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies._serial import run
 from rooftile.strategies.base import Bound, Strategy
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._unfused import Finisher, copy_taps
 from rooftile.strategies.cpu import aligned_copy
 
@@ -108,13 +107,13 @@ def _block(problem: Conv2d, threads: int) -> tuple[int, int]:
     """Images and result rows of one matrix product: a cacheful, and work for every thread."""
     window, step = (problem.pool.window[0], problem.pool.stride[0]) if problem.pool else (1, 1)
     column = problem.reduction + problem.maps
-    cacheful = _BLOCK_FLOATS // (column * conv_span(problem)[1])
+    cacheful = _BLOCK_FLOATS // (column * problem.conv_span[1])
     all_rows = problem.output_size[0]
     bands = -(-threads // problem.batch)
     rows = max(1, min((cacheful - window) // step + 1, -(-all_rows // bands)))
     if rows < all_rows:
         return 1, rows
-    images = cacheful // conv_span(problem)[0]
+    images = cacheful // problem.conv_span[0]
     return max(1, min(images, -(-problem.batch // threads))), rows
 
 
@@ -126,7 +125,7 @@ class _Worker:
     ) -> None:
         self._problem, self._weights, self._taps = problem, weights, weights.shape[1]
         self._finish = Finisher(problem, bias)
-        columns = images * self._finish.conv_rows(rows) * conv_span(problem)[1]
+        columns = images * self._finish.conv_rows(rows) * problem.conv_span[1]
         self._matrix = cpu.allocate(self._taps * columns, "the unrolled matrix")
         self._outputs = cpu.allocate(problem.maps * columns, "convolution outputs")
 
@@ -135,7 +134,7 @@ class _Worker:
     ) -> None:
         """Compute ``rows`` result rows of ``images`` images from (image, row) ``first`` on."""
         p = self._problem
-        conv_rows, columns = self._finish.conv_rows(rows), conv_span(p)[1]
+        conv_rows, columns = self._finish.conv_rows(rows), p.conv_span[1]
         sizes = (
             p.channels, p.height, p.width, *p.mask, *p.stride, *p.padding,
             images, conv_rows, columns, first[0], first[1] * self._finish.stride,

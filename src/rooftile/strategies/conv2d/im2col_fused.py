@@ -22,8 +22,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d import _unfused
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, SOURCE, conv_span
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _TILE_FLOATS = 6 * 1024
@@ -48,13 +47,13 @@ class Im2colFused(CpuStrategy):
         pool, rows = problem.pool, problem.output_size[0]
         window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
         tile = vectors * vector.lanes()
-        pitch = -(-conv_span(problem)[1] // tile) * tile
+        pitch = -(-problem.conv_span[1] // tile) * tile
         padded_maps = -(-problem.maps // block) * block
         sizes = (
             problem.channels, problem.height, problem.width, problem.maps, *problem.mask,
             *problem.stride, *problem.padding, ACTIVATION_CODES[problem.activation],
             int(pool is not None and pool.kind == "average"), *window, *stride,
-            *problem.output_size, conv_span(problem)[1], pitch,
+            *problem.output_size, problem.conv_span[1], pitch,
         )  # fmt: skip
         return CpuKernel(
             _compiled(block, vectors, vector.lanes()),
@@ -99,7 +98,7 @@ def _compiled(block: int, vectors: int, lanes: int) -> Any:
     text = to.text() + _KERNEL.format(
         block=block, lanes=lanes, tile=tile, depth=_TILE_FLOATS // tile, sums=_TILE_FLOATS
     )
-    return cpu.load("im2col_fused", text, depends=SOURCE + _unfused.SOURCE).kernel
+    return cpu.load("im2col_fused", text).kernel
 
 
 def _emit_multiply(to: Writer, block: int, vectors: int, tile: int, lanes: int) -> None:

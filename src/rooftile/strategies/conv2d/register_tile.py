@@ -19,7 +19,6 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu import vector
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d._register_source import Block, Order, Tile, generate
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
@@ -78,8 +77,8 @@ def pack(weights: Float32, block: int) -> Float32:
 def choose_tile(problem: Conv2d) -> Tile:
     """The register block with the least estimated work, and its band."""
     width = vector.lanes()
-    vectors = -(-conv_span(problem)[1] // width)
-    window = problem.pool.window[0] if problem.pool else conv_span(problem)[0]
+    vectors = -(-problem.conv_span[1] // width)
+    window = problem.pool.window[0] if problem.pool else problem.conv_span[0]
     orders: tuple[Order, ...] = ("tap", "row")
     blocks = (
         Block(maps, rows, across, order)

@@ -18,7 +18,7 @@ from itertools import product
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d import _fused
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d._stage import Staged
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
@@ -53,7 +53,7 @@ STRATEGY = Unrolled()
 @cache
 def _kernel(problem: Conv2d) -> CpuKernel:
     staged = _staged(problem)
-    module = cpu.load("unrolled", _generate(problem, staged), depends=_fused.SOURCE)
+    module = cpu.load("unrolled", _generate(problem, staged))
     rows = problem.output_size[0]
     return CpuKernel(
         module.kernel,
@@ -69,7 +69,7 @@ def _window(problem: Conv2d) -> tuple[int, int]:
 
 
 def _pitch(problem: Conv2d) -> int:
-    return -(-_fused.conv_span(problem)[1] // _LANES) * _LANES
+    return -(-problem.conv_span[1] // _LANES) * _LANES
 
 
 def _staged(problem: Conv2d) -> Staged:
@@ -108,7 +108,7 @@ def _generate(p: Conv2d, staged: Staged) -> str:
 
 def _emit_row(to: Writer, p: Conv2d, staged: Staged) -> None:
     """Convolution row ``a`` of the window, map m, into scratch."""
-    columns, area = _fused.conv_span(p)[1], p.mask[0] * p.mask[1]
+    columns, area = p.conv_span[1], p.mask[0] * p.mask[1]
     to.line(f"t = {staged.size} + a * {_pitch(p)}", "start = bias[m]")
     with to.block(f"for j in range({columns}):"):
         to.line("scratch[uintp(t + j)] = start")
@@ -146,7 +146,7 @@ def _emit_group(to: Writer, p: Conv2d, staged: Staged, taps: list[tuple[str, str
     for k, (i, j) in enumerate(taps):
         to.line(f"w{k} = weights[uintp(w + {i} * {p.mask[1]} + {j})]")
         to.line(f"s{k} = s + {i} * {staged.row} + {staged.column(j)}")
-    with to.block(f"for j in range({_fused.conv_span(p)[1]}):"):
+    with to.block(f"for j in range({p.conv_span[1]}):"):
         to.line("z = scratch[uintp(t + j)]")
         to.line(*(f"z += w{k} * {source}[uintp(s{k} + j)]" for k in range(len(taps))))
         to.line("scratch[uintp(t + j)] = z")
@@ -160,5 +160,5 @@ def _emit_finish(to: Writer, p: Conv2d, staged: Staged) -> None:
     to.line(
         f"finish_row(scratch, {staged.size}, {_pitch(p)}, out,"
         f" ((n * {p.maps} + m) * {rows} + row) * {columns}, {columns}, {_window(p)[0]}, {width},"
-        f" {stride}, {_fused.ACTIVATION_CODES[p.activation]}, {average})"
+        f" {stride}, {ACTIVATION_CODES[p.activation]}, {average})"
     )

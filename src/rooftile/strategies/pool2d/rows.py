@@ -14,7 +14,6 @@ from typing import Any
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Pool2d
-from rooftile.strategies.conv2d import _fused
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.pool2d._textbook import sizes_of
 
@@ -69,7 +68,7 @@ def _compiled(width: int, stride: int, average: bool) -> Any:
             if average:
                 with to.block("for j in range(columns):"):
                     to.line("out[uintp(to + j)] /= share")
-    return cpu.load("pool_rows", to.text(), depends=_fused.SOURCE).kernel
+    return cpu.load("pool_rows", to.text()).kernel
 
 
 def _emit_vertical(to: Writer, average: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES, conv_span
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
 MOST_BLOCKS = 65535
@@ -34,8 +34,8 @@ class GpuConv2d(GpuStrategy):
             "STRIDE_X": problem.stride[1],
             "PAD_Y": problem.padding[0],
             "PAD_X": problem.padding[1],
-            "CONV_ROWS": conv_span(problem)[0],
-            "CONV_COLUMNS": conv_span(problem)[1],
+            "CONV_ROWS": problem.conv_span[0],
+            "CONV_COLUMNS": problem.conv_span[1],
             "ROWS": problem.output_size[0],
             "COLUMNS": problem.output_size[1],
             "POOL_HEIGHT": window[0],

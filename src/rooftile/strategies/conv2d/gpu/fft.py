@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d._fused import conv_span
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -49,7 +48,7 @@ class Fft(GpuConv2d):
         """Refuses outputs that would be computed for nothing, and masks beyond half a tile."""
         if problem.stride != (1, 1):
             return f"with stride {problem.stride} it would compute outputs that are not kept"
-        if conv_span(problem) != problem.conv_read:
+        if problem.conv_span != problem.conv_read:
             return "the pool's windows leave gaps, whose outputs the transforms would compute"
         reasons = [_unfit(problem, tile) for tile in _TILES]
         return reasons[-1] if all(reasons) else None

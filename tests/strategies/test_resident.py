@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,20 +27,28 @@ PROBLEMS = (
 )
 
 
-def rungs_of(problem):
-    try:
-        rungs = ladder(problem.operation, "opencl")
-    except InputError:
-        return []
-    return [rung for rung in rungs if rung.why_not(problem) is None]
+def rungs_of(problem, *kinds):
+    """The rungs for these kinds of device that take the problem."""
+    rungs = {}
+    for kind in kinds:
+        with contextlib.suppress(InputError):
+            rungs |= {rung.name: rung for rung in ladder(problem.operation, kind)}
+    return [rung for rung in rungs.values() if rung.why_not(problem) is None]
 
 
-CASES = [
-    pytest.param(rung, problem, id=f"{rung.name}-{number}")
-    for number, problem in enumerate(PROBLEMS)
-    for rung in rungs_of(problem)
-]
-WITH_WEIGHTS = [case for case in CASES if "weights" in case.values[1].parameter_shapes]
+def cases(*kinds):
+    return [
+        pytest.param(rung, problem, id=f"{problem.operation}-{rung.name}-{number}")
+        for number, problem in enumerate(PROBLEMS)
+        for rung in rungs_of(problem, *kinds)
+    ]
+
+
+CASES = cases("opencl")
+REARRANGED = [
+    case for case in cases("opencl", "cuda")
+    if "weights" in case.values[1].parameter_shapes and not case.values[0].transforms_weights
+]  # fmt: skip
 
 
 def test_every_rung_of_conv2d_is_among_the_cases():
@@ -52,9 +61,7 @@ def kernels(rung, problem):
     return Compiled(rung, problem, device, rung.config(problem))
 
 
-@pytest.mark.parametrize(
-    ("rung", "problem"), [c for c in WITH_WEIGHTS if not c.values[0].transforms_weights]
-)
+@pytest.mark.parametrize(("rung", "problem"), REARRANGED)
 def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
     _, weights, bias = random_inputs(problem, 3)
     config = rung.config(problem)
@@ -67,9 +74,7 @@ def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
         np.testing.assert_array_equal(taken, values.ravel())
 
 
-@pytest.mark.parametrize(
-    ("rung", "problem"), [c for c in WITH_WEIGHTS if not c.values[0].transforms_weights]
-)
+@pytest.mark.parametrize(("rung", "problem"), REARRANGED)
 def test_numbers_of_weights_are_kept_exactly(rung, problem):
     # float32 would confuse the weights from the 16,777,217th on.
     config = rung.config(problem)
@@ -116,7 +121,7 @@ def test_each_call_takes_its_own_weights_and_number_of_images(rung, problem, ope
             assert_close(this, y, x, *parameters, precision=rung.precision)
 
 
-@pytest.mark.parametrize(("rung", "problem"), WITH_WEIGHTS[:3])
+@pytest.mark.parametrize(("rung", "problem"), CASES[:3])
 def test_no_bias_is_zeros(rung, problem, opencl_device):
     x, weights, bias = random_inputs(problem, 5)
     y = Calls(rung, problem, opencl_device)(problem, x, (weights, None))

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.errors import UnsupportedProblem
-from rooftile.ops import Float32
 from rooftile.strategies.gpu import Compiled
 
 _THREADS = 256
@@ -160,8 +159,8 @@ def places_of(compiled: Compiled) -> dict[str, NDArray[np.int32]]:
 def _on_device(device: GpuDevice, values: Any, allocate: Allocate) -> Any:
     if not isinstance(values, np.ndarray):
         return values
-    array: Float32 = np.ascontiguousarray(values)
-    memory = allocate(array.size)
+    array: NDArray[Any] = np.ascontiguousarray(values)
+    memory = allocate(-(-array.nbytes // 4))
     device.copy_in(array, memory)
     return memory
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile import dispatch
 from rooftile.lab.verify import assert_close
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.strategies import ladder
 
 
 def array(*shape, seed=0):
@@ -206,6 +208,15 @@ def test_conv2d_on_a_gpu_without_bias_into_out_from_any_view(opencl_device):
     assert_close(Conv2d(2, 3, 12, 20, 5, (3, 4)), out, X, W, np.zeros(5, np.float32))
 
 
+def test_each_call_on_a_gpu_has_its_own_arguments(opencl_device):
+    # Kernels are kept from call to call, by batches of powers of two; arguments are not.
+    for seed, batch in ((1, 3), (2, 4), (3, 1), (4, 5)):
+        x, weights, bias = array(batch, 3, 12, 20, seed=seed), seed * W, B - seed
+        for strategy in (None, "constant", "im2col"):
+            y = rooftile.conv2d(x, weights, bias, strategy=strategy, device="opencl")
+            assert_close(Conv2d(batch, 3, 12, 20, 5, (3, 4)), y, x, weights, bias)
+
+
 def test_conv2d_on_a_gpu_at_precision_fast(opencl_device):
     y = rooftile.conv2d(X, W, B, strategy="fft", precision="fast", device="opencl")
     assert_close(Conv2d(2, 3, 12, 20, 5, (3, 4)), y, X, W, B, precision="fast")
@@ -219,19 +230,32 @@ def test_a_missing_device_says_what_was_looked_for(no_cuda):
             rooftile.conv2d(X, W, device=device)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda device: rooftile.pool2d(X, "max", 2, device=device),
-        lambda device: rooftile.linear(ROWS, MATRIX, device=device),
-        lambda device: rooftile.softmax(ROWS, device=device),
-    ],
-    ids=["pool2d", "linear", "softmax"],
-)
-def test_operations_without_gpu_strategies_say_so(call):
+ON_GPUS = {
+    "pool2d": (Pool2d(2, 3, 12, 20, Pool.of("max", 2)), (X,),
+               lambda device: rooftile.pool2d(X, "max", 2, device=device)),
+    "linear": (Linear(4, 7, 6), (ROWS, MATRIX, np.zeros(6, np.float32)),
+               lambda device: rooftile.linear(ROWS, MATRIX, device=device)),
+    "softmax": (Softmax(4, 7), (ROWS,), lambda device: rooftile.softmax(ROWS, device=device)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "arrays", "call"), ON_GPUS.values(), ids=ON_GPUS)
+def test_the_other_operations_on_a_gpu(problem, arrays, call, opencl_device):
+    try:
+        ladder(problem.operation, "opencl")
+    except rooftile.InputError as error:
+        pytest.skip(str(error))
+    assert_close(problem, call("opencl"), *arrays)
+
+
+def test_an_operation_without_gpu_strategies_says_so(monkeypatch):
+    def none(operation, kind="cpu"):
+        raise rooftile.InputError("operation", operation, f"one with strategies on {kind}")
+
+    monkeypatch.setattr(dispatch, "ladder", none)
     for device in ("opencl", "cuda:0"):
         with pytest.raises(rooftile.UnsupportedProblem, match="no strategies on"):
-            call(device)
+            rooftile.softmax(ROWS, device=device)
 
 
 def test_a_strategy_that_cannot_do_it_says_why():

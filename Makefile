@@ -1,14 +1,15 @@
-# make demo   set up a virtual environment and classify real images with it
-# make test   set up a second one for development; lint, types, import rules, tests
-# make bench  set up a third one with the peers; measure against them, write docs/benchmarks.md
-# make clean  remove all three and every cache of a tool
+# make demo      set up a virtual environment and classify real images with it
+# make test      set up a second one for development; lint, types, import rules, tests
+# make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
+# make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
+# make clean     remove all three and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit bench clean
+.PHONY: help demo test lint types imports unit test-gpu bench clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -37,6 +38,9 @@ imports: $(DEV_ENV)/installed
 
 unit: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest --numprocesses auto --maxprocesses 4
+
+test-gpu: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/pytest -m gpu -rs --numprocesses auto --maxprocesses 8
 
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write

@@ -8,14 +8,54 @@ from rooftile.devices import cuda
 from rooftile.devices.select import open_gpu
 from rooftile.errors import DeviceMissing
 
+_GPU = pytest.mark.gpu
 
-@pytest.fixture(scope="session")
-def opencl_device():
-    """The OpenCL device ``opencl:0``: PoCL on a CPU will do."""
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """``-m gpu`` selects what wants a GPU: tests say so by the fixture that they take."""
+    for item in items:
+        if "cuda_device" in item.fixturenames:
+            item.add_marker(_GPU)
+
+
+def _open(name):
+    """The device ``cuda``, or ``opencl:0`` if that is a CPU or a GPU, as after the hyphen."""
+    kind, _, wanted = name.partition("-")
     try:
-        return open_gpu("opencl")
+        device = open_gpu(kind)
     except DeviceMissing as error:
         pytest.skip(str(error))
+    if wanted and device.description.gpu != (wanted == "gpu"):
+        pytest.skip(
+            f"opencl:0 is {device.description.name}, {'no' if wanted == 'gpu' else 'a'} GPU"
+        )
+    return device
+
+
+@pytest.fixture(scope="session")
+def cuda_device():
+    """The first NVIDIA GPU."""
+    return _open("cuda")
+
+
+@pytest.fixture(scope="session", params=["opencl-cpu", pytest.param("opencl-gpu", marks=_GPU)])
+def opencl_device(request):
+    """``opencl:0``: a GPU where the machine has one, else PoCL on a CPU will do."""
+    return _open(request.param)
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        "opencl-cpu",
+        pytest.param("opencl-gpu", marks=_GPU),
+        pytest.param("cuda", marks=_GPU),
+    ],
+)
+def device(request):
+    """Each device that kernels of both languages run on."""
+    return _open(request.param)
 
 
 @pytest.fixture

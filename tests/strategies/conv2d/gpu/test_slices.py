@@ -3,8 +3,6 @@
 import pytest
 from ladder_checks import check
 
-from rooftile.devices import opencl
-from rooftile.errors import DeviceMissing
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu import _sizes
@@ -12,14 +10,6 @@ from rooftile.strategies.conv2d.gpu import _sizes
 SLICED = {"channels_atomic": 3, "im2col": 3, "winograd": 3, "fft": 4}
 """Launches of a slice."""
 PROBLEM = Conv2d(5, 6, 13, 18, 3, (3, 3), padding=(1, 0), pool=Pool.of("max", 2))
-
-
-@pytest.fixture(scope="module")
-def device():
-    try:
-        return opencl.open_device()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("name", SLICED)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from ladder_checks import check, inputs, run
 
-from rooftile.devices import opencl
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import InputError
 from rooftile.lab.verify import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
@@ -13,14 +12,6 @@ from rooftile.strategies.conv2d._toom_cook import toom_cook
 from rooftile.strategies.conv2d.gpu._toom_cook_text import input_macro, output_macro
 
 TRANSFORMS = ["winograd", "fft"]
-
-
-@pytest.fixture(scope="module")
-def device():
-    try:
-        return opencl.open_device()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
 
 
 def apply(macro, vector, outputs):

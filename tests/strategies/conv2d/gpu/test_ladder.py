@@ -1,4 +1,4 @@
-"""Every GPU rung of conv2d, its very text, on an OpenCL device: PoCL on a CPU will do."""
+"""Every GPU rung of conv2d, its very text, on each device: PoCL on a CPU, and a GPU both ways."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,23 +17,22 @@ from ladder_checks import (
 )
 from wrong_texts import PROBLEM, WRONG, wrong
 
-from rooftile.devices import opencl
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool
+from rooftile.ops.conv2d import NAMED
 from rooftile.strategies import strategy
 
-
-@pytest.fixture(scope="module")
-def device():
-    try:
-        return opencl.open_device()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
+NAMED_PROBLEMS = [make(min(batch, 3)) for make, batch in NAMED.values()]
 
 
 @pytest.mark.parametrize(("rung", "problem"), taken())
 def test_is_right_repeatable_and_stays_inside_its_output(rung, problem, device):
     check(rung, problem, device, seed=1)
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(NAMED_PROBLEMS))
+def test_named_problems(rung, problem, cuda_device):
+    check(rung, problem, cuda_device, seed=1)
 
 
 @pytest.mark.parametrize(("rung", "problem"), taken())
@@ -46,7 +45,9 @@ def test_nan_and_infinity_propagate(rung, problem, specials, device):
 @settings(examples, max_examples=4)
 @given(data=st.data())
 def test_any_problem_with_any_config(rung, device, data):
-    check_any(rung, device, data)
+    # A GPU has time for more.
+    for _ in range(3 if device.description.gpu else 1):
+        check_any(rung, device, data)
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -173,14 +173,14 @@ def test_skipped_rungs_say_why(climb):
 
 def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkeypatch):
     images = []
-    real = climb_gpu._Judge._warm_seconds
+    real = climb_gpu.GpuJudge._warm_seconds
 
     def watched(judge, bound, count):
         images.append((bound.problem.channels, count))
         return real(judge, bound, count)
 
     monkeypatch.setattr(climb_gpu, "_IMAGE_FLOPS", 0)
-    monkeypatch.setattr(climb_gpu._Judge, "_warm_seconds", watched)
+    monkeypatch.setattr(climb_gpu.GpuJudge, "_warm_seconds", watched)
     found = climb(strategy("conv2d", "naive", "opencl"), limit_s=0)
     small = found.problem.shrunk()
     assert set(images) == {(small.channels, small.batch)}

@@ -72,7 +72,7 @@ def climb_gpu(
     with device.on(), float32_only() if peers else contextlib.nullcontext():
         roof = gpu_ceilings(device, progress=progress) if has_roof(device) else None
         exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
-        judge = _Judge(problem, exam, device, roof, precision, limit_s, seed, progress)
+        judge = GpuJudge(problem, exam, device, roof, precision, limit_s, seed, progress)
         found = [judge.rung(rung, config) for rung, config in rungs]
         if peers:
             found += [judge.peer(peer) for peer in GPU_PEERS]
@@ -85,7 +85,7 @@ def has_roof(device: GpuDevice) -> bool:
     return device.description.gpu
 
 
-class _Judge:
+class GpuJudge:
     """Makes the rows of one problem on one device."""
 
     def __init__(
@@ -202,7 +202,7 @@ class _Judge:
         )
 
     def _timed(self, entry: _Entry, timing: GpuTiming) -> Row:
-        problem, row = self.problem, entry.row
+        problem, row, roof = self.problem, entry.row, self.roof
         try:
             verdict = self._judge_batch(entry.result(), entry.precision)
         except Exception as error:
@@ -211,11 +211,11 @@ class _Judge:
         if not verdict.passed:
             return row("failed", f"in the batch of {problem.batch}: {verdict.reason}")
         invalid = timing.contradiction
-        if not invalid and self.roof is not None:
+        if not invalid and roof is not None:
             cache = self.device.description.cache_bytes or 0
             # A peer may choose transforms that save multiplications, as `fast` rungs do.
-            direct = entry.precision == "ieee" and not entry.peer
-            invalid = below_floor(problem, timing, self.roof, cache, direct=direct)
+            precision = "fast" if entry.peer else entry.precision
+            invalid = below_floor(problem, precision, timing, roof, cache)
         if invalid:
             return row("failed", f"invalid time: {invalid}")
         notes = [entry.note, timing.clocks.note() if timing.clocks else ""]
@@ -230,7 +230,7 @@ class _Judge:
             first_call_ms=entry.first_call_ms,
             gflops=1e-6 * problem.flops / warm.median,
             gbps=1e-6 * problem.bytes / warm.median,
-            roof_fraction=self.roof.floor_ms(problem) / warm.median if self.roof else None,
+            roof_fraction=roof.floor_ms(problem, entry.precision) / warm.median if roof else None,
         )
 
     def _judge_batch(self, out: Float32, precision: str) -> Verdict:

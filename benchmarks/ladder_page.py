@@ -203,10 +203,10 @@ def page(found: dict[str, Record]) -> str:
         "lies in its memory, all rungs and peers in turns in one process; cold: with nothing of",
         "the data in the L2 cache. Everybody was verified first, on the whole batch. Errors are",
         "absolute, and as a share of what the precision allows the worst element; the roof is the",
-        "larger of FLOPs over the measured FMA rate and compulsory bytes over the measured",
-        "bandwidth, over the median. `fast` loses about one decimal digit; its FLOPs are those of",
-        "the direct method, of which its transforms save some. The peers are PyTorch at float32",
-        "without TF32.", "",
+        "larger of FLOPs over the measured rate of the precision and compulsory bytes over the",
+        "measured bandwidth, over the median. `fast` loses about one decimal digit; its FLOPs are",
+        "those of the direct method, of which its transforms save some. The peers are PyTorch at",
+        "float32 without TF32.", "",
     ]  # fmt: skip
     lines += [f"`{name}` has no record yet." for name in PROBLEMS if name not in found]
     lines += [""] if len(found) < len(PROBLEMS) else []

@@ -128,8 +128,8 @@ def times(warm, cold=None):
     return GpuTiming(timing(warm), timing(warm if cold is None else cold), "", None)
 
 
-def judge(problem, timing, *, cache=0, direct=True):
-    return floor.below_floor(problem, timing, ROOF, cache, direct=direct)
+def judge(problem, timing, *, cache=0, precision="ieee"):
+    return floor.below_floor(problem, precision, timing, ROOF, cache)
 
 
 def test_a_time_below_the_arithmetic_is_invalid():
@@ -138,14 +138,22 @@ def test_a_time_below_the_arithmetic_is_invalid():
     least = problem.flops / 80e9
     assert judge(problem, times(1.01 * least)) == ""
     assert "its FLOPs" in judge(problem, times(0.89 * least))
-    assert judge(problem, times(0.5 * least), direct=False) == ""
+    assert judge(problem, times(0.5 * least), precision="fast") == ""
+    assert judge(problem, times(0.34 * least), precision="tf32") == ""
+    assert "its FLOPs" in judge(problem, times(0.29 * least), precision="tf32")
+
+
+def test_the_roof_of_a_precision_is_of_its_own_instructions():
+    problem = named("conv2d", "lab-conv5", 1)
+    for precision, rate in (("ieee", 50e9), ("fast", 50e9), ("tf32", 240e9)):
+        assert ROOF.floor_ms(problem, precision) == pytest.approx(problem.flops / rate)
 
 
 def test_a_time_below_the_memory_traffic_is_invalid():
     problem = named("conv2d", "lenet-conv1", 10000)
     least = problem.bytes / 4200e6
-    assert judge(problem, times(0.8 * least), direct=False).startswith("warm")
-    assert judge(problem, times(1.01 * least), direct=False) == ""
+    assert judge(problem, times(0.8 * least), precision="fast").startswith("warm")
+    assert judge(problem, times(1.01 * least), precision="fast") == ""
 
 
 def test_what_the_cache_may_hold_need_not_move_in_a_warm_time():
@@ -153,7 +161,7 @@ def test_what_the_cache_may_hold_need_not_move_in_a_warm_time():
     cache = 2 * problem.bytes
     warm = 0.1 * problem.bytes / 4200e6
     inputs = (problem.bytes - 4 * math.prod(problem.output_shape)) / 4200e6
-    assert judge(problem, times(warm, 1.01 * inputs), cache=cache, direct=False) == ""
-    reason = judge(problem, times(warm, 0.8 * inputs), cache=cache, direct=False)
+    assert judge(problem, times(warm, 1.01 * inputs), cache=cache, precision="fast") == ""
+    reason = judge(problem, times(warm, 0.8 * inputs), cache=cache, precision="fast")
     assert reason.startswith("cold")
     assert "the bytes that must move" in reason

@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import tempfile
 import time
@@ -32,6 +33,7 @@ from rooftile.lab.ceilings import Roof
 from rooftile.lab.environment import package_version
 from rooftile.lab.measure_gpu import text
 from rooftile.lab.telemetry import Clocks, Reading, sensors
+from rooftile.ops import Problem
 
 _THREADS, _LOADS, _CHAINS, _TILES = 256, 4, 8, 8
 _FMA_STEPS, _MMA_STEPS = 4096, 2048
@@ -73,10 +75,24 @@ class GpuCeilings(Roof):
         """The better of reading and copying."""
         return max(self.read_gbps, self.copy_gbps)
 
-    @property
-    def float32_gflops(self) -> float:
-        """What float32 accuracy can reach: by FMAs, or by three TF32 products for each one."""
-        return max(self.fma_gflops, self.mma_gflops.get("tf32", 0.0) / 3)
+    def rate_gflops(self, precision: str) -> float:
+        """The rate that a precision's roof is made of: of matrix instructions, where it has some,
+        else of FMAs."""
+        return self.mma_gflops.get(precision, self.fma_gflops)
+
+    def most_gflops(self, precision: str) -> float:
+        """What a direct method can reach at a precision; infinite where transforms save FLOPs.
+
+        float32 accuracy comes by FMAs, or by three TF32 products for each one.
+        """
+        if precision == "ieee":
+            return max(self.fma_gflops, self.mma_gflops.get("tf32", 0.0) / 3)
+        return self.mma_gflops.get(precision, math.inf)
+
+    def floor_ms(self, problem: Problem, precision: str = "ieee") -> float:
+        """The least time in milliseconds that the precision's rate and the bandwidth allow."""
+        compute = problem.flops / self.rate_gflops(precision)
+        return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
 
 
 def gpu_ceilings(

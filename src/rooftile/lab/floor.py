@@ -14,19 +14,19 @@ measurement and the time's."""
 
 
 def below_floor(
-    problem: Problem, timing: GpuTiming, roof: GpuCeilings, cache_bytes: int, *, direct: bool
+    problem: Problem, precision: str, timing: GpuTiming, roof: GpuCeilings, cache_bytes: int
 ) -> str:
     """Why a GPU's times cannot be; empty when they can.
 
-    Arithmetic: every FLOP of the direct method at the rate that float32 accuracy can reach.
-    Only for ``direct`` methods: transforms save multiplications.
+    Arithmetic: every FLOP of the direct method at the most that the precision can reach, except
+    for ``fast``, whose transforms save multiplications.
 
     Memory, warm: inputs, parameters and results may stay in the last-level cache from one
     launch to the next, so only the bytes beyond its size must move.  Cold: inputs and
     parameters must be read besides, as the flush took them out; results need not have left
     the cache when the clock stops.
     """
-    compute = problem.flops / roof.float32_gflops * 1e-6 if direct else 0.0
+    compute = problem.flops / roof.most_gflops(precision) * 1e-6
     beyond = max(0, problem.bytes - cache_bytes)
     results = 4 * math.prod(problem.output_shape)
     floors = {

@@ -195,6 +195,28 @@ def test_torch_from_threads_that_have_no_gpu_yet(torch):
         assert_close(PROBLEM, y.cpu().numpy(), *arrays)
 
 
+def test_memory_is_given_back_in_a_thread_that_has_no_gpu(device):
+    def used():
+        return device._device.memory_resource.attributes.used_mem_current
+
+    def call():
+        for name in ("im2col_register", "constant", "im2col"):
+            conv(PROBLEM, *arrays, strategy=name, device="cuda")
+
+    def in_a_thread():
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        gc.collect()
+        device.synchronise()
+
+    arrays = inputs(PROBLEM)
+    in_a_thread()
+    before = used()
+    in_a_thread()
+    assert used() == before
+
+
 def test_torch_copies_nothing(torch):
     arrays = inputs(PROBLEM)
     tensors = [torch.from_numpy(a).cuda() for a in arrays]

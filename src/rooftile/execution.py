@@ -38,17 +38,23 @@ def run_copied(
     """
     with cuda.kept_context():
         device = open_gpu(device_name)
+    # In a function of its own: what it allocates must go while the GPU is still the thread's.
     with device.on():
-        held: list[Any] = []
+        _copied(_resident(rung, problem, device), x, parameters, out)
 
-        def allocate(count: int) -> Any:
-            held.append(device.allocate(4 * count))
-            return held[-1]
 
-        resident = _resident(rung, problem, device)
-        given, result = device.upload(x), allocate(out.size)
-        resident.run(given, parameters, result, problem.batch, allocate)
-        device.copy_out(result, out)
+def _copied(
+    resident: Resident, x: Float32, parameters: Mapping[str, Float32 | None], out: Float32
+) -> None:
+    device, held = resident.device, list[Any]()
+
+    def allocate(count: int) -> Any:
+        held.append(device.allocate(4 * count))
+        return held[-1]
+
+    given, result = device.upload(x), allocate(out.size)
+    resident.run(given, parameters, result, len(x), allocate)
+    device.copy_out(result, out)
 
 
 def run_in_place(
@@ -67,20 +73,32 @@ def run_in_place(
     with cuda.kept_context():
         device: Any = open_gpu(f"cuda:{x.device}")
     with device.on(library.stream(x)):
-        resident = _compiled(library, rung, problem, device)
-        given = {name: None if a is None else a.address for name, a in parameters.items()}
         for array in (*parameters.values(), out):
             if array is not None and array.stream not in (None, x.stream):
                 device.after_stream(array.stream)
-        held: list[CudaArray] = []
+        resident = _compiled(library, rung, problem, device)
+        if out is None:
+            out = library.result(problem.output_shape, device)
+        _in_place(library, resident, device, x, parameters, out)
+        return library.finish(out, device)
 
-        def allocate(count: int) -> Any:
-            held.append(library.empty((count,), device))
-            return held[-1].address
 
-        result = library.result(problem.output_shape, device) if out is None else out
-        resident.run(x.address, given, result.address, problem.batch, allocate)
-        return library.finish(result, device)
+def _in_place(
+    library: Library,
+    resident: Resident,
+    device: CudaDevice,
+    x: CudaArray,
+    parameters: Mapping[str, CudaArray | None],
+    out: CudaArray,
+) -> None:
+    held: list[CudaArray] = []
+
+    def allocate(count: int) -> Any:
+        held.append(library.empty((count,), device))
+        return held[-1].address
+
+    addresses = {name: None if a is None else a.address for name, a in parameters.items()}
+    resident.run(x.address, addresses, out.address, x.shape[0], allocate)
 
 
 def _compiled(

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from rooftile.devices.cuda import CudaArray, arrays
 from rooftile.devices.cuda.arrays import of_interface
-from rooftile.errors import InputError
+from rooftile.errors import DeviceMissing, InputError
 
 
 @pytest.fixture(autouse=True)
-def one_gpu(monkeypatch):
+def a_gpu(monkeypatch):
     monkeypatch.setattr(arrays, "_device_of", lambda address: 3)
+
+
+DEVICE_OF = arrays._device_of
 
 
 def told(array, **changes):
@@ -82,3 +85,17 @@ def test_overlap_is_a_common_byte(first, count, other, others):
     a, b = CudaArray(None, 4 * first, (count,), 0), CudaArray(None, 4 * other, (others,), 0)
     common = set(range(first, first + count)) & set(range(other, other + others))
     assert a.overlaps(b) == b.overlaps(a) == bool(common)
+
+
+def test_without_a_driver_the_device_is_missing(monkeypatch):
+    def missing():
+        raise DeviceMissing("a working NVIDIA driver (libcuda.so.1)", "NVIDIA's driver")
+
+    def no_driver(function, *arguments):
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(arrays, "open_device", missing)
+    monkeypatch.setattr(arrays, "driver_call", no_driver)
+    monkeypatch.setattr(arrays, "_device_of", DEVICE_OF)
+    with pytest.raises(DeviceMissing, match="driver"):
+        of_interface("x", told(X))

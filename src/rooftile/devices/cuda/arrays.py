@@ -5,6 +5,7 @@ Sources: the CUDA Array Interface, version 3 (Numba's documentation); DLPack 1.0
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.device import CudaDevice, open_device
-from rooftile.devices.cuda.driver import driver_call, kept_context
+from rooftile.devices.cuda.driver import driver, driver_call, kept_context
 from rooftile.errors import InputError
 
 ALIGNMENT = 16
@@ -126,10 +127,16 @@ def _view_class() -> Any:
 
 
 def _device_of(address: int) -> int:
-    from cuda.bindings.driver import CUpointer_attribute
-
-    ordinal = CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    return int(driver_call("cuPointerGetAttribute", ordinal, address))
+    """The GPU that holds an address.  Raises `DeviceMissing`, `RuntimeError`."""
+    with kept_context():
+        current = 0
+        with contextlib.suppress(Exception):
+            current = int(driver_call("cuCtxGetCurrent"))
+        if not current:
+            # The driver answers only a thread that has some GPU.
+            open_device()
+        attribute = driver().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(driver_call("cuPointerGetAttribute", attribute, address))
 
 
 def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

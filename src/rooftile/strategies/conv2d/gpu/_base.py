@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
+from rooftile.strategies._grid import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
-MOST_BLOCKS = 65535
-"""Blocks of a grid in y and z: kernels loop over the images beyond."""
+__all__ = ["MOST_BLOCKS", "GpuConv2d", "blocks"]
 
 
 class GpuConv2d(GpuStrategy):
@@ -46,8 +46,3 @@ class GpuConv2d(GpuStrategy):
             "ACTIVATION": ACTIVATION_CODES[problem.activation],
             **config,
         }
-
-
-def blocks(count: int, size: int) -> int:
-    """Blocks of ``size`` that cover ``count``."""
-    return -(-count // size)

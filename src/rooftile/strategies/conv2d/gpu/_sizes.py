@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from rooftile.strategies._grid import tile_of
+
+__all__ = ["MOST_BYTES", "slice_images", "slices", "tile_of"]
+
 MOST_BYTES = 256 * 2**20
 """Workspace that a slice of images may take; a single image may take more."""
 
@@ -14,8 +18,3 @@ def slice_images(batch: int, floats: int) -> int:
 def slices(batch: int, images: int) -> list[tuple[int, int]]:
     """First image and number of images of each slice."""
     return [(first, min(images, batch - first)) for first in range(0, batch, images)]
-
-
-def tile_of(count: int, least: int, most: int) -> int:
-    """The smallest power of two from ``least`` to ``most`` that covers ``count``, else ``most``."""
-    return max(least, min(most, 1 << (count - 1).bit_length()))

@@ -1,0 +1,129 @@
+// Rung 3, register_tile: tiles in shared memory, and in each thread's registers.
+//
+// In `tiled`, every multiply-add waits for two reads of shared memory.  Here a thread keeps
+// RESULTS_B x RESULTS_O results in registers, so that a value read from shared memory serves
+// RESULTS_O or RESULTS_B multiply-adds; four inputs come by one load, and while a tile is
+// multiplied the next is on its way from memory.  Few images make too few tiles to occupy the
+// device: then PARTS blocks share a tile's inputs, and `finish` adds their sums in order.  What it
+// removes: most reads of shared memory.
+//
+// x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS]; with several
+// parts partial[PARTS][images][OUTPUTS] between the kernels.
+// Grid: x over tiles of outputs, then of images; y over parts.  Block: THREADS, warps of 4 x 8.
+
+#define TILES_ACROSS ((OUTPUTS + TILE_O - 1) / TILE_O)
+#define THREADS_B (TILE_B / RESULTS_B)
+#define THREADS_O (TILE_O / RESULTS_O)
+#define THREADS (THREADS_B * THREADS_O)
+#define QUADS (TILE_K / 4)
+#define LOADS(tile) (((tile) * QUADS + THREADS - 1) / THREADS)
+// Four floats more than are used, so that the columns' starts lie in different banks.
+#define PITCH(tile) ((tile) + 4)
+#define PART_INPUTS (((INPUTS + TILE_K - 1) / TILE_K + PARTS - 1) / PARTS * TILE_K)
+
+// This thread's inputs of a tile of `tile` rows; rows beyond the last repeat it.
+__device__ __forceinline__ void fetch(const GLOBAL float* __restrict__ matrix, int64 first,
+                                      int64 rows, int tile, int start, int thread, float4* held)
+{
+    UNROLL for (int l = 0; l < LOADS(tile); l++) {
+        int e = thread + l * THREADS;
+        int64 row = first + e / QUADS;
+        if (row >= rows) row = rows - 1;
+        held[l] = four_inputs(matrix + (size_t)row * INPUTS, start + e % QUADS * 4);
+    }
+}
+
+// The same into shared memory, where neighbours are of one input.
+__device__ __forceinline__ void keep(SHARED float* to, int tile, int thread, const float4* held)
+{
+    UNROLL for (int l = 0; l < LOADS(tile); l++) {
+        int e = thread + l * THREADS;
+        if (e >= tile * QUADS) continue;
+        SHARED float* column = to + e % QUADS * 4 * PITCH(tile) + e / QUADS;
+        column[0] = held[l].x;
+        column[PITCH(tile)] = held[l].y;
+        column[2 * PITCH(tile)] = held[l].z;
+        column[3 * PITCH(tile)] = held[l].w;
+    }
+}
+
+// `count` values of a thread from shared memory, four neighbours at a time, `step` apart.
+__device__ __forceinline__ void four_by_four(const SHARED float* from, int count, int step,
+                                             float* values)
+{
+    UNROLL for (int q = 0; q < count / 4; q++) {
+        float4 four = *(const SHARED float4*)(from + q * step);
+        values[4 * q] = four.x;
+        values[4 * q + 1] = four.y;
+        values[4 * q + 2] = four.z;
+        values[4 * q + 3] = four.w;
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 512 / THREADS)
+linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+{
+    __shared__ __attribute__((aligned(16))) float left[2][TILE_K * PITCH(TILE_B)];
+    __shared__ __attribute__((aligned(16))) float right[2][TILE_K * PITCH(TILE_O)];
+    int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+    int ty = warp / (THREADS_O / 8) * 4 + lane / 8, tx = warp % (THREADS_O / 8) * 8 + lane % 8;
+    int first_output = blockIdx.x % TILES_ACROSS * TILE_O;
+    int64 first_image = (int64)(blockIdx.x / TILES_ACROSS) * TILE_B;
+    int start = blockIdx.y * PART_INPUTS;
+    int end = start + PART_INPUTS < INPUTS ? start + PART_INPUTS : INPUTS;
+
+    float sum[RESULTS_B][RESULTS_O];
+    UNROLL for (int b = 0; b < RESULTS_B; b++)
+        UNROLL for (int o = 0; o < RESULTS_O; o++) sum[b][o] = 0.0f;
+    float4 inputs[LOADS(TILE_B)], rows[LOADS(TILE_O)];
+    fetch(x, first_image, images, TILE_B, start, thread, inputs);
+    fetch(weights, first_output, OUTPUTS, TILE_O, start, thread, rows);
+    keep(left[0], TILE_B, thread, inputs);
+    keep(right[0], TILE_O, thread, rows);
+    __syncthreads();
+
+    for (int buffer = 0; start < end; start += TILE_K, buffer ^= 1) {
+        bool more = start + TILE_K < end;
+        if (more) {
+            fetch(x, first_image, images, TILE_B, start + TILE_K, thread, inputs);
+            fetch(weights, first_output, OUTPUTS, TILE_O, start + TILE_K, thread, rows);
+        }
+        UNROLL for (int k = 0; k < TILE_K; k++) {
+            float column[RESULTS_B], line[RESULTS_O];
+            four_by_four(left[buffer] + k * PITCH(TILE_B) + ty * 4, RESULTS_B, THREADS_B * 4, column);
+            four_by_four(right[buffer] + k * PITCH(TILE_O) + tx * 4, RESULTS_O, THREADS_O * 4, line);
+            UNROLL for (int b = 0; b < RESULTS_B; b++)
+                UNROLL for (int o = 0; o < RESULTS_O; o++) sum[b][o] += column[b] * line[o];
+        }
+        if (more) {
+            keep(left[buffer ^ 1], TILE_B, thread, inputs);
+            keep(right[buffer ^ 1], TILE_O, thread, rows);
+        }
+        __syncthreads();
+    }
+
+    UNROLL for (int b = 0; b < RESULTS_B; b++) {
+        int64 n = first_image + b / 4 * THREADS_B * 4 + ty * 4 + b % 4;
+        if (n >= images) continue;
+        GLOBAL float* line = out + ((size_t)blockIdx.y * images + n) * OUTPUTS;
+        UNROLL for (int o = 0; o < RESULTS_O; o++) {
+            int output = first_output + o / 4 * THREADS_O * 4 + tx * 4 + o % 4;
+            if (output < OUTPUTS)
+                line[output] = PARTS > 1 ? sum[b][o] : activate(sum[b][o] + bias[output]);
+        }
+    }
+}
+
+// out[images][OUTPUTS] from partial[PARTS][images][OUTPUTS].  Grid: x over the results.
+__global__ void finish(const GLOBAL float* __restrict__ partial,
+                       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out,
+                       int images)
+{
+    int64 result = (int64)blockIdx.x * FINISH_BLOCK + threadIdx.x, results = (int64)images * OUTPUTS;
+    if (result >= results) return;
+
+    float sum = 0.0f;
+    UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + result];
+    out[result] = activate(sum + bias[result % OUTPUTS]);
+}

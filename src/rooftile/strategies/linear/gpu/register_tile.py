@@ -1,0 +1,85 @@
+"""Rung 3, `register_tile`: matrix multiply with joint register and shared tiling.
+
+Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08; the sum
+that several blocks share is that of Osama, Merrill, Cecka, Garland, Owens, "Stream-K",
+PPoPP 2023, section 3 (fixed split).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Linear
+from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu._base import GpuLinear
+
+_BLOCKS = 256
+"""About as many blocks as occupy a large GPU."""
+_PART_INPUTS = 256
+"""Least inputs of a part: fewer do not pay for writing its sums and adding them."""
+_FINISH_BLOCK = 256
+
+
+class RegisterTile(GpuLinear):
+    """Tiles shrink, and their sums are shared out, where a batch makes too few of them."""
+
+    name = "register_tile"
+    order = 3
+    summary = "tiles in registers and shared memory, four inputs a load"
+    tunables = (
+        Tunable("TILE_B", (32, 64, 128), 128),
+        Tunable("TILE_O", (32, 64, 128), 128),
+        Tunable("TILE_K", (8, 16), 8),
+        Tunable("RESULTS_B", (4, 8), 8),
+        Tunable("RESULTS_O", (4, 8), 8),
+        Tunable("PARTS", (1, 2, 4, 8, 16), 1),
+    )
+
+    def defaults(self, problem: Linear) -> dict[str, int]:
+        """The largest tiles that occupy the device; parts where even the smaller ones do not."""
+        b, o = tile_of(problem.batch, 32, 128), tile_of(problem.outputs, 32, 128)
+        if _tiles(problem, b, o) < _BLOCKS // 2:
+            b, o = min(b, 64), min(o, 64)
+        wanted = max(1, min(_BLOCKS // _tiles(problem, b, o), problem.inputs // _PART_INPUTS, 16))
+        return {
+            "TILE_B": b, "TILE_O": o,
+            # With 64 results a thread, there are registers for the fewer loads of a shorter tile.
+            "TILE_K": 8 if (b, o) == (128, 128) else 16,
+            "RESULTS_B": 8 if b == 128 else 4, "RESULTS_O": 8 if o == 128 else 4,
+            "PARTS": 1 << (wanted.bit_length() - 1),
+        }  # fmt: skip
+
+    def invalid(self, problem: Linear, config: Config) -> str | None:
+        """Fewer outputs across than a warp has threads beside each other."""
+        across = config["TILE_O"] // config["RESULTS_O"]
+        return f"a tile is {across} threads wide, a warp 8" if across < 8 else None
+
+    def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The block of the second kernel besides."""
+        return {**super().macros(problem, config), "FINISH_BLOCK": _FINISH_BLOCK}
+
+    def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """Every part's sums, where there are several."""
+        parts = config["PARTS"]
+        return {"partial": parts * problem.batch * problem.outputs} if parts > 1 else {}
+
+    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles and parts; another that adds the parts, where there are several."""
+        b, o, parts = config["TILE_B"], config["TILE_O"], config["PARTS"]
+        threads = b // config["RESULTS_B"] * (o // config["RESULTS_O"])
+        launch = Launch("linear", (_tiles(problem, b, o), parts, 1), (threads, 1, 1))
+        if parts == 1:
+            return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+        results = problem.batch * problem.outputs
+        finish = Launch("finish", (blocks(results, _FINISH_BLOCK), 1, 1), (_FINISH_BLOCK, 1, 1))
+        return (
+            Step(launch, ("x", "weights", "bias", "partial", problem.batch)),
+            Step(finish, ("partial", "bias", "out", problem.batch)),
+        )
+
+
+def _tiles(problem: Linear, b: int, o: int) -> int:
+    return blocks(problem.batch, b) * blocks(problem.outputs, o)
+
+
+STRATEGY = RegisterTile()

@@ -1,0 +1,53 @@
+// Rung 4, warp_rows: a group of threads an output, for few images.
+//
+// With few images a tile of them is mostly empty, and the weights, each needed for one
+// multiply-add an image, must come from memory once: nothing else counts.  Here GROUP threads walk
+// along one row of weights together, so that neighbours read neighbouring words, four at a time and
+// AHEAD loads at once; each keeps a sum for IMAGES images, and a tree in shared memory joins them.
+// What it removes: idle threads, and reads that do not follow each other.
+//
+// x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
+// Grid: x over blocks of ROWS outputs, then over groups of IMAGES images.
+// Block: x over GROUP (a power of two) threads of an output, y over ROWS outputs.
+
+#define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
+#define STRIDE (4 * GROUP)
+
+__global__ void __launch_bounds__(GROUP * ROWS, 1)
+linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+{
+    __shared__ float partial[ROWS][IMAGES][GROUP];
+    int lane = threadIdx.x, slot = threadIdx.y;
+    int o = blockIdx.x % ROW_BLOCKS * ROWS + slot;
+    int first = blockIdx.x / ROW_BLOCKS * IMAGES;
+    const GLOBAL float* row = weights + (size_t)(o < OUTPUTS ? o : OUTPUTS - 1) * INPUTS;
+
+    float sum[IMAGES];
+    UNROLL for (int n = 0; n < IMAGES; n++) sum[n] = 0.0f;
+    for (int start = 4 * lane; start < INPUTS; start += AHEAD * STRIDE) {
+        float4 held[AHEAD];
+        UNROLL for (int a = 0; a < AHEAD; a++) held[a] = four_inputs(row, start + a * STRIDE);
+        UNROLL for (int n = 0; n < IMAGES; n++) {
+            // Images beyond the last repeat it.
+            int image = first + n < images ? first + n : images - 1;
+            const GLOBAL float* input = x + (size_t)image * INPUTS;
+            UNROLL for (int a = 0; a < AHEAD; a++) {
+                float4 four = four_inputs(input, start + a * STRIDE);
+                sum[n] += held[a].x * four.x + held[a].y * four.y + held[a].z * four.z +
+                          held[a].w * four.w;
+            }
+        }
+    }
+
+    UNROLL for (int n = 0; n < IMAGES; n++) partial[slot][n][lane] = sum[n];
+    for (int reach = GROUP / 2; reach > 0; reach /= 2) {
+        __syncthreads();
+        if (lane < reach)
+            UNROLL for (int n = 0; n < IMAGES; n++)
+                partial[slot][n][lane] += partial[slot][n][lane + reach];
+    }
+    __syncthreads();
+    if (lane < IMAGES && first + lane < images && o < OUTPUTS)
+        out[(size_t)(first + lane) * OUTPUTS + o] = activate(partial[slot][lane][0] + bias[o]);
+}

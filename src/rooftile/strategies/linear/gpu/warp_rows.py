@@ -1,0 +1,52 @@
+"""Rung 4, `warp_rows`: a group of threads an output, for few images.
+
+Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix; the tree is
+that of Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 10.6.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Linear
+from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu._base import GpuLinear
+
+_THREAD_INPUTS = 32
+"""Inputs a thread, where there are enough."""
+
+
+class WarpRows(GpuLinear):
+    """Reads the weights once for every IMAGES images; sums are the same in every run."""
+
+    name = "warp_rows"
+    order = 4
+    summary = "a group of threads an output, joined by a tree: for few images"
+    tunables = (
+        Tunable("GROUP", (32, 64, 128, 256), 128),
+        Tunable("ROWS", (1, 2, 4), 1),
+        Tunable("IMAGES", (1, 2, 4, 8), 1),
+        Tunable("AHEAD", (1, 2, 4), 4),
+    )
+
+    def defaults(self, problem: Linear) -> dict[str, int]:
+        """No more threads than the inputs occupy, no more images than there are; with several
+        images fewer loads ahead, whose registers their sums need."""
+        group = tile_of(blocks(problem.inputs, _THREAD_INPUTS), 32, 256)
+        images = tile_of(problem.batch, 1, 8)
+        return {
+            "GROUP": group, "ROWS": max(1, 128 // group), "IMAGES": images,
+            "AHEAD": 4 if images < 4 else 2,
+        }  # fmt: skip
+
+    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """One kernel, a group of threads an output."""
+        rows = blocks(problem.outputs, config["ROWS"])
+        grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
+        launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+STRATEGY = WarpRows()

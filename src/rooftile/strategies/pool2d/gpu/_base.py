@@ -1,0 +1,33 @@
+"""What the GPU strategies of `pool2d` share: the macros that stand for the problem."""
+
+from __future__ import annotations
+
+from rooftile.ops import Pool2d
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+
+class GpuPool2d(GpuStrategy):
+    """A GPU strategy of `pool2d`; takes every problem unless it says otherwise."""
+
+    operation = "pool2d"
+
+    def why_not(self, problem: Pool2d) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: Pool2d, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables."""
+        pool, (rows, columns) = problem.pool, problem.output_shape[2:]
+        return {
+            "CHANNELS": problem.channels,
+            "HEIGHT": problem.height,
+            "WIDTH": problem.width,
+            "ROWS": rows,
+            "COLUMNS": columns,
+            "POOL_HEIGHT": pool.window[0],
+            "POOL_WIDTH": pool.window[1],
+            "POOL_STRIDE_Y": pool.stride[0],
+            "POOL_STRIDE_X": pool.stride[1],
+            "POOL_AVERAGE": int(pool.kind == "average"),
+            **config,
+        }

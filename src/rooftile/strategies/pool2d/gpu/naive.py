@@ -1,0 +1,33 @@
+"""Rung 1, `naive`: one thread an output, everything from global memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 16.2 (subsampling after a convolution).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Pool2d
+from rooftile.strategies._grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.pool2d.gpu._base import GpuPool2d
+
+
+class Naive(GpuPool2d):
+    """Each thread walks its own window; neighbours' reads lie a stride apart."""
+
+    name = "naive"
+    order = 1
+    summary = "one thread an output, everything from global memory"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+
+    def steps(self, problem: Pool2d, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread an output."""
+        grid = (blocks(math.prod(problem.output_shape), config["BLOCK"]), 1, 1)
+        launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "out", problem.batch)),)
+
+
+STRATEGY = Naive()

@@ -1,0 +1,20 @@
+"""What the GPU strategies of `softmax` share: the macros that stand for the problem."""
+
+from __future__ import annotations
+
+from rooftile.ops import Softmax
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+
+class GpuSoftmax(GpuStrategy):
+    """A GPU strategy of `softmax`; takes every problem."""
+
+    operation = "softmax"
+
+    def why_not(self, problem: Softmax) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: Softmax, config: Config) -> dict[str, int | str]:
+        """The row's length and the tunables."""
+        return {"CLASSES": problem.classes, **config}

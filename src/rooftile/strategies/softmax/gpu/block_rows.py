@@ -1,0 +1,49 @@
+"""Rung 2, `block_rows`: a group of threads a row, joined by trees.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 10.6 (the tree in shared memory).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Softmax
+from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.softmax.gpu._base import GpuSoftmax
+
+_BLOCK = 256
+"""Threads of a block where its rows are short."""
+_THREAD_CLASSES = 4
+"""Classes a thread, where there are enough."""
+
+
+class BlockRows(GpuSoftmax):
+    """Short rows share a block; sums are the same in every run."""
+
+    name = "block_rows"
+    order = 2
+    summary = "a group of threads a row, maximum and sum joined by trees"
+    tunables = (
+        Tunable("GROUP", (2, 8, 32, 128, 256, 512), 256),
+        Tunable("ROWS", (1, 2, 8, 32, 64), 1),
+    )
+
+    def defaults(self, problem: Softmax) -> dict[str, int]:
+        """As many threads as a row occupies, as many rows as a block does."""
+        group = tile_of(blocks(problem.classes, _THREAD_CLASSES), 2, 512)
+        return {"GROUP": group, "ROWS": min(64, max(1, _BLOCK // group))}
+
+    def invalid(self, problem: Softmax, config: Config) -> str | None:
+        """At most 1024 threads."""
+        threads = config["GROUP"] * config["ROWS"]
+        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+
+    def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:
+        """One kernel, a group of threads a row."""
+        grid = (blocks(problem.batch, config["ROWS"]), 1, 1)
+        launch = Launch("softmax", grid, (config["GROUP"], config["ROWS"], 1))
+        return (Step(launch, ("x", "out", problem.batch)),)
+
+
+STRATEGY = BlockRows()

@@ -3,7 +3,7 @@
 import pytest
 
 from rooftile import dispatch
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax, named, operations
 from rooftile.strategies import Strategy, ladder
 
@@ -118,18 +118,14 @@ def test_unknown_words_are_input_errors(argument, keywords):
     assert caught.value.argument == argument
 
 
-def test_networks_on_gpus_are_still_to_come():
-    dispatch.check_network_device("cpu")
-    with pytest.raises(DeviceMissing, match="networks on the device 'opencl:0'"):
-        dispatch.check_network_device("opencl:0")
-
-
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])
-@pytest.mark.parametrize("problem", PROBLEMS[2:], ids=lambda p: p.operation)
-def test_an_operation_without_gpu_strategies_says_so(problem, kind):
+def test_an_operation_without_gpu_strategies_says_so(kind):
+    class Unknown(Softmax):
+        operation = "unknown"
+
     for strategy in (None, "loops"):
         with pytest.raises(UnsupportedProblem, match=f"no strategies on {kind} yet"):
-            dispatch.choose(problem, device=f"{kind}:0", strategy=strategy)
+            dispatch.choose(Unknown(2, 3), device=f"{kind}:0", strategy=strategy)
 
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])
@@ -146,14 +142,26 @@ def test_the_pick_on_gpus_follows_the_channels(kind, precision):
 
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])
-def test_every_gpu_strategy_is_explained_and_one_is_taken(kind):
-    for problem in PROBLEMS[:2]:
-        considered = dispatch.explain_choice(problem, "fast", kind)
-        assert {c.strategy for c in considered} == {r.name for r in ladder("conv2d", kind)}
-        assert all(c.reason for c in considered)
-        assert [c.taken for c in considered].count(True) == 1
-        reasons = {c.strategy: c.reason for c in considered}
-        assert "by name" in reasons["winograd"]
+def test_the_pick_on_gpus_follows_the_images_and_the_rows(kind):
+    def pick(problem):
+        return dispatch.choose(problem, "ieee", kind).name
+
+    assert pick(Linear(1, 6272, 512)) == pick(Linear(8, 32, 10)) == "warp_rows"
+    assert pick(Linear(9, 6272, 512)) == "register_tile"
+    assert pick(Pool2d(2, 3, 12, 20, Pool.of("max", 2))) == "vector_rows"
+    assert pick(Pool2d(2, 3, 12, 21, Pool.of("max", 2))) == "naive"
+    assert pick(Softmax(2, 3)) == "block_rows"
+
+
+@pytest.mark.parametrize("kind", ["cuda", "opencl"])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.operation)
+def test_every_gpu_strategy_is_explained_and_one_is_taken(problem, kind):
+    considered = dispatch.explain_choice(problem, "fast", kind)
+    assert {c.strategy for c in considered} == {r.name for r in ladder(problem.operation, kind)}
+    assert all(c.reason for c in considered)
+    assert [c.taken for c in considered].count(True) == 1
+    reasons = {c.strategy: c.reason for c in considered}
+    assert "by name" in reasons.get("winograd", "by name")
 
 
 def test_gpu_preferences_exist():

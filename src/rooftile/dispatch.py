@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rooftile.devices.select import parse_device
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import Conv2d, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
@@ -31,11 +31,17 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
         "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
+    "linear": ("warp_rows", "register_tile", "tiled", "naive"),
+    "pool2d": ("vector_rows", "naive"),
+    "softmax": ("block_rows", "naive"),
 }  # fmt: skip
 """The same for GPUs, of both kinds; the others are taken by name."""
 
 DIRECT_CHANNELS = 16
 """Up to so many channels, `direct_tile` comes before the matrix products on GPUs."""
+
+FEW_IMAGES = 8
+"""Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -93,16 +99,6 @@ def explain_choice(
         return Consideration(rung.name, False, against or f"{later} {chosen.name}")
 
     return tuple(of(rung, against) for rung, against in _considered(problem, precision, kind))
-
-
-def check_network_device(device: str) -> None:
-    """Raise `InputError` for an unknown device, `DeviceMissing` for one that runs no networks."""
-    kind, _ = parse_device(device)
-    if kind != "cpu":
-        raise DeviceMissing(
-            f"support for networks on the device {device!r} in this version of rooftile",
-            'nothing yet; device="cpu" works now, and conv2d by itself takes GPUs',
-        )
 
 
 def _check_operation(problem: Problem, kind: str) -> None:
@@ -164,10 +160,12 @@ def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
 def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
     if rung.name not in GPU_PREFERENCE.get(problem.operation, (rung.name,)):
         return "taken by name only: where it pays is not known"
-    if not isinstance(problem, Conv2d) or rung.name != "direct_tile":
-        return None
-    many = problem.channels > DIRECT_CHANNELS
-    return f"it pays up to {DIRECT_CHANNELS} channels" if many else None
+    if isinstance(problem, Conv2d) and rung.name == "direct_tile":
+        many = problem.channels > DIRECT_CHANNELS
+        return f"it pays up to {DIRECT_CHANNELS} channels" if many else None
+    if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
+        return f"it pays up to {FEW_IMAGES} images"
+    return None
 
 
 def _winograd_does_not_pay(p: Conv2d) -> str | None:

@@ -12,6 +12,7 @@ import pytest
 import rooftile
 from rooftile.lab.verify import assert_close
 from rooftile.nn import ConvLayer, LinearLayer, Network, architecture
+from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
 from rooftile.strategies import ladder
@@ -55,8 +56,8 @@ def test_built_in_networks_against_the_reference(model: str, precision: Any) -> 
 @pytest.mark.parametrize("batch", [1, 2, 5, 8, 64])
 def test_scores_do_not_depend_on_the_batch(batch: int) -> None:
     x = images(21)
-    expected = Plan(SMALL, 21)(x)
-    np.testing.assert_array_equal(Plan(SMALL, batch)(x), expected)
+    expected = CpuPlan(SMALL, 21)(x)
+    np.testing.assert_array_equal(CpuPlan(SMALL, batch)(x), expected)
 
 
 @pytest.mark.parametrize("rung", [rung.name for rung in ladder("conv2d")])
@@ -65,9 +66,9 @@ def test_any_strategy_can_be_asked_for(rung: str) -> None:
     problem = dict(SMALL.problems(4))["conv1"]
     if strategy.why_not(problem) is not None:
         with pytest.raises(rooftile.UnsupportedProblem, match=rung):
-            Plan(SMALL, 4, "fast", strategies={"conv1": rung})
+            CpuPlan(SMALL, 4, "fast", strategies={"conv1": rung})
         return
-    plan = Plan(SMALL, 4, "fast", strategies={"conv1": rung})
+    plan = CpuPlan(SMALL, 4, "fast", strategies={"conv1": rung})
     assert plan.strategies["conv1"] == rung
     assert_layers_close(SMALL, images(6), plan(images(6)))
 
@@ -75,7 +76,7 @@ def test_any_strategy_can_be_asked_for(rung: str) -> None:
 def test_results_go_into_out_and_inputs_stay_as_they_are() -> None:
     x = images(11)
     before, out = x.copy(), np.full((11, 7), np.nan, np.float32)
-    plan = Plan(SMALL, 4)
+    plan = CpuPlan(SMALL, 4)
     assert plan(x, out=out) is out
     np.testing.assert_array_equal(out, plan(x))
     np.testing.assert_array_equal(x, before)
@@ -84,11 +85,11 @@ def test_results_go_into_out_and_inputs_stay_as_they_are() -> None:
 def test_a_strided_view_gives_the_same_scores() -> None:
     x = images(8)
     view = np.ascontiguousarray(x[..., ::-1])[..., ::-1]
-    np.testing.assert_array_equal(Plan(SMALL, 8)(view), Plan(SMALL, 8)(x))
+    np.testing.assert_array_equal(CpuPlan(SMALL, 8)(view), CpuPlan(SMALL, 8)(x))
 
 
 def test_two_threads_share_a_plan() -> None:
-    plan, x = Plan(SMALL, 8), [images(30, seed=k) for k in range(4)]
+    plan, x = CpuPlan(SMALL, 8), [images(30, seed=k) for k in range(4)]
     expected = [plan(part) for part in x]
     results: dict[int, Float32] = {}
 
@@ -111,7 +112,7 @@ def _in_child(plan: Plan, x: Float32, expected: Float32) -> None:
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_uses_its_parents_plan() -> None:
-    plan, x = Plan(SMALL, 8), images(20)
+    plan, x = CpuPlan(SMALL, 8), images(20)
     expected = plan(x)
     child = multiprocessing.get_context("fork").Process(target=_in_child, args=(plan, x, expected))
     child.start()
@@ -120,7 +121,7 @@ def test_a_forked_child_uses_its_parents_plan() -> None:
 
 
 def test_profile_times_every_layer() -> None:
-    profile = Plan(SMALL, 8).profile(images(8))
+    profile = CpuPlan(SMALL, 8).profile(images(8))
     assert list(profile) == [layer.name for layer in SMALL.layers]
     assert all(timing.median > 0 for timing in profile.values())
 
@@ -145,7 +146,7 @@ def test_predict_takes_the_largest_score() -> None:
 )
 def test_wrong_images_are_refused_by_name(bad: Any) -> None:
     with pytest.raises(rooftile.InputError, match="images"):
-        Plan(SMALL, 4)(bad)
+        CpuPlan(SMALL, 4)(bad)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_wrong_arguments_are_refused_by_name(arguments: Any, named: str) -> None
 
 @pytest.mark.parametrize("out", [np.zeros((3, 6), np.float32), np.zeros((3, 7)), None])
 def test_a_wrong_out_is_refused(out: Any) -> None:
-    plan, x = Plan(SMALL, 4), images(3)
+    plan, x = CpuPlan(SMALL, 4), images(3)
     wrong = np.zeros((7, 3), np.float32).T if out is None else out
     with pytest.raises(rooftile.InputError, match="out"):
         plan(x, out=wrong)

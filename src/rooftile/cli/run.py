@@ -2,7 +2,8 @@
 
 The time of an operation is its median by itself, for one batch; the total is the
 median of the whole plan, which may chain operations, for the same batch.  Resizing
-the images is not part of either.
+the images is not part of either.  On a GPU, operations are timed on its memory by its
+own clock, and the total has the copies there and back.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
-    from rooftile.dispatch import check_network_device
     from rooftile.lab.measure import measure
     from rooftile.nn.data import load_images, prepare
+    from rooftile.nn.gpu_plan import GpuPlan
 
-    check_network_device(arguments.device)
+    _check_peers(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
         network = load_network(arguments.model, arguments.weights)
@@ -61,7 +62,9 @@ def command(arguments: argparse.Namespace) -> int:
             "test", arguments.data, arguments.limit, arguments.download, download_report(say)
         )
         say(f"compiling {network.name}")
-        plan = network.plan(batch=arguments.batch, precision=arguments.precision)
+        plan = network.plan(
+            batch=arguments.batch, precision=arguments.precision, device=arguments.device
+        )
         size = network.input_shape[1]
         say(f"classifying {len(images)} images")
         labels = _classify(plan, images, size)
@@ -69,9 +72,12 @@ def command(arguments: argparse.Namespace) -> int:
         x = prepare(images.images[: plan.batch], size)
         profile = {name: timing.median for name, timing in plan.profile(x).items()}
         total = measure(lambda: plan(x)).median
+        on_device = plan.device_time(x).median if isinstance(plan, GpuPlan) else None
         peak = _peak_memory()
         peers = _peers(network, x, arguments.precision, say) if arguments.peers else ()
     result = _result(plan, images, labels, profile, total, peak)
+    if on_device is not None:
+        result["device_ms"] = on_device
     if arguments.peers:
         from rooftile.lab.records import row_json
 
@@ -80,6 +86,14 @@ def command(arguments: argparse.Namespace) -> int:
     _show(output, result, _named(labels, images), len(x))
     _show_peers(output, peers, total, len(x))
     return 0
+
+
+def _check_peers(arguments: argparse.Namespace) -> None:
+    from rooftile.devices.select import parse_device
+    from rooftile.errors import InputError
+
+    if arguments.peers and parse_device(arguments.device)[0] != "cpu":
+        raise InputError("--peers", f"--device {arguments.device}", "the CPU, where networks' are")
 
 
 def load_network(model: str, weights: Path | None) -> Network:
@@ -143,10 +157,14 @@ def _result(
     """The JSON object; where the images are from is part of the environment."""
     import dataclasses
 
-    from rooftile.lab.environment import environment
+    from rooftile.lab.environment import environment, gpu_libraries
     from rooftile.lab.records import plain
+    from rooftile.nn.gpu_plan import GpuPlan
 
     found = dataclasses.asdict(environment())
+    if isinstance(plan, GpuPlan):
+        gpu = plan.description
+        found["device"] = {**dataclasses.asdict(gpu), "libraries": gpu_libraries(gpu.kind)}
     batch = min(plan.batch, len(images))
     return {
         "model": plan.network.name,
@@ -176,8 +194,10 @@ def _named(labels: NDArray[np.int64], images: ImageSet) -> str:
 
 def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) -> None:
     where = result["environment"]
+    gpu = where.get("device")
+    name = f"{result['device']} ({gpu['name']})" if gpu else "the cpu"
     output.show(
-        f"{result['model']} on the {result['device']}, precision {result['precision']}",
+        f"{result['model']} on {name}, precision {result['precision']}",
         f"data: {where['data']}",
         "",
     )
@@ -186,11 +206,14 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
     )
     for name, median in result["op_times_ms"].items():
         made.add_row(name, result["strategies"][name], milliseconds(median))
-    made.add_row("whole network", "", milliseconds(result["total_ms"]))
+    if gpu:
+        made.add_row("whole network", "", milliseconds(result["device_ms"]))
+    whole = "with copies to and from it" if gpu else "whole network"
+    made.add_row(whole, "", milliseconds(result["total_ms"]))
     output.show(
         made,
         "",
-        f"{result['images_per_s']:,.0f} images/s on {where['cores']} cores",
+        f"{result['images_per_s']:,.0f} images/s" + ("" if gpu else f" on {where['cores']} cores"),
         f"accuracy {percent_of(result['accuracy'])} of {result['images']:,} images",
         f"first predictions: {predictions}",
         f"peak memory {where['peak_memory_mib']:.0f} MiB",

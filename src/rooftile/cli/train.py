@@ -52,12 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
-    from rooftile.dispatch import check_network_device
     from rooftile.nn import architecture
     from rooftile.nn.data import load_images
     from rooftile.nn.training import train, with_record
 
-    check_network_device(arguments.device)
+    _check_device(arguments.device)
     output = Output(arguments)
     network = architecture(arguments.model)
     given = _given(arguments)
@@ -116,6 +115,14 @@ def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
         flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
+
+
+def _check_device(device: str) -> None:
+    from rooftile.devices.select import parse_device
+    from rooftile.errors import InputError
+
+    if parse_device(device)[0] != "cpu":
+        raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
 
 
 def _check_writable(out: Path) -> None:

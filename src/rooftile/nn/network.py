@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
+from rooftile.nn.cpu_plan import CpuPlan
+from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.layers import Layer, Shape
 from rooftile.nn.plan import Plan
 from rooftile.nn.tensors import read_tensors, write_tensors
@@ -114,8 +117,17 @@ class Network:
         threads: int | None = None,
         strategies: Mapping[str, str] | None = None,
     ) -> Plan:
-        """Compile the network for a batch and a device: see `rooftile.nn.plan.Plan`."""
-        return Plan(self, batch, precision, device=device, threads=threads, strategies=strategies)
+        """Compile the network for a batch and a device, by default the CPU: see `Plan`.
+
+        ``threads`` are the CPU's.  ``strategies`` names the strategy of some layers; the others
+        are chosen.  Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`; on a GPU also
+        `DeviceMissing` and `CompileFailure`.
+        """
+        if device is None or parse_device(device)[0] == "cpu":
+            return CpuPlan(self, batch, precision, threads=threads, strategies=strategies)
+        if threads is not None:
+            raise InputError("threads", threads, f"None on {device}: they are the CPU's")
+        return GpuPlan(self, batch, precision, device=device, strategies=strategies)
 
     def predict(
         self, images: Float32, *, precision: Precision = "ieee", device: str | None = None

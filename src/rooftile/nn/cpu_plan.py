@@ -1,0 +1,144 @@
+"""A plan on the CPU: small layers chained, a few images at a time, through cache."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.lab.measure import Timing, interleaved
+from rooftile.nn.plan import Plan, PlannedLayer
+from rooftile.ops import Float32, Precision, Problem
+from rooftile.ops.problem import check_positive
+from rooftile.strategies import Bound, CpuStrategy
+from rooftile.strategies.chain import Link, chain
+from rooftile.strategies.cpu import pack
+from rooftile.strategies.sequence import BoundSequence, Stage
+
+if TYPE_CHECKING:
+    from rooftile.nn.network import Network
+
+_CHAINED_WEIGHTS = 64 * 1024
+"""float32 of packed weights up to which a layer joins a chain: larger ones would be fetched
+from memory again for every few images."""
+_GROUP = 8
+"""Most images that go through a chain at a time."""
+
+
+class _Step:
+    """What runs at once, and the buffer for its result where another step follows."""
+
+    def __init__(self, bound: Bound, last: Problem) -> None:
+        self.bound, self._last = bound, last
+        self._buffer: Float32 | None = None
+
+    def output(self, count: int) -> Float32:
+        """The result of ``count`` images."""
+        if self._buffer is None:
+            size = math.prod(self._last.output_shape)
+            self._buffer = cpu.allocate(size, "a layer's output").reshape(self._last.output_shape)
+        return self._buffer[:count]
+
+
+class CpuPlan(Plan):
+    """A plan whose calls run on so many threads."""
+
+    def __init__(
+        self,
+        network: Network,
+        batch: int,
+        precision: Precision = "ieee",
+        *,
+        threads: int | None = None,
+        strategies: Mapping[str, str] | None = None,
+    ) -> None:
+        """See `Plan`; ``threads`` is by default the number of cores."""
+        if threads is not None:
+            check_positive(threads=threads)
+        super().__init__(network, batch, precision, "cpu", strategies)
+        self._threads = threads or cpu.cores()
+        self._steps = _steps(self.layers, batch, self._threads)
+
+    def _run(self, images: Float32, scores: Float32) -> None:
+        for step in self._steps[:-1]:
+            output = step.output(images.shape[0])
+            step.bound(images, output)
+            images = output
+        self._steps[-1].bound(images, scores)
+
+    def profile(self, images: Float32) -> dict[str, Timing]:
+        """See `Plan.profile`.
+
+        Chained layers are taken apart for this, so the sum exceeds the whole plan's time.
+        """
+        part = self.checked(images)[: self.batch]
+        calls = {}
+        for layer in self.layers:
+            problem = layer.problem.with_batch(part.shape[0])
+            bound = layer.strategy.bind(problem, *layer.parameters, threads=self._threads)
+            given = part.reshape(problem.input_shape)
+            out = np.empty(problem.output_shape, np.float32)
+            bound(given, out)
+            calls[layer.name] = _call(bound, given, out)
+            part = out
+        return interleaved(calls)
+
+
+def _call(bound: Bound, x: Float32, out: Float32) -> Any:
+    return lambda: bound(x, out)
+
+
+def _steps(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[_Step]:
+    """Neighbouring layers made of kernels are one step, any other layer a step by itself."""
+    steps = []
+    for kernels, run in groupby(layers, lambda layer: _is_kernel(layer, threads)):
+        members = list(run)
+        if kernels:
+            stages = [_stage(part, batch, threads) for part in _chains(members, batch, threads)]
+            steps.append(_Step(BoundSequence(stages, batch, threads), members[-1].problem))
+        else:
+            steps += [_Step(_bound(layer, threads), layer.problem) for layer in members]
+    return steps
+
+
+def _is_kernel(layer: PlannedLayer, threads: int) -> bool:
+    """Whether the layer can share a call: a kernel that wants as many threads as the others."""
+    return isinstance(layer.strategy, CpuStrategy) and (layer.strategy.parallel or threads == 1)
+
+
+def _bound(layer: PlannedLayer, threads: int) -> Bound:
+    return layer.strategy.bind(layer.problem, *layer.parameters, threads=threads)
+
+
+def _chains(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[list[PlannedLayer]]:
+    """Neighbouring layers that are chained, and the others by themselves."""
+
+    def chained(layer: PlannedLayer) -> bool:
+        weights = math.prod(layer.problem.parameter_shapes["weights"])
+        # With few images the cores share each layer's work, not the images.
+        return batch >= 2 * threads and weights <= _CHAINED_WEIGHTS
+
+    parts: list[list[PlannedLayer]] = []
+    for together, run in groupby(layers, chained):
+        members = list(run)
+        parts += [members] if together else [[layer] for layer in members]
+    return parts
+
+
+def _stage(layers: Sequence[PlannedLayer], batch: int, threads: int) -> Stage:
+    """A layer; or several, a few images at a time through all: enough groups for every core."""
+    group = max(1, min(_GROUP, batch // (2 * threads))) if len(layers) > 1 else batch
+    links = []
+    for layer in layers:
+        assert isinstance(layer.strategy, CpuStrategy)
+        problem = layer.problem.with_batch(group)
+        kernel = layer.strategy.kernel(problem)
+        links.append(Link(problem, kernel, *pack(layer.parameters, kernel)))
+    image, result = links[0].image[0], links[-1].image[1]
+    if len(links) == 1:
+        return Stage(links[0].kernel, links[0].weights, links[0].bias, image, result)
+    return Stage(*chain(links, group), image, result)

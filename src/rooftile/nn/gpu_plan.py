@@ -1,0 +1,108 @@
+"""A plan on a GPU: weights resident, layers launched back to back on device memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rooftile.devices import cuda
+from rooftile.devices.gpu import Description
+from rooftile.devices.select import open_gpu, parse_device
+from rooftile.lab.measure import Timing
+from rooftile.lab.measure_gpu import Flush, in_turns, work_of
+from rooftile.nn.plan import Plan, PlannedLayer
+from rooftile.ops import Float32, Precision
+from rooftile.strategies.gpu import GpuBound, GpuStrategy
+
+if TYPE_CHECKING:
+    from rooftile.nn.network import Network
+
+
+class GpuPlan(Plan):
+    """A plan that copies images in and scores out once a batch.
+
+    A whole batch is launched as one graph, where the device has graphs.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        batch: int,
+        precision: Precision = "ieee",
+        *,
+        device: str,
+        strategies: Mapping[str, str] | None = None,
+    ) -> None:
+        """See `Plan`; ``device`` is ``cuda[:N]`` or ``opencl[:N]``.
+
+        Raises `DeviceMissing`, `CompileFailure` and `OutOfMemory` besides.
+        """
+        kind, index = parse_device(device)
+        super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
+        with cuda.kept_context():
+            self._gpu = open_gpu(device)
+        with self._gpu.on():
+            self._bound = [self._bind(layer) for layer in self.layers]
+            self._arrays = self._allocate()
+        self._replay: Callable[[], object] | None = None
+
+    @property
+    def description(self) -> Description:
+        """The device and its limits."""
+        return self._gpu.description
+
+    def profile(self, images: Float32) -> dict[str, Timing]:
+        """See `Plan.profile`: by the device's clock, on data in its memory that may be cached."""
+        part = self.checked(images)[: self.batch]
+        count = len(part)
+        with self._turn, self._gpu.on():
+            flush, works, x = Flush(self._gpu), {}, self._gpu.upload(part)
+            for bound, layer in zip(self._bound, self.layers, strict=True):
+                # Arrays of its own for each layer: it is timed on what the one before gives.
+                out = self._gpu.allocate(4 * math.prod(layer.problem.output_shape))
+                launch = partial(bound.launch, x, out, count)
+                launch()
+                works[layer.name] = work_of(self._gpu, launch, flush)
+                x = out
+            return {name: timing.warm for name, timing in in_turns(works).items()}
+
+    def device_time(self, images: Float32) -> Timing:
+        """Time all layers on the first batch of ``images`` by the device's clock, in milliseconds,
+        the copies to and from the device left out."""
+        part = self.checked(images)[: self.batch]
+        with self._turn, self._gpu.on():
+            self._gpu.copy_in(part, self._arrays[0])
+            launch = partial(self._launch, len(part))
+            launch()
+            return in_turns({"": work_of(self._gpu, launch, Flush(self._gpu))})[""].warm
+
+    def _run(self, images: Float32, scores: Float32) -> None:
+        with self._gpu.on():
+            self._gpu.copy_in(images, self._arrays[0])
+            if len(images) < self.batch:
+                self._launch(len(images))
+            elif self._replay is None:
+                # What a graph captures must have run before.
+                self._launch(self.batch)
+                self._replay = self._gpu.captured(partial(self._launch, self.batch))
+            else:
+                self._replay()
+            self._gpu.copy_out(self._arrays[-1], scores)
+
+    def _launch(self, count: int) -> None:
+        """Start all layers for so many images, which lie in the first array."""
+        for bound, x, out in zip(self._bound, self._arrays, self._arrays[1:], strict=False):
+            bound.launch(x, out, count)
+
+    def _bind(self, layer: PlannedLayer) -> GpuBound:
+        assert isinstance(layer.strategy, GpuStrategy)
+        return layer.strategy.bind(layer.problem, *layer.parameters, device=self._gpu)
+
+    def _allocate(self) -> list[Any]:
+        """The images' array, then each layer's result: two arrays in turns hold all of them."""
+        results = [4 * math.prod(layer.problem.output_shape) for layer in self.layers]
+        turns = [self._gpu.allocate(max(results[turn::2], default=0)) for turn in range(2)]
+        images = self._gpu.allocate(4 * math.prod(self.layers[0].problem.input_shape))
+        return [images, *(turns[number % 2] for number in range(len(results)))]

@@ -16,15 +16,88 @@
 #define TAPS (MASK_SIZE * CHANNELS)
 #define WINDOW (POOL_HEIGHT * POOL_WIDTH)
 #define PIXELS (ROWS * COLUMNS * WINDOW)
+// Of a tile of taps, each thread brings so many vectors of weights, and so many inputs.
+#define VECTORS (TILE_K / 8)
 #define LOADS (TILE_K / 2)
 
-// The input behind one tap of one pixel whose window starts at (top, left).
-__device__ __forceinline__ float tap_input(const GLOBAL float* image, int top, int left, int tap)
+// Weights of four maps, of every eighth tap.
+__device__ __forceinline__ void fetch_weights(const GLOBAL float* weights, float4* fetched)
 {
-    int c = tap % CHANNELS, place = tap / CHANNELS;
+    UNROLL for (int l = 0; l < VECTORS; l++)
+        fetched[l] = *(const GLOBAL float4*)(weights + 8 * l * PADDED_MAPS);
+}
+
+// Inputs of one pixel, whose window starts at (top, left), behind every second tap from `start` on.
+__device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top, int left,
+                                             int start, float* fetched)
+{
+#if CHANNELS % TILE_K == 0
+    // The taps of a tile differ in the channel alone: one place in the mask, looked up once.
+    int place = start / CHANNELS, c = start % CHANNELS;
     int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;
-    bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && tap < TAPS;
-    return inside ? image[(c * HEIGHT + i) * WIDTH + j] : 0.0f;
+    bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+    int at = (c * HEIGHT + i) * WIDTH + j;
+    UNROLL for (int l = 0; l < LOADS; l++) fetched[l] =
+        inside ? image[at + 2 * l * HEIGHT * WIDTH] : 0.0f;
+#else
+    UNROLL for (int l = 0; l < LOADS; l++) {
+        int tap = start + 2 * l, c = tap % CHANNELS, place = tap / CHANNELS;
+        int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;
+        bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && tap < TAPS;
+        fetched[l] = inside ? image[(c * HEIGHT + i) * WIDTH + j] : 0.0f;
+    }
+#endif
+}
+
+// What was fetched, into tiles [TILE_K][TILE] in shared memory.
+__device__ __forceinline__ void keep(const float4* weights, const float* inputs, int thread,
+                                     SHARED float* left, SHARED float* right)
+{
+    UNROLL for (int l = 0; l < VECTORS; l++)
+        *(SHARED float4*)(left + (thread / 32 + 8 * l) * TILE + thread % 32 * 4) = weights[l];
+    UNROLL for (int l = 0; l < LOADS; l++)
+        right[(thread / TILE + 2 * l) * TILE + thread % TILE] = inputs[l];
+}
+
+// Add to a thread's 8 x 8 sums, from its place in each tile.
+__device__ __forceinline__ void multiply(const SHARED float* left, const SHARED float* right,
+                                         float sum[8][8])
+{
+    UNROLL for (int k = 0; k < TILE_K; k++, left += TILE, right += TILE) {
+        float4 a0 = *(const SHARED float4*)left, a1 = *(const SHARED float4*)(left + HALF);
+        float4 b0 = *(const SHARED float4*)right, b1 = *(const SHARED float4*)(right + HALF);
+        float row[8] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w};
+        float line[8] = {b0.x, b0.y, b0.z, b0.w, b1.x, b1.y, b1.z, b1.w};
+        UNROLL for (int m = 0; m < 8; m++)
+            UNROLL for (int n = 0; n < 8; n++) sum[m][n] += row[m] * line[n];
+    }
+}
+
+// Bias, activation and pool of one window whose positions are neighbours in `sum`.
+__device__ __forceinline__ float pool(const float* sum, float shift)
+{
+    float pooled = POOL_START;
+    UNROLL for (int n = 0; n < WINDOW; n++) pooled = POOL_STEP(pooled, activate(sum[n] + shift));
+    return POOL_END(pooled);
+}
+
+// A thread's results: pixels from `tx` on, maps from `ty` on.
+__device__ __forceinline__ void store(float sum[8][8], const GLOBAL float* bias, GLOBAL float* out,
+                                      int images, int tx, int ty)
+{
+    UNROLL for (int part = 0; part < 2; part++)
+        UNROLL for (int w = 0; w < 4 / WINDOW; w++) {
+            int64 pixel_made = (int64)blockIdx.x * TILE + part * HALF + tx * 4 + w * WINDOW;
+            if (pixel_made >= (int64)images * PIXELS) continue;
+            int place = (int)(pixel_made % PIXELS) / WINDOW;
+            GLOBAL float* plane = out + (size_t)(pixel_made / PIXELS) * RESULT_SIZE + place;
+            UNROLL for (int m = 0; m < 8; m++) {
+                int map = blockIdx.y * TILE + m / 4 * HALF + ty * 4 + m % 4;
+                if (map < MAPS)
+                    plane[(size_t)map * ROWS * COLUMNS] =
+                        pool(sum[m] + part * 4 + w * WINDOW, bias[map]);
+            }
+        }
 }
 
 __global__ __launch_bounds__(256, 2) void conv2d(
@@ -37,7 +110,6 @@ __global__ __launch_bounds__(256, 2) void conv2d(
 
     // The pixel that this thread fetches, for every second tap of a tile.
     int64 pixel_fetched = (int64)blockIdx.x * TILE + thread % TILE;
-    int first_tap = thread / TILE;
     int within = (int)(pixel_fetched % PIXELS);
     int position = within % WINDOW, window = within / WINDOW;
     int top = (window / COLUMNS * POOL_STRIDE_Y + position / POOL_WIDTH) * STRIDE_Y - PAD_Y;
@@ -46,75 +118,25 @@ __global__ __launch_bounds__(256, 2) void conv2d(
     int64 n = pixel_fetched / PIXELS;
     if (n >= images) top = HEIGHT;
     const GLOBAL float* image = x + (size_t)(n < images ? n : 0) * IMAGE_SIZE;
-    int columns = blockIdx.y * TILE + thread % 32 * 4;
+    weights += thread / 32 * PADDED_MAPS + blockIdx.y * TILE + thread % 32 * 4;
 
-    float sum[8][8], fetched[LOADS];
-    float4 taken[TILE_K / 8];
+    float sum[8][8], inputs[LOADS];
+    float4 taken[VECTORS];
     UNROLL for (int m = 0; m < 8; m++) UNROLL for (int n = 0; n < 8; n++) sum[m][n] = 0.0f;
 
-#define FETCH(start)                                                                        \
-    UNROLL for (int l = 0; l < TILE_K / 8; l++) taken[l] =                                  \
-        *(const GLOBAL float4*)(weights + columns + ((start) + thread / 32 + 8 * l) * PADDED_MAPS); \
-    FETCH_PIXEL(start)
-
-#if CHANNELS % TILE_K == 0
-// The taps of a tile differ in the channel alone: one place in the mask, looked up once.
-#define FETCH_PIXEL(start)                                                                  \
-    {                                                                                       \
-        int place = (start) / CHANNELS, c = (start) % CHANNELS + first_tap;                 \
-        int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;                    \
-        bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;                          \
-        int at = (c * HEIGHT + i) * WIDTH + j;                                              \
-        UNROLL for (int l = 0; l < LOADS; l++) fetched[l] =                                 \
-            inside ? image[at + 2 * l * HEIGHT * WIDTH] : 0.0f;                             \
-    }
-#else
-#define FETCH_PIXEL(start)                                                                  \
-    UNROLL for (int l = 0; l < LOADS; l++) fetched[l] =                                     \
-        tap_input(image, top, left, (start) + first_tap + 2 * l);
-#endif
-
-#define KEEP(buffer)                                                                        \
-    UNROLL for (int l = 0; l < TILE_K / 8; l++)                                             \
-        *(SHARED float4*)(left_tile[buffer] + (thread / 32 + 8 * l) * TILE + thread % 32 * 4) = taken[l]; \
-    UNROLL for (int l = 0; l < LOADS; l++)                                                  \
-        right_tile[buffer][(first_tap + 2 * l) * TILE + thread % TILE] = fetched[l];
-
-    FETCH(0)
-    KEEP(0)
+    fetch_weights(weights, taken);
+    fetch_inputs(image, top, left, thread / TILE, inputs);
+    keep(taken, inputs, thread, left_tile[0], right_tile[0]);
     __syncthreads();
     for (int start = 0, buffer = 0; start < TAPS; start += TILE_K, buffer ^= 1) {
         bool more = start + TILE_K < TAPS;
-        if (more) { FETCH(start + TILE_K) }
-        UNROLL for (int k = 0; k < TILE_K; k++) {
-            const SHARED float* a = left_tile[buffer] + k * TILE + ty * 4;
-            const SHARED float* b = right_tile[buffer] + k * TILE + tx * 4;
-            float4 a0 = *(const SHARED float4*)a, a1 = *(const SHARED float4*)(a + HALF);
-            float4 b0 = *(const SHARED float4*)b, b1 = *(const SHARED float4*)(b + HALF);
-            float row[8] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w};
-            float line[8] = {b0.x, b0.y, b0.z, b0.w, b1.x, b1.y, b1.z, b1.w};
-            UNROLL for (int m = 0; m < 8; m++)
-                UNROLL for (int n = 0; n < 8; n++) sum[m][n] += row[m] * line[n];
+        if (more) {
+            fetch_weights(weights + (start + TILE_K) * PADDED_MAPS, taken);
+            fetch_inputs(image, top, left, start + TILE_K + thread / TILE, inputs);
         }
-        if (more) { KEEP(buffer ^ 1) }
+        multiply(left_tile[buffer] + ty * 4, right_tile[buffer] + tx * 4, sum);
+        if (more) keep(taken, inputs, thread, left_tile[buffer ^ 1], right_tile[buffer ^ 1]);
         __syncthreads();
     }
-
-    UNROLL for (int part = 0; part < 2; part++)
-        UNROLL for (int w = 0; w < 4 / WINDOW; w++) {
-            int64 pixel_made = (int64)blockIdx.x * TILE + part * HALF + tx * 4 + w * WINDOW;
-            if (pixel_made >= (int64)images * PIXELS) continue;
-            int place = (int)(pixel_made % PIXELS) / WINDOW;
-            GLOBAL float* plane = out + (size_t)(pixel_made / PIXELS) * RESULT_SIZE + place;
-            UNROLL for (int m = 0; m < 8; m++) {
-                int map = blockIdx.y * TILE + m / 4 * HALF + ty * 4 + m % 4;
-                if (map >= MAPS) continue;
-                float pooled = POOL_START;
-                UNROLL for (int n = 0; n < WINDOW; n++) {
-                    float z = sum[m][part * 4 + w * WINDOW + n] + bias[map];
-                    pooled = POOL_STEP(pooled, activate(z));
-                }
-                plane[(size_t)map * ROWS * COLUMNS] = POOL_END(pooled);
-            }
-        }
+    store(sum, bias, out, images, tx, ty);
 }

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices, tile_of
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._sizes import tile_of
+from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _TILES = (16, 32, 64)
@@ -28,7 +29,7 @@ _SPECTRUM_BYTES = 2**30
 """Largest transformed weights that are held."""
 
 
-class Fft(GpuConv2d):
+class Fft(SlicedConv2d):
     """Takes stride 1, and masks up to half the largest tile."""
 
     name = "fft"
@@ -84,19 +85,46 @@ class Fft(GpuConv2d):
             ]
         return np.concatenate([np.concatenate(spectra).view(np.float32), weights.ravel()])
 
-    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Spectra of the inputs and of the outputs, and the sums, of a slice of images."""
-        floats = _floats(problem, config["TILE"])
-        images = slice_images(problem.batch, sum(floats.values()))
-        return {name: images * count for name, count in floats.items()}
+    def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Spectra of the inputs and of the outputs, and the sums."""
+        spectrum = 2 * _frequencies(config["TILE"]) * _tiles(problem, config["TILE"])
+        return {
+            "spectra": spectrum * problem.channels,
+            "products": spectrum * problem.maps,
+            "sums": problem.maps * math.prod(problem.conv_read),
+        }
 
-    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Transform, multiply, transform back, finish: a set a slice of images."""
-        images = slice_images(problem.batch, sum(_floats(problem, config["TILE"]).values()))
-        return tuple(
-            step
-            for first, count in slices(problem.batch, images)
-            for step in _slice_steps(problem, config, first, count)
+    def slice_steps(
+        self, problem: Conv2d, config: Config, first: int, images: int
+    ) -> tuple[Step, ...]:
+        """Transform, multiply, transform back, finish."""
+        tiles, block = _tiles(problem, config["TILE"]), (config["THREADS"], 1, 1)
+        depth, constants = min(images, MOST_BLOCKS), ("waves",)
+        transform = Launch(
+            "transform_input",
+            (tiles, min(problem.channels, MOST_BLOCKS), depth),
+            block,
+            constants=constants,
+        )
+        grid = (
+            blocks(_frequencies(config["TILE"]), config["THREADS"]),
+            blocks(problem.maps, config["THREAD_MAPS"]),
+            min(blocks(images * tiles, config["THREAD_TILES"]), MOST_BLOCKS),
+        )
+        multiply = Launch("multiply", grid, block)
+        back = Launch(
+            "transform_output",
+            (tiles, min(problem.maps, MOST_BLOCKS), depth),
+            block,
+            constants=constants,
+        )
+        results = images * math.prod(problem.output_shape[1:])
+        finish = Launch("finish", (blocks(results, config["THREADS"]), 1, 1), block)
+        return (
+            Step(transform, ("x", "spectra", first, images)),
+            Step(multiply, ("weights", "spectra", "products", images * tiles)),
+            Step(back, ("x", "weights", "products", "sums", first, images)),
+            Step(finish, ("sums", "bias", "out", first, images)),
         )
 
 
@@ -141,44 +169,3 @@ def _best_tile(problem: Conv2d) -> int:
         return _tiles(problem, tile) * (transforms + products)
 
     return min((tile for tile in _TILES if _unfit(problem, tile) is None), key=work)
-
-
-def _floats(problem: Conv2d, tile: int) -> dict[str, int]:
-    """float32 of one image's arrays between the steps."""
-    spectrum = 2 * _frequencies(tile) * _tiles(problem, tile)
-    return {
-        "spectra": spectrum * problem.channels,
-        "products": spectrum * problem.maps,
-        "sums": problem.maps * math.prod(problem.conv_read),
-    }
-
-
-def _slice_steps(problem: Conv2d, config: Config, first: int, images: int) -> tuple[Step, ...]:
-    tiles, block = _tiles(problem, config["TILE"]), (config["THREADS"], 1, 1)
-    depth, constants = min(images, MOST_BLOCKS), ("waves",)
-    transform = Launch(
-        "transform_input",
-        (tiles, min(problem.channels, MOST_BLOCKS), depth),
-        block,
-        constants=constants,
-    )
-    grid = (
-        blocks(_frequencies(config["TILE"]), config["THREADS"]),
-        blocks(problem.maps, config["THREAD_MAPS"]),
-        min(blocks(images * tiles, config["THREAD_TILES"]), MOST_BLOCKS),
-    )
-    multiply = Launch("multiply", grid, block)
-    back = Launch(
-        "transform_output",
-        (tiles, min(problem.maps, MOST_BLOCKS), depth),
-        block,
-        constants=constants,
-    )
-    results = images * math.prod(problem.output_shape[1:])
-    finish = Launch("finish", (blocks(results, config["THREADS"]), 1, 1), block)
-    return (
-        Step(transform, ("x", "spectra", first, images)),
-        Step(multiply, ("weights", "spectra", "products", images * tiles)),
-        Step(back, ("x", "weights", "products", "sums", first, images)),
-        Step(finish, ("sums", "bias", "out", first, images)),
-    )

@@ -11,15 +11,16 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices, tile_of
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._sizes import tile_of
+from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 THREADS = 256
 """Threads of a block that unrolls or finishes."""
 
 
-class Im2col(GpuConv2d):
+class Im2col(SlicedConv2d):
     """Slices of images are unrolled, multiplied and finished one after another."""
 
     name = "im2col"
@@ -45,46 +46,32 @@ class Im2col(GpuConv2d):
         threads = config["TILE_MAPS"] * config["TILE_COLUMNS"]
         return f"{threads} threads a block, at most 1024" if threads > 1024 else None
 
-    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The unrolled matrix and the product of a slice."""
-        matrix, sums = _floats(problem)
-        images = slice_images(problem.batch, matrix + sums)
-        return {"matrix": images * matrix, "sums": images * sums}
+    def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The unrolled matrix and the product."""
+        plane = math.prod(problem.conv_read)
+        return {"matrix": (problem.reduction - 1) * plane, "sums": problem.maps * plane}
 
-    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Unroll, multiply, finish: a set a slice of images."""
-        images = slice_images(problem.batch, sum(_floats(problem)))
-        return tuple(
-            step
-            for first, count in slices(problem.batch, images)
-            for step in _slice_steps(problem, config, first, count)
+    def slice_steps(
+        self, problem: Conv2d, config: Config, first: int, images: int
+    ) -> tuple[Step, ...]:
+        """Unroll, multiply, finish."""
+        plane, taps = math.prod(problem.conv_read), problem.reduction - 1
+        columns, tile = images * plane, (config["TILE_COLUMNS"], config["TILE_MAPS"])
+        results = images * problem.maps * math.prod(problem.output_size)
+        unroll = Launch(
+            "unroll",
+            (blocks(plane, THREADS), min(taps, MOST_BLOCKS), min(images, MOST_BLOCKS)),
+            (THREADS, 1, 1),
+        )
+        multiply = Launch(
+            "multiply", (blocks(columns, tile[0]), blocks(problem.maps, tile[1]), 1), (*tile, 1)
+        )
+        finish = Launch("finish", (blocks(results, THREADS), 1, 1), (THREADS, 1, 1))
+        return (
+            Step(unroll, ("x", "matrix", first, images)),
+            Step(multiply, ("weights", "matrix", "sums", columns)),
+            Step(finish, ("sums", "bias", "out", first, images)),
         )
 
 
 STRATEGY = Im2col()
-
-
-def _floats(problem: Conv2d) -> tuple[int, int]:
-    """float32 of one image's matrix and product."""
-    plane = math.prod(problem.conv_read)
-    return (problem.reduction - 1) * plane, problem.maps * plane
-
-
-def _slice_steps(problem: Conv2d, config: Config, first: int, images: int) -> tuple[Step, ...]:
-    plane, taps = math.prod(problem.conv_read), problem.reduction - 1
-    columns, tile = images * plane, (config["TILE_COLUMNS"], config["TILE_MAPS"])
-    results = images * problem.maps * math.prod(problem.output_size)
-    unroll = Launch(
-        "unroll",
-        (blocks(plane, THREADS), min(taps, MOST_BLOCKS), min(images, MOST_BLOCKS)),
-        (THREADS, 1, 1),
-    )
-    multiply = Launch(
-        "multiply", (blocks(columns, tile[0]), blocks(problem.maps, tile[1]), 1), (*tile, 1)
-    )
-    finish = Launch("finish", (blocks(results, THREADS), 1, 1), (THREADS, 1, 1))
-    return (
-        Step(unroll, ("x", "matrix", first, images)),
-        Step(multiply, ("weights", "matrix", "sums", columns)),
-        Step(finish, ("sums", "bias", "out", first, images)),
-    )

@@ -13,13 +13,16 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVP
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, toom_cook
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices, tile_of
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._sizes import tile_of
+from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.conv2d.gpu._toom_cook_text import input_macro, output_macro
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -28,7 +31,7 @@ THREADS = 128
 _SHARED_BYTES = 48 * 1024
 
 
-class Winograd(GpuConv2d):
+class Winograd(SlicedConv2d):
     """Takes stride 1, masks 7 high, 5x5 and 3x3, and pools that tile four rows and columns."""
 
     name = "winograd"
@@ -100,19 +103,47 @@ class Winograd(GpuConv2d):
                 transformed = np.einsum("xq,ycqm->yxcm", g, transformed)
             return np.concatenate([transformed.ravel(), weights.ravel()]).astype(np.float32)
 
-    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Transformed inputs and their products, of a slice of images."""
-        transformed, products = _floats(problem)
-        images = slice_images(problem.batch, transformed + products)
-        return {"transformed": images * transformed, "products": images * products}
+    def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Transformed inputs and their products."""
+        (down, across), span = _tiles(problem)
+        positions = math.prod(_size(problem))
+        return {
+            "transformed": positions * problem.channels * down * span,
+            "products": positions * problem.maps * down * across,
+        }
 
-    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Transform, multiply, transform back: a set a slice of images."""
-        images = slice_images(problem.batch, sum(_floats(problem)))
-        return tuple(
-            step
-            for first, count in slices(problem.batch, images)
-            for step in _slice_steps(problem, config, first, count)
+    def slice_steps(
+        self, problem: Conv2d, config: Config, first: int, images: int
+    ) -> tuple[Step, ...]:
+        """Transform, multiply, transform back."""
+        (down, across), span = _tiles(problem)
+        depth = min(images, MOST_BLOCKS)
+        width = 1
+        if _rows_only(problem) and problem.pool:
+            width = problem.pool.window[1]
+        transform = Launch(
+            "transform_input",
+            (blocks(down * span, THREADS), min(problem.channels, MOST_BLOCKS), depth),
+            (THREADS, 1, 1),
+        )
+        multiply = Launch(
+            "multiply",
+            (
+                blocks(images * down * across, config["TILE_COLUMNS"]),
+                blocks(problem.maps, config["TILE_MAPS"]),
+                math.prod(_size(problem)),
+            ),
+            (*_block(config), 1),
+        )
+        finish = Launch(
+            "transform_finish",
+            (blocks(down * blocks(across, width), THREADS), min(problem.maps, MOST_BLOCKS), depth),
+            (THREADS, 1, 1),
+        )
+        return (
+            Step(transform, ("x", "transformed", first, images)),
+            Step(multiply, ("weights", "transformed", "products", images)),
+            Step(finish, ("x", "weights", "bias", "products", "out", first, images)),
         )
 
 
@@ -142,48 +173,9 @@ def _tiles(problem: Conv2d) -> tuple[tuple[int, int], int]:
     return (blocks(rows, OUTPUTS), across), across + _taps(problem) - 1
 
 
-def _floats(problem: Conv2d) -> tuple[int, int]:
-    """float32 of one image's transformed inputs and products."""
-    (down, across), span = _tiles(problem)
-    positions = _size(problem)[0] * _size(problem)[1]
-    return positions * problem.channels * down * span, positions * problem.maps * down * across
-
-
 def _block(config: Config) -> tuple[int, int]:
     """Threads across and down of a block that multiplies."""
     return (
         config["TILE_COLUMNS"] // config["THREAD_COLUMNS"],
         config["TILE_MAPS"] // config["THREAD_MAPS"],
-    )
-
-
-def _slice_steps(problem: Conv2d, config: Config, first: int, images: int) -> tuple[Step, ...]:
-    (down, across), span = _tiles(problem)
-    depth = min(images, MOST_BLOCKS)
-    width = 1
-    if _rows_only(problem) and problem.pool:
-        width = problem.pool.window[1]
-    transform = Launch(
-        "transform_input",
-        (blocks(down * span, THREADS), min(problem.channels, MOST_BLOCKS), depth),
-        (THREADS, 1, 1),
-    )
-    multiply = Launch(
-        "multiply",
-        (
-            blocks(images * down * across, config["TILE_COLUMNS"]),
-            blocks(problem.maps, config["TILE_MAPS"]),
-            _size(problem)[0] * _size(problem)[1],
-        ),
-        (*_block(config), 1),
-    )
-    finish = Launch(
-        "transform_finish",
-        (blocks(down * blocks(across, width), THREADS), min(problem.maps, MOST_BLOCKS), depth),
-        (THREADS, 1, 1),
-    )
-    return (
-        Step(transform, ("x", "transformed", first, images)),
-        Step(multiply, ("weights", "transformed", "products", images)),
-        Step(finish, ("x", "weights", "bias", "products", "out", first, images)),
     )

@@ -1,0 +1,39 @@
+"""What the rungs have in common that keep arrays in memory between their kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d
+from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices
+from rooftile.strategies.gpu import Config, Step
+
+
+class SlicedConv2d(GpuConv2d):
+    """Slices of the batch pass through the kernels, so the arrays stay under a stated size."""
+
+    @abstractmethod
+    def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """float32 elements of each array between the kernels, for one image."""
+
+    @abstractmethod
+    def slice_steps(
+        self, problem: Conv2d, config: Config, first: int, images: int
+    ) -> tuple[Step, ...]:
+        """The kernels over ``images`` images from the image ``first`` on."""
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The arrays of one slice, which the next takes over."""
+        floats = self.image_floats(problem, config)
+        images = slice_images(problem.batch, sum(floats.values()))
+        return {name: images * count for name, count in floats.items()}
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """A set of kernels for each slice."""
+        images = slice_images(problem.batch, sum(self.image_floats(problem, config).values()))
+        return tuple(
+            step
+            for first, count in slices(problem.batch, images)
+            for step in self.slice_steps(problem, config, first, count)
+        )

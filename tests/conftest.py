@@ -33,6 +33,23 @@ def _open(name):
     return device
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_history(tmp_path_factory):
+    """No test reads or writes the user's history."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = tmp_path_factory.mktemp("history") / "session.sqlite"
+        patch.setenv("ROOFTILE_HISTORY", str(path))
+        yield
+
+
+@pytest.fixture
+def history_path(tmp_path, monkeypatch):
+    """A history of the test's own; the file is not there yet."""
+    path = tmp_path / "history.sqlite"
+    monkeypatch.setenv("ROOFTILE_HISTORY", str(path))
+    return path
+
+
 @pytest.fixture(scope="session")
 def cuda_device():
     """The first NVIDIA GPU."""

@@ -6,8 +6,11 @@ import pytest
 
 from rooftile.cli import climb as command
 from rooftile.lab import climb as lab
+from rooftile.lab.history import records
 from rooftile.lab.measure import Timing
 from rooftile.lab.records import Error, Resources, Row
+from rooftile.ops import parse
+from rooftile.strategies import ladder
 
 SHAPE = "channels=1,height=12,width=14,maps=2,mask=3x3,activation=relu,pool=max:2"
 
@@ -121,3 +124,23 @@ def test_resources_are_shown_where_they_are_known():
         ["known", "unknown"], ["ieee", "ieee"], ["0.5000", "skipped"], ["12.0", ""], ["0.25", ""],
         ["0.7000", ""], ["62 %", ""], ["40", ""], ["2048", ""], ["0", ""], ["62 %", ""],
     ]  # fmt: skip
+
+
+def test_rows_are_recorded_unless_told_not_to(call, known_roof, history_path):
+    arguments = ("climb", "conv2d", "--shape", SHAPE, "--batch", 2, "--seed", 5)
+    assert call(*arguments, "--no-history")[0] == 0
+    assert not history_path.exists()
+    assert call(*arguments)[0] == 0
+    found = records(problem=parse("conv2d", SHAPE, 2), device="cpu", command="climb")
+    assert [record.strategy for record in found] == [rung.name for rung in ladder("conv2d")]
+    assert {record.seed for record in found} == {5}
+    assert all(record.samples for record in found if record.status == "passed")
+    assert found[0].environment["numba"]
+
+
+def test_a_history_that_cannot_be_written_is_said_before_the_climb(call, known_roof, history_path):
+    history_path.write_text("no database, whatever it is called\n" * 100)
+    code, out, err = call("climb", "conv2d", "--shape", SHAPE)
+    assert (code, out) == (1, "")
+    assert "history.sqlite" in err
+    assert "loops" not in err

@@ -8,6 +8,7 @@ GPU's strategies are timed on data that lies in its memory.
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING
 
 from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
@@ -52,27 +53,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="skip none for its time")
     parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
+    parser.add_argument("--no-history", action="store_true", help="do not record the rows")
 
 
 def command(arguments: argparse.Namespace) -> int:
     """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
     from rooftile.lab.climb import climb
+    from rooftile.lab.history import History
 
     output = Output(arguments)
-    with output.working(f"climbing {arguments.operation}") as say:
-        ladder = climb(
-            arguments.operation,
-            arguments.shape,
-            arguments.batch,
-            arguments.device,
-            precision=arguments.precision,
-            only=arguments.strategy,
-            limit_s=arguments.limit,
-            everything=arguments.all,
-            peers=arguments.peers,
-            seed=arguments.seed,
-            progress=say,
-        )
+    # Opened first: whoever cannot record should know before the measuring.
+    with contextlib.nullcontext() if arguments.no_history else History() as history:
+        with output.working(f"climbing {arguments.operation}") as say:
+            ladder = climb(
+                arguments.operation,
+                arguments.shape,
+                arguments.batch,
+                arguments.device,
+                precision=arguments.precision,
+                only=arguments.strategy,
+                limit_s=arguments.limit,
+                everything=arguments.all,
+                peers=arguments.peers,
+                seed=arguments.seed,
+                progress=say,
+            )
+        if history is not None:
+            history.add_ladder(ladder, "climb", seed=arguments.seed)
     output.result(ladder.to_json())
     _show(output, ladder, arguments.shape)
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]

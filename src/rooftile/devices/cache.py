@@ -1,4 +1,4 @@
-"""Where rooftile keeps what it made for this machine: compiled kernels, ceilings, data."""
+"""Where rooftile keeps what it made for this machine: compiled kernels, ceilings, data, history."""
 
 from __future__ import annotations
 
@@ -11,3 +11,12 @@ import platformdirs
 def cache_directory() -> Path:
     """The user's cache for rooftile; the environment's ``ROOFTILE_CACHE`` overrides it."""
     return Path(os.environ.get("ROOFTILE_CACHE") or platformdirs.user_cache_dir("rooftile"))
+
+
+def history_file() -> Path:
+    """The database of all records, among the user's data: a cache may be emptied at any time.
+
+    The environment's ``ROOFTILE_HISTORY`` overrides it.
+    """
+    named = os.environ.get("ROOFTILE_HISTORY")
+    return Path(named or Path(platformdirs.user_data_dir("rooftile")) / "history.sqlite")

@@ -9,7 +9,7 @@ from rooftile.ops.activation import (
 )
 from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.linear import Linear
-from rooftile.ops.named import named, operations, parse
+from rooftile.ops.named import named, names, operations, parse
 from rooftile.ops.pool2d import Pool2d
 from rooftile.ops.pooling import Pool, PoolSpec
 from rooftile.ops.precision import ERROR_MODELS, ErrorModel, Precision, admits, check_precision
@@ -19,5 +19,6 @@ from rooftile.ops.softmax import Softmax
 __all__ = [
     "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel",
     "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision",
-    "Problem", "Softmax", "activation", "admits", "check_precision", "named", "operations", "parse",
+    "Problem", "Softmax", "activation", "admits", "check_precision", "named", "names",
+    "operations", "parse",
 ]  # fmt: skip

@@ -25,6 +25,12 @@ def operations() -> list[str]:
     return sorted(_modules())
 
 
+def names(operation: str) -> list[str]:
+    """Names of an operation's problems; none of an unknown operation."""
+    modules = _modules()
+    return sorted(modules[operation].NAMED) if operation in modules else []
+
+
 def named(operation: str, shape: str, batch: int | None = None) -> Problem:
     """The problem of an operation called ``shape``, for ``batch`` (or its own default)."""
     modules = _modules()

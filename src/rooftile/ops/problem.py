@@ -23,6 +23,9 @@ class Problem(Protocol):
 
     operation: ClassVar[str]
 
+    def __hash__(self) -> int:
+        """Equal problems have the same."""
+
     @property
     def batch(self) -> int:
         """Number of independent inputs."""

@@ -16,6 +16,33 @@ __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j
     return i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH ? channel[i * WIDTH + j] : 0.0f;
 }
 
+// One result from a window of activated positions in shared memory, in rows `pitch` apart.
+__device__ __forceinline__ float pooled_window(const SHARED float* window, int pitch)
+{
+    float pooled = POOL_START;
+    for (int a = 0; a < POOL_HEIGHT; a++)
+        for (int b = 0; b < POOL_WIDTH; b++)
+            pooled = POOL_STEP(pooled, window[a * pitch + b]);
+    return POOL_END(pooled);
+}
+
+// One tap of four neighbouring columns, for the rungs that slide along a row.
+__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
+{
+    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
+                       sum.w + tap * window.w);
+}
+
+// Four columns of the convolution, from column 4 * w on, into a row of pooled ones.
+__device__ __forceinline__ void pool_columns(float* pooled, int w, float4 sum)
+{
+    float y[4] = {activate(sum.x), activate(sum.y), activate(sum.z), activate(sum.w)};
+    UNROLL for (int j = 0; j < 4; j++) {
+        int at = w * 4 / POOL_WIDTH + j / POOL_WIDTH;
+        pooled[at] = POOL_STEP(pooled[at], y[j]);
+    }
+}
+
 // Steps apart keep the convolution's sums, without bias, in planes of READ_ROWS x
 // READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, they lie close
 // together: WINDOW_STEP leads from window to window in a plane, and READ_ROW, READ_COLUMN

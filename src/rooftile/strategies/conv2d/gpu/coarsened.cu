@@ -65,13 +65,9 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
             for (int r = j; r < RESULTS_X; r += THREADS_X) {
                 if (first + k >= MAPS || i >= RESULTS_Y || row >= ROWS ||
                     first_column + r >= COLUMNS) continue;
-                float pooled = POOL_START;
-                for (int a = 0; a < POOL_HEIGHT; a++)
-                    for (int b = 0; b < POOL_WIDTH; b++)
-                        pooled = POOL_STEP(
-                            pooled, positions[i * POOL_STRIDE_Y + a][r * POOL_STRIDE_X + b]);
+                const SHARED float* window = &positions[i * POOL_STRIDE_Y][r * POOL_STRIDE_X];
                 out[((n * MAPS + first + k) * ROWS + row) * COLUMNS + first_column + r] =
-                    POOL_END(pooled);
+                    pooled_window(window, POSITIONS_X);
             }
             __syncthreads();
         }

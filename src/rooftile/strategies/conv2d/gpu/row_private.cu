@@ -16,23 +16,6 @@
 #define LINE (SPAN + MASK_WIDTH - 1)
 #define POOLED_SPAN (SPAN / POOL_WIDTH)
 
-__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
-{
-    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
-                       sum.w + tap * window.w);
-}
-
-// Four columns of the convolution into the pooled ones at their place.
-__device__ __forceinline__ void pool_columns(float* pooled, int window, float4 sum)
-{
-    float4 y = make_float4(activate(sum.x), activate(sum.y), activate(sum.z), activate(sum.w));
-    float* place = pooled + window * 4 / POOL_WIDTH;
-    place[0] = POOL_STEP(place[0], y.x);
-    place[1 / POOL_WIDTH] = POOL_STEP(place[1 / POOL_WIDTH], y.y);
-    place[2 / POOL_WIDTH] = POOL_STEP(place[2 / POOL_WIDTH], y.z);
-    place[3 / POOL_WIDTH] = POOL_STEP(place[3 / POOL_WIDTH], y.w);
-}
-
 // One row of the convolution, of the map whose weights these are.
 __device__ __forceinline__ void sum_row(const GLOBAL float* image, const GLOBAL float* weights,
                                         int top, int left, float4* sums)

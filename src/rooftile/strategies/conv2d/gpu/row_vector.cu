@@ -15,12 +15,6 @@
 #define LINES (MASK_HEIGHT + 1)
 #define TAPS (MASK_WIDTH * MAPS)
 
-__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
-{
-    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
-                       sum.w + tap * window.w);
-}
-
 // A line's share of the upper and the lower output row; taps are the upper row's.
 __device__ __forceinline__ void slide(const SHARED float* line, const GLOBAL float* taps,
                                       int is_upper, int is_lower, float4* upper, float4* lower)

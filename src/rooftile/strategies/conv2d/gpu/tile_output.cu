@@ -44,12 +44,8 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
         positions[i][j] = activate(z);
         __syncthreads();
         if (writes) {
-            float pooled = POOL_START;
-            for (int a = 0; a < POOL_HEIGHT; a++)
-                for (int b = 0; b < POOL_WIDTH; b++)
-                    pooled = POOL_STEP(
-                        pooled, positions[i * POOL_STRIDE_Y + a][j * POOL_STRIDE_X + b]);
-            out[(unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
+            const SHARED float* window = &positions[i * POOL_STRIDE_Y][j * POOL_STRIDE_X];
+            out[(unit * ROWS + row) * COLUMNS + column] = pooled_window(window, POSITIONS_X);
         }
     }
 }

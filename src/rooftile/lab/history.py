@@ -166,7 +166,9 @@ class History:
 
     def add_ladder(self, ladder: Ladder, command: str, *, seed: int = 0) -> Run:
         """Write a ladder's rows as one run; one without rows is begun, to add them later."""
-        found = ladder.to_json()["environment"]
+        shown = ladder.to_json()
+        # The roof that the rows were judged by goes with them.
+        found = {**shown["environment"], "ceilings": shown["ceilings"]}
         hardware = ladder.gpu.name if ladder.gpu else ladder.environment.cpu
         run = self.begin(command, ladder.device, hardware, found, seed=seed)
         for row in ladder.rows:

@@ -38,6 +38,26 @@ def test_run_json(call_json, weights, data):
     assert found["environment"]["peak_memory_mib"] > 0
 
 
+def test_run_on_a_gpu_gives_the_cpus_accuracy(call, call_json, weights, data, opencl_device):
+    arguments = ("run", weights, "--data", data, "--batch", 10)
+    found = call_json(*arguments, "--device", "opencl")
+    assert set(found) == RUN_KEYS | {"device_ms"}
+    assert found["device"] == "opencl:0"
+    assert list(found["op_times_ms"]) == list(found["strategies"]) == LAYERS
+    assert found["accuracy"] == call_json(*arguments)["accuracy"]
+    assert found["environment"]["device"]["name"] == opencl_device.description.name
+    code, out, err = call(*arguments, "--device", "opencl")
+    assert code == 0, err
+    assert any(line.startswith("with copies") for line in out.splitlines())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_peers_of_networks_are_the_cpus(call, weights, data):
+    code, _, err = call("run", weights, "--data", data, "--device", "opencl", "--peers")
+    assert code == 1
+    assert "--peers" in err
+
+
 def test_accuracy_does_not_depend_on_the_batch(call_json, weights, data):
     runs = [
         call_json("run", weights, "--data", data, "--batch", batch, "--precision", precision)

@@ -5,6 +5,18 @@ from __future__ import annotations
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and z: kernels loop over the images beyond."""
 
+_MOST_THREADS = 1024
+_MOST_SHARED_BYTES = 48 * 1024
+
+
+def beyond_block(threads: int, shared_bytes: int = 0) -> str | None:
+    """Why no block has so many threads and so much shared memory; None where every device's has."""
+    if threads > _MOST_THREADS:
+        return f"{threads} threads a block, at most {_MOST_THREADS}"
+    if shared_bytes > _MOST_SHARED_BYTES:
+        return f"{shared_bytes} bytes of shared memory, at most {_MOST_SHARED_BYTES}"
+    return None
+
 
 def blocks(count: int, size: int) -> int:
     """Blocks of ``size`` that cover ``count``."""

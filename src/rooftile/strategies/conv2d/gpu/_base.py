@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies._grid import MOST_BLOCKS, blocks
+from rooftile.strategies._grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
-__all__ = ["MOST_BLOCKS", "GpuConv2d", "blocks"]
+__all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks"]
 
 
 class GpuConv2d(GpuStrategy):

@@ -8,11 +8,10 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _VECTOR = 4
-_MOST_SHARED_BYTES = 48 * 1024
 
 
 class RowConv2d(GpuConv2d):
@@ -37,12 +36,10 @@ class RowConv2d(GpuConv2d):
         return f"an item keeps pairs of rows and columns for a 2x2 maximum, which {pool} is not"
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """More local memory than a group has."""
+        """More shared memory than a block has."""
         rows = self.shared_rows if self.shared_rows >= 0 else problem.mask[0] + 1
-        needed = 4 * rows * (_span(problem, config) + problem.mask[1] - 1)
-        if needed > _MOST_SHARED_BYTES:
-            return f"{needed} bytes of local memory a group, at most {_MOST_SHARED_BYTES}"
-        return None
+        line = _span(problem, config) + problem.mask[1] - 1
+        return beyond_block(config["ITEMS"], 4 * rows * line)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The problem and the tunables; a span ends with the row."""

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step
 
 Size2 = tuple[int, int]
 """Rows and columns."""
 
-_MOST_THREADS = 1024
-_MOST_SHARED_BYTES = 48 * 1024
 _WARP = 32
 
 
@@ -72,11 +70,7 @@ class TiledConv2d(GpuConv2d):
         tile = self.tile(problem, config)
         if min(*tile.positions, *tile.results) < 1:
             return "no whole pooling window"
-        if tile.thread_count > _MOST_THREADS:
-            return f"{tile.thread_count} threads a block, at most {_MOST_THREADS}"
-        if tile.shared_bytes > _MOST_SHARED_BYTES:
-            return f"{tile.shared_bytes} bytes of shared memory, at most {_MOST_SHARED_BYTES}"
-        return None
+        return beyond_block(tile.thread_count, tile.shared_bytes)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The problem, the tunables, and the tile's sizes."""

@@ -10,7 +10,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -31,11 +31,10 @@ class ChannelsTree(GpuConv2d):
         return {**super().defaults(problem), "PARTS": tile_of(problem.channels, 1, 8)}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """A power of two of shares, and at most 1024 threads."""
-        threads = config["BLOCK_X"] * config["PARTS"]
+        """Shares that are no power of two; too many threads."""
         if config["PARTS"] & (config["PARTS"] - 1):
             return f"PARTS is {config['PARTS']}, no power of two"
-        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+        return beyond_block(config["BLOCK_X"] * config["PARTS"])
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a column of threads a result."""

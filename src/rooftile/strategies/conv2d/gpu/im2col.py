@@ -11,7 +11,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -42,9 +42,8 @@ class Im2col(SlicedConv2d):
         return {**super().macros(problem, config), "THREADS": THREADS}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """A block has at most 1024 threads."""
-        threads = config["TILE_MAPS"] * config["TILE_COLUMNS"]
-        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+        """Too many threads."""
+        return beyond_block(config["TILE_MAPS"] * config["TILE_COLUMNS"])
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """The unrolled matrix and the product."""

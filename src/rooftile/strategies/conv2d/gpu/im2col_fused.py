@@ -11,7 +11,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -33,9 +33,8 @@ class Im2colFused(GpuConv2d):
         return {**super().defaults(problem), "TILE_MAPS": tile_of(problem.maps, 4, 16)}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """A block has at most 1024 threads."""
-        threads = config["TILE_MAPS"] * config["TILE_COLUMNS"]
-        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+        """Too many threads."""
+        return beyond_block(config["TILE_MAPS"] * config["TILE_COLUMNS"])
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a result."""

@@ -20,7 +20,7 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, toom_cook
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.conv2d.gpu._toom_cook_text import input_macro, output_macro
@@ -28,7 +28,6 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 
 THREADS = 128
 """Threads of a block that transforms."""
-_SHARED_BYTES = 48 * 1024
 
 
 class Winograd(SlicedConv2d):
@@ -70,11 +69,8 @@ class Winograd(SlicedConv2d):
         """Whole threads, not too many of them, and tiles that fit in shared memory."""
         if config["THREAD_MAPS"] > config["TILE_MAPS"]:
             return "THREAD_MAPS exceeds TILE_MAPS"
-        threads = _block(config)[0] * _block(config)[1]
-        if threads > 1024:
-            return f"{threads} threads a block, at most 1024"
         shared = 4 * config["TILE_TAPS"] * (config["TILE_MAPS"] + config["TILE_COLUMNS"])
-        return f"{shared} bytes of shared memory" if shared > _SHARED_BYTES else None
+        return beyond_block(math.prod(_block(config)), shared)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, the geometry of the tiles, and the transforms themselves."""

@@ -5,7 +5,8 @@ from ladder_checks import check
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu import _sizes
+from rooftile.strategies._grid import tile_of
+from rooftile.strategies.conv2d.gpu import _slices
 
 SLICED = {"channels_atomic": 3, "im2col": 3, "winograd": 3, "fft": 4}
 """Launches of a slice."""
@@ -17,7 +18,7 @@ PROBLEM = Conv2d(5, 6, 13, 18, 3, (3, 3), padding=(1, 0), pool=Pool.of("max", 2)
 def test_slices_are_right_and_hold_the_stated_size(name, images, device, monkeypatch):
     rung = strategy("conv2d", name, "opencl")
     one = sum(rung.workspace(PROBLEM.with_batch(1), rung.config(PROBLEM)).values())
-    monkeypatch.setattr(_sizes, "MOST_BYTES", 4 * one * images)
+    monkeypatch.setattr(_slices, "MOST_BYTES", 4 * one * images)
     config = rung.config(PROBLEM)
     assert len(rung.steps(PROBLEM, config)) == SLICED[name] * -(-PROBLEM.batch // images)
     assert sum(rung.workspace(PROBLEM, config).values()) == images * one
@@ -25,12 +26,12 @@ def test_slices_are_right_and_hold_the_stated_size(name, images, device, monkeyp
 
 
 def test_an_image_beyond_the_stated_size_is_a_slice_of_its_own():
-    assert _sizes.slice_images(7, _sizes.MOST_BYTES) == 1
+    assert _slices.slice_images(7, _slices.MOST_BYTES) == 1
 
 
 def test_slices_cover_the_batch():
-    assert _sizes.slices(7, 3) == [(0, 3), (3, 3), (6, 1)]
+    assert _slices.slices(7, 3) == [(0, 3), (3, 3), (6, 1)]
 
 
 def test_tiles_are_powers_of_two_within_bounds():
-    assert [_sizes.tile_of(count, 4, 16) for count in (1, 4, 5, 16, 99)] == [4, 4, 8, 16, 16]
+    assert [tile_of(count, 4, 16) for count in (1, 4, 5, 16, 99)] == [4, 4, 8, 16, 16]

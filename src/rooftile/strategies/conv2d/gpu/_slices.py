@@ -6,8 +6,10 @@ from abc import abstractmethod
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.conv2d.gpu._sizes import slice_images, slices
 from rooftile.strategies.gpu import Config, Step
+
+MOST_BYTES = 256 * 2**20
+"""Workspace that a slice of images may take; a single image may take more."""
 
 
 class SlicedConv2d(GpuConv2d):
@@ -37,3 +39,13 @@ class SlicedConv2d(GpuConv2d):
             for first, count in slices(problem.batch, images)
             for step in self.slice_steps(problem, config, first, count)
         )
+
+
+def slice_images(batch: int, floats: int) -> int:
+    """Images of a slice whose workspace is ``floats`` float32 an image."""
+    return max(1, min(batch, MOST_BYTES // (4 * floats)))
+
+
+def slices(batch: int, images: int) -> list[tuple[int, int]]:
+    """First image and number of images of each slice."""
+    return [(first, min(images, batch - first)) for first in range(0, batch, images)]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies._grid import tile_of
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
-from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
 

@@ -11,8 +11,8 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies._grid import tile_of
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
-from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies._grid import tile_of
 from rooftile.strategies.conv2d._toom_cook import OUTPUTS, toom_cook
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
-from rooftile.strategies.conv2d.gpu._sizes import tile_of
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.conv2d.gpu._toom_cook_text import input_macro, output_macro
 from rooftile.strategies.gpu import Config, Step, Tunable

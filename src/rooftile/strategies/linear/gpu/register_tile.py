@@ -13,8 +13,8 @@ from rooftile.strategies._grid import blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
-_BLOCKS = 256
-"""About as many blocks as occupy a large GPU."""
+_RESIDENT = 2**16
+"""About as many threads as a large GPU holds with this rung's registers."""
 _PART_INPUTS = 256
 """Least inputs of a part: fewer do not pay for writing its sums and adding them."""
 _FINISH_BLOCK = 256
@@ -37,17 +37,12 @@ class RegisterTile(GpuLinear):
 
     def defaults(self, problem: Linear) -> dict[str, int]:
         """The largest tiles that occupy the device; parts where even the smaller ones do not."""
-        b, o = tile_of(problem.batch, 32, 128), tile_of(problem.outputs, 32, 128)
-        if _tiles(problem, b, o) < _BLOCKS // 2:
-            b, o = min(b, 64), min(o, 64)
-        wanted = max(1, min(_BLOCKS // _tiles(problem, b, o), problem.inputs // _PART_INPUTS, 16))
-        return {
-            "TILE_B": b, "TILE_O": o,
-            # With 64 results a thread, there are registers for the fewer loads of a shorter tile.
-            "TILE_K": 8 if (b, o) == (128, 128) else 16,
-            "RESULTS_B": 8 if b == 128 else 4, "RESULTS_O": 8 if o == 128 else 4,
-            "PARTS": 1 << (wanted.bit_length() - 1),
-        }  # fmt: skip
+        config = _tile(tile_of(problem.batch, 32, 128), tile_of(problem.outputs, 32, 128))
+        if _threads(problem, config) < _RESIDENT // 2:
+            config = _tile(min(config["TILE_B"], 64), min(config["TILE_O"], 64))
+        most = min(problem.inputs // _PART_INPUTS, 16)
+        wanted = max(1, min(_RESIDENT // _threads(problem, config), most))
+        return {**config, "PARTS": 1 << (wanted.bit_length() - 1)}
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
         """Fewer outputs across than a warp has threads beside each other."""
@@ -65,9 +60,8 @@ class RegisterTile(GpuLinear):
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles and parts; another that adds the parts, where there are several."""
-        b, o, parts = config["TILE_B"], config["TILE_O"], config["PARTS"]
-        threads = b // config["RESULTS_B"] * (o // config["RESULTS_O"])
-        launch = Launch("linear", (_tiles(problem, b, o), parts, 1), (threads, 1, 1))
+        parts, threads = config["PARTS"], _block(config)
+        launch = Launch("linear", (_tiles(problem, config), parts, 1), (threads, 1, 1))
         if parts == 1:
             return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
         results = problem.batch * problem.outputs
@@ -78,8 +72,27 @@ class RegisterTile(GpuLinear):
         )
 
 
-def _tiles(problem: Linear, b: int, o: int) -> int:
-    return blocks(problem.batch, b) * blocks(problem.outputs, o)
+def _tile(b: int, o: int) -> dict[str, int]:
+    """A tile of so many images and outputs; with 64 results a thread, registers are left for the
+    fewer loads of a shorter one."""
+    return {
+        "TILE_B": b, "TILE_O": o, "TILE_K": 8 if (b, o) == (128, 128) else 16,
+        "RESULTS_B": 8 if b == 128 else 4, "RESULTS_O": 8 if o == 128 else 4,
+    }  # fmt: skip
+
+
+def _tiles(problem: Linear, config: Config) -> int:
+    return blocks(problem.batch, config["TILE_B"]) * blocks(problem.outputs, config["TILE_O"])
+
+
+def _block(config: Config) -> int:
+    """Threads of a block."""
+    return config["TILE_B"] // config["RESULTS_B"] * (config["TILE_O"] // config["RESULTS_O"])
+
+
+def _threads(problem: Linear, config: Config) -> int:
+    """Threads of a part."""
+    return _tiles(problem, config) * _block(config)
 
 
 STRATEGY = RegisterTile()

@@ -1,0 +1,33 @@
+"""One self-contained HTML page from records: what a ladder reached, how right, how fast, and where.
+
+    from rooftile.lab.report import page, read_files
+    text = page(read_files([Path("climb.json")]))
+
+Each figure is a module of pure functions, from rows to SVG and a table of the same numbers; nothing
+in the page comes from elsewhere, and nothing from a record gets into it unescaped.  Needs the
+extra ``report``.
+"""
+
+try:
+    import jinja2  # noqa: F401
+except ImportError as error:
+    from rooftile.errors import DeviceMissing
+
+    raise DeviceMissing(
+        "the Python package jinja2, which puts the page together",
+        'pip install "rooftile[report]"',
+    ) from error
+
+from rooftile.lab.report.page import page
+from rooftile.lab.report.sources import (
+    Content,
+    NetworkRun,
+    Section,
+    from_ladder,
+    from_records,
+    read_files,
+)
+
+__all__ = [
+    "Content", "NetworkRun", "Section", "from_ladder", "from_records", "page", "read_files",
+]  # fmt: skip

@@ -1,0 +1,202 @@
+"""The page: its parts in order, in the template, with style and script; nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from rooftile.lab.environment import package_version
+from rooftile.lab.records import Row
+from rooftile.lab.report import bars, errors, roofline, timeline, times, words
+from rooftile.lab.report.chart import Figure
+from rooftile.lab.report.heatmap import Heatmap, heatmaps
+from rooftile.lab.report.sources import Content, NetworkRun, Section, floor_ms, median
+
+_HERE = Path(__file__).parent
+_FACETS = ("device", "precision", "status")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One of the numbers that a part begins with."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A ladder or a network, ready for the template."""
+
+    id: str
+    title: str
+    device: str
+    shape: str
+    tiles: tuple[Tile, ...]
+    figures: tuple[Figure, ...]
+    heatmaps: tuple[Heatmap, ...]
+    environment: tuple[tuple[str, str], ...]
+
+
+def page(content: Content, *, made: datetime.datetime | None = None) -> str:
+    """One self-contained HTML document; ``made`` is the date it bears (None: now)."""
+    import jinja2
+
+    loader = jinja2.FileSystemLoader(_HERE)
+    template = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template("page.html")  # fmt: skip
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    parts = [_ladder(f"ladder-{k}", one) for k, one in enumerate(content.sections, 1)]
+    parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
+    moment = made or datetime.datetime.now().astimezone()
+    return template.render(
+        title=_title(content),
+        made=f"{moment:%d %B %Y, %H:%M}",
+        version=package_version(),
+        parts=parts,
+        overview=_overview(content) if len(parts) > 1 else [],
+        facets=_facets(content),
+        style=Markup(style), style_hash=_hash(style),
+        script=Markup(script), script_hash=_hash(script),
+    )  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    """By which the page's policy lets its own script and style run, and no other."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _title(content: Content) -> str:
+    names = dict.fromkeys(section.operation for section in content.sections)
+    names |= dict.fromkeys(run.model for run in content.networks)
+    machines = dict.fromkeys(section.hardware for section in content.sections)
+    machines |= dict.fromkeys(str(run.environment.get("cpu", "")) for run in content.networks)
+    where = [machine for machine in machines if machine]
+    on = f" on {where[0]}" if len(where) == 1 else f" on {len(where)} devices" if where else ""
+    return f"{', '.join(names)}{on}"
+
+
+def _ladder(id: str, section: Section) -> Part:
+    made = (bars, roofline, errors, times) if section.rows else ()
+    figures = [module.figure(section) for module in made]
+    return Part(
+        id, words.name(section.problem), f"{section.hardware} ({section.device})",
+        words.shape(section.problem), tuple(_tiles(section)),
+        tuple(figure for figure in figures if figure), tuple(heatmaps(section)),
+        tuple(_environment(section)),
+    )  # fmt: skip
+
+
+def _tiles(section: Section) -> Iterator[Tile]:
+    strategies = [row for row in section.passed if row.kind == "strategy"]
+    if not strategies:
+        return
+    best = strategies[0]
+    precision = "" if best.precision == "ieee" else f" ({best.precision})"
+    yield Tile("Fastest", words.milliseconds(median(best)), f"{best.strategy}{precision}")
+    if best.roof_fraction is not None:
+        limit = "memory" if not section.compute_bound else "arithmetic"
+        bound = f" set by {limit}" if section.roof else ""
+        floor = f"floor {words.milliseconds(floor_ms(best) or 0.0)}{bound}"
+        yield Tile("Of the roof", words.share(best.roof_fraction), floor)
+    first = next(row for row in section.rows if row.kind == "strategy" and row.time_ms)
+    if first is not best:
+        yield _speed("Over the first rung", best, first)
+    peers = [row for row in section.passed if row.kind == "peer"]
+    if peers:
+        yield _speed("Over the best peer", best, peers[0])
+    wrong = [row for row in section.rows if row.status in ("failed", "error")]
+    if wrong:
+        yield Tile("Wrong or broken", str(len(wrong)), "each says why below")
+
+
+def _speed(name: str, best: Row, other: Row) -> Tile:
+    ratio = median(other) / median(best)
+    time = words.milliseconds(median(other))
+    return Tile(name, f"{words.figures(ratio)} ×", f"{other.strategy}: {time}")
+
+
+def _network(id: str, run: NetworkRun) -> Part:
+    tiles = (
+        Tile("Whole network", words.milliseconds(run.total_ms), f"batch of {run.batch}"),
+        Tile("Images a second", f"{run.images_per_s:,.0f}", run.precision),
+        Tile("Accuracy", f"{100 * run.accuracy:.2f} %", f"of {run.images:,} images"),
+    )
+    shape = f"batch {run.batch}, precision {run.precision}"
+    where = f"{run.environment.get('cpu', '')} ({run.device})"
+    return Part(id, run.model, where, shape, tiles, (timeline.figure(run),), (),
+                tuple(_flat(run.environment)))  # fmt: skip
+
+
+def _overview(content: Content) -> list[dict[str, str]]:
+    """A line for each part."""
+    lines = []
+    for number, section in enumerate(content.sections, 1):
+        best = next((row for row in section.passed if row.kind == "strategy"), None)
+        known = best is not None and best.roof_fraction is not None
+        lines.append({
+            "id": f"ladder-{number}", "title": words.name(section.problem),
+            "shape": words.shape(section.problem),
+            "device": f"{section.hardware} ({section.device})",
+            "fastest": best.strategy if best else "none",
+            "time": words.milliseconds(median(best)) if best else "",
+            "share": words.share(best.roof_fraction or 0.0) if best and known else "",
+            "count": f"{len(section.passed)} of {len(section.rows)} rungs",
+        })  # fmt: skip
+    for number, run in enumerate(content.networks, 1):
+        lines.append({
+            "id": f"network-{number}", "title": run.model, "shape": f"batch {run.batch}",
+            "device": run.device, "fastest": "whole plan",
+            "time": words.milliseconds(run.total_ms), "share": "",
+            "count": f"{len(run.op_times_ms)} operations",
+        })  # fmt: skip
+    return lines
+
+
+def _facets(content: Content) -> list[tuple[str, list[str]]]:
+    """What there is to choose from: values of which there are at least two."""
+    rows = [row for section in content.sections for row in section.rows + section.trials]
+    found: dict[str, dict[str, None]] = {name: {} for name in _FACETS}
+    for row in rows:
+        for name in _FACETS:
+            found[name][getattr(row, name)] = None
+    for run in content.networks:
+        values = {"device": run.device, "precision": run.precision, "status": "passed"}
+        for name in _FACETS:
+            found[name][values[name]] = None
+    return [(name, list(values)) for name, values in found.items() if len(values) > 1]
+
+
+def _environment(section: Section) -> Iterator[tuple[str, str]]:
+    if section.times:
+        first, last = map(words.moment, section.times)
+        yield "measured", first if first == last else f"{first} to {last}"
+    if len(section.revisions) > 1:
+        yield "revisions", ", ".join(section.revisions)
+    known = {"time"} if section.times else set()
+    yield from _flat({k: v for k, v in section.environment.items() if k not in known})
+    yield from _flat(section.ceilings, "ceiling:")
+
+
+def _flat(found: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested names joined by a space; what is unknown is left out."""
+    for key, value in found.items():
+        name = f"{prefix} {words.label(str(key))}".strip()
+        if isinstance(value, Mapping):
+            yield from _flat(value, name)
+        elif isinstance(value, bool):
+            yield name, "yes" if value else "no"
+        elif isinstance(value, int | float):
+            yield name, f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        elif value is not None and value != []:
+            yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,241 @@
+"""What a page shows, from the objects that ``climb``, ``run`` and ``history`` print as JSON, or
+from the history's own records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rooftile.errors import InputError
+from rooftile.lab.ceilings import Rates, Roof
+from rooftile.lab.ceilings_gpu import ceilings_from
+from rooftile.lab.history import Record
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.lab.telemetry import Clocks
+
+_EXPECTED = "JSON that rooftile climb, run or history printed with --json"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One problem on one device: its ladder, and what was tried in tuning."""
+
+    problem: Mapping[str, Any]
+    device: str
+    hardware: str
+    environment: Mapping[str, Any]
+    ceilings: Mapping[str, Any]
+    """As measured; empty where unknown."""
+    rows: tuple[Row, ...] = ()
+    trials: tuple[Row, ...] = ()
+    times: tuple[str, ...] = ()
+    """When it was measured, first and last."""
+    revisions: tuple[str, ...] = ()
+
+    @property
+    def operation(self) -> str:
+        """Its name."""
+        return str(self.problem["operation"])
+
+    @property
+    def roof(self) -> Roof | None:
+        """The rates that bound it; None where no ceilings are known."""
+        if not self.ceilings:
+            return None
+        if "all_cores" in self.ceilings:
+            return Rates(**self.ceilings["all_cores"])
+        return ceilings_from(self.ceilings)
+
+    @property
+    def passed(self) -> list[Row]:
+        """The rows that have a time, fastest first."""
+        return sorted((row for row in self.rows if row.time_ms), key=median)
+
+    @property
+    def floors_ms(self) -> dict[str, float]:
+        """The least time that the ceilings allow each precision, as the rows were judged."""
+        floors = {row.precision: floor_ms(row) for row in self.passed}
+        return {name: floor for name, floor in floors.items() if floor is not None}
+
+    @property
+    def intensity(self) -> float:
+        """FLOP for each compulsory byte; NaN where no row tells."""
+        rates = ((row.gflops, row.gbps) for row in self.rows)
+        return next((flops / size for flops, size in rates if flops and size), math.nan)
+
+    @property
+    def compute_bound(self) -> bool:
+        """Whether arithmetic, not memory, sets the floor."""
+        roof = self.roof
+        return roof is not None and self.intensity * roof.bandwidth_gbps >= roof.fma_gflops
+
+
+@dataclass(frozen=True)
+class NetworkRun:
+    """A network's operations and their times, as ``run`` prints them."""
+
+    model: str
+    device: str
+    precision: str
+    batch: int
+    op_times_ms: Mapping[str, float]
+    strategies: Mapping[str, str]
+    total_ms: float
+    images_per_s: float
+    accuracy: float
+    images: int
+    environment: Mapping[str, Any]
+    peers: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a page shows."""
+
+    sections: tuple[Section, ...] = ()
+    networks: tuple[NetworkRun, ...] = ()
+
+    def __add__(self, other: Content) -> Content:
+        return Content(self.sections + other.sections, self.networks + other.networks)
+
+    def __bool__(self) -> bool:
+        return bool(self.sections or self.networks)
+
+    @property
+    def rows(self) -> int:
+        """How many rows and trials there are."""
+        return sum(len(section.rows) + len(section.trials) for section in self.sections)
+
+    def only(self, operation: str | None, device: str | None) -> Content:
+        """The sections of an operation; sections and networks of a kind of device or of one."""
+
+        def fits(where: str) -> bool:
+            return device is None or f"{where}:".startswith(f"{device}:")
+
+        return Content(
+            tuple(
+                section
+                for section in self.sections
+                if operation in (None, section.operation) and fits(section.device)
+            ),
+            tuple(run for run in self.networks if operation is None and fits(run.device)),
+        )
+
+
+def median(row: Row) -> float:
+    """The (warm) median in milliseconds; infinite for a row without a time."""
+    return row.time_ms.median if row.time_ms else math.inf
+
+
+def floor_ms(row: Row) -> float | None:
+    """The least time that the ceilings allow, as the row was judged; None where unknown."""
+    return row.roof_fraction * median(row) if row.roof_fraction else None
+
+
+def read_files(paths: Iterable[Path]) -> Content:
+    """What the files hold.  Raises `InputError` for one that is something else."""
+    found = Content()
+    for path in paths:
+        try:
+            found += content(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            what = f"{path} ({type(error).__name__}: {error})"
+            raise InputError("FILE", what, _EXPECTED) from error
+    return found
+
+
+def content(value: Mapping[str, Any]) -> Content:
+    """What one JSON object holds.  Raises `ValueError`, `TypeError` or `KeyError` for another."""
+    if "op_times_ms" in value:
+        return Content(networks=(_network(value),))
+    if "records" in value:
+        return from_records([Record.from_json(record) for record in value["records"]])
+    if "problem" in value and "rows" in value:
+        return Content((_section(value),))
+    raise ValueError(f"an object with the keys {', '.join(sorted(value)[:6]) or '(none)'}")
+
+
+def from_ladder(ladder: Ladder) -> Content:
+    """A ladder that was just climbed."""
+    return content(ladder.to_json())
+
+
+def from_records(records: Sequence[Record]) -> Content:
+    """Of each problem on each device: the newest row of each strategy, and all trials."""
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        shape = json.dumps(record.problem, sort_keys=True)
+        key = (record.operation, shape, f"{record.batch:09}", record.device, record.hardware)
+        groups.setdefault(key, []).append(record)
+    return Content(tuple(_group(groups[key]) for key in sorted(groups)))
+
+
+def _group(records: list[Record]) -> Section:
+    newest: dict[tuple[str, str, str], tuple[str, Row]] = {}
+    for record in records:
+        if record.command != "tune":
+            key, row = (record.kind, record.strategy, record.precision), row_from(record.row)
+            run, kept = newest.get(key, ("", row))
+            # The last round of a tuning times the winner beside the default: show the winner.
+            if run != record.run or median(row) < median(kept):
+                newest[key] = (record.run, row)
+    last = records[-1]
+    known = [roof for record in records if (roof := record.environment.get("ceilings"))]
+    return Section(
+        problem={"operation": last.operation, "batch": last.batch, **last.problem},
+        device=last.device,
+        hardware=last.hardware,
+        environment={key: value for key, value in last.environment.items() if key != "ceilings"},
+        ceilings=known[-1] if known else {},
+        rows=tuple(row for _, row in newest.values()),
+        trials=tuple(row_from(record.row) for record in records if record.command == "tune"),
+        times=(records[0].time, last.time),
+        revisions=tuple(dict.fromkeys(record.revision for record in records if record.revision)),
+    )
+
+
+def _section(value: Mapping[str, Any]) -> Section:
+    environment = dict(value["environment"])
+    device = environment.get("device") or {}
+    revision = environment.get("revision")
+    return Section(
+        problem=value["problem"],
+        device=value["device"],
+        hardware=device.get("name") or environment.get("cpu", ""),
+        environment=environment,
+        ceilings=value["ceilings"],
+        rows=tuple(row_from(row) for row in value["rows"]),
+        times=(environment["time"],) * 2 if "time" in environment else (),
+        revisions=(revision,) if revision else (),
+    )
+
+
+def _network(value: Mapping[str, Any]) -> NetworkRun:
+    names = [field.name for field in fields(NetworkRun) if field.name != "peers"]
+    kept = {name: value[name] for name in names}
+    run = NetworkRun(**kept)
+    return replace(run, peers=tuple(row_from(row) for row in value.get("peers", ())))
+
+
+def row_from(found: Mapping[str, Any]) -> Row:
+    """A row from its JSON object.  Raises `TypeError`, `KeyError` or `ValueError` for another."""
+    parts = {**found, "time_ms": _timing(found["time_ms"]), "cold_ms": _timing(found["cold_ms"])}
+    if error := found["error"]:  # JSON has null for what is not finite.
+        numbers = {key: math.nan if value is None else value for key, value in error.items()}
+        parts["error"] = Error(**numbers)
+    parts["resources"] = Resources(**found["resources"])
+    if clocks := found["clocks"]:
+        parts["clocks"] = Clocks(**{**clocks, "throttled_by": tuple(clocks["throttled_by"])})
+    return Row(**parts)
+
+
+def _timing(found: Mapping[str, Any] | None) -> Timing | None:
+    if not found:
+        return None
+    # What climb prints leaves out whether the median had settled, and the samples.
+    return Timing(**{"steady": True, **found, "samples": tuple(found.get("samples", ()))})

@@ -1,0 +1,107 @@
+"""Numbers and names as a reader sees them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rooftile.lab.records import plain
+from rooftile.ops import named, names
+
+_DERIVED = ("operation", "flops", "bytes", "output_shape")
+_UNITS = {
+    "gflops": "GFLOP/s", "gbps": "GB/s", "gib": "GiB", "mib": "MiB", "mhz": "MHz", "us": "µs",
+    "cpu": "CPU", "fma": "FMA", "mma": "matrix", "sm": "SM", "w": "W", "c": "°C",
+}  # fmt: skip
+_USUAL = {"stride": [1, 1], "padding": [0, 0]}
+
+
+def figures(value: float, digits: int = 3) -> str:
+    """So many significant figures: ``0.0420``, ``1,230``; far from one, with an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    size = math.floor(math.log10(abs(value)))
+    if not -5 < size < 6:
+        return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e")
+    return f"{round(value, digits - 1 - size):,.{max(digits - 1 - size, 0)}f}"
+
+
+def milliseconds(value: float) -> str:
+    """A time with its unit."""
+    return f"{figures(value)} ms"
+
+
+def share(fraction: float) -> str:
+    """A share of one in percent: ``3.4 %``, ``71 %``."""
+    percent = 100 * fraction
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{figures(percent, 2)} %"
+
+
+def rate(gigas: float, unit: str, write: Callable[[float], str] = figures) -> str:
+    """1e9 a second with a fitting prefix: ``494 GFLOP/s``, ``62.1 TFLOP/s``."""
+    for factor, prefix in ((1e3, "T"), (1.0, "G"), (1e-3, "M")):
+        if gigas >= factor * 0.9995:
+            return f"{write(gigas / factor)} {prefix}{unit}/s"
+    return f"{write(gigas / 1e-6)} k{unit}/s"
+
+
+def tick(value: float) -> str:
+    """An axis label, without needless noughts."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
+
+
+def shape(problem: Mapping[str, Any]) -> str:
+    """A problem's sizes, without what is as usual: ``batch 64, channels 1, mask 7 × 7, relu``."""
+    parts = []
+    for key, value in problem.items():
+        if key in _DERIVED or value is None or _USUAL.get(key) == value or value is False:
+            continue
+        parts.append(_part(key, value))
+    return ", ".join(parts)
+
+
+def name(problem: Mapping[str, Any]) -> str:
+    """A problem's operation, with its name if it is one of the named: ``conv2d lenet-conv1``."""
+    operation = str(problem["operation"])
+    sizes = {key: value for key, value in problem.items() if key not in (*_DERIVED, "batch")}
+    for one in names(operation):
+        fields: dict[str, Any] = dataclasses.asdict(named(operation, one))  # type: ignore[call-overload]
+        if {key: value for key, value in plain(fields).items() if key != "batch"} == sizes:
+            return f"{operation} {one}"
+    return operation
+
+
+def moment(text: str) -> str:
+    """An ISO 8601 time to the minute, with its offset; another text as it is."""
+    try:
+        return f"{datetime.datetime.fromisoformat(text):%Y-%m-%d %H:%M %Z}".strip()
+    except ValueError:
+        return text
+
+
+def label(key: str) -> str:
+    """A field's name for a reader: ``copy_gbps`` as ``copy GB/s``."""
+    return " ".join(_UNITS.get(word, word) for word in key.split("_"))
+
+
+def _part(key: str, value: Any) -> str:
+    if isinstance(value, Mapping):  # A pool.
+        named = [f"{value.get('kind', '')} {key}".strip(), _sizes(value.get("window"))]
+        return " ".join(filter(None, named))
+    if isinstance(value, str):
+        return value
+    return f"{key} {_sizes(value)}"
+
+
+def _sizes(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " × ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def settings(config: Mapping[str, object]) -> str:
+    """The values of the tunables: ``BLOCK_X=32 BLOCK_Y=4``."""
+    return " ".join(f"{name}={value}" for name, value in config.items())

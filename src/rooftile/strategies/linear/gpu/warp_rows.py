@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies._grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
@@ -26,7 +26,7 @@ class WarpRows(GpuLinear):
     summary = "a group of threads an output, joined by a tree: for few images"
     tunables = (
         Tunable("GROUP", (32, 64, 128, 256), 128),
-        Tunable("ROWS", (1, 2, 4), 1),
+        Tunable("ROWS", (1, 2, 4, 8), 1),
         Tunable("IMAGES", (1, 2, 4, 8), 1),
         Tunable("AHEAD", (1, 2, 4), 4),
     )
@@ -40,6 +40,11 @@ class WarpRows(GpuLinear):
             "GROUP": group, "ROWS": max(1, 128 // group), "IMAGES": images,
             "AHEAD": 4 if images < 4 else 2,
         }  # fmt: skip
+
+    def invalid(self, problem: Linear, config: Config) -> str | None:
+        """Too many threads, or partial sums."""
+        threads = config["GROUP"] * config["ROWS"]
+        return beyond_block(threads, 4 * config["IMAGES"] * threads)
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel, a group of threads an output."""

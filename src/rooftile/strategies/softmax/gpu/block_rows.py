@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Softmax
-from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies._grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax.gpu._base import GpuSoftmax
 
@@ -35,9 +35,8 @@ class BlockRows(GpuSoftmax):
         return {"GROUP": group, "ROWS": min(64, max(1, _BLOCK // group))}
 
     def invalid(self, problem: Softmax, config: Config) -> str | None:
-        """At most 1024 threads."""
-        threads = config["GROUP"] * config["ROWS"]
-        return f"{threads} threads a block, at most 1024" if threads > 1024 else None
+        """Too many threads."""
+        return beyond_block(config["GROUP"] * config["ROWS"])
 
     def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:
         """One kernel, a group of threads a row."""

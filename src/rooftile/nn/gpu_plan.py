@@ -56,16 +56,19 @@ class GpuPlan(Plan):
     def profile(self, images: Float32) -> dict[str, Timing]:
         """See `Plan.profile`: by the device's clock, on data in its memory that may be cached."""
         part = self.checked(images)[: self.batch]
-        count = len(part)
         with self._turn, self._gpu.on():
-            flush, works, x = Flush(self._gpu), {}, self._gpu.upload(part)
-            for bound, layer in zip(self._bound, self.layers, strict=True):
-                # Arrays of its own for each layer: it is timed on what the one before gives.
-                out = self._gpu.allocate(4 * math.prod(layer.problem.output_shape))
-                launch = partial(bound.launch, x, out, count)
+            # Arrays of its own for each layer: it is timed on what the one before gives.  They are
+            # held here, since a graph that was captured does not hold them.
+            shapes = [layer.problem.output_shape for layer in self.layers]
+            arrays = [self._gpu.allocate(4 * math.prod(shape)) for shape in shapes]
+            arrays.insert(0, self._gpu.upload(part))
+            flush, works = Flush(self._gpu), {}
+            for layer, bound, x, out in zip(
+                self.layers, self._bound, arrays, arrays[1:], strict=False
+            ):
+                launch = partial(bound.launch, x, out, len(part))
                 launch()
                 works[layer.name] = work_of(self._gpu, launch, flush)
-                x = out
             return {name: timing.warm for name, timing in in_turns(works).items()}
 
     def device_time(self, images: Float32) -> Timing:

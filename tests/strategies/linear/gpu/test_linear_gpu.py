@@ -34,7 +34,8 @@ def test_tiles_are_as_large_as_the_problem_fills():
         config = TILE.config(problem)
         return config["TILE_B"], config["TILE_O"], config["PARTS"]
 
-    assert shape(Linear(10_000, 6272, 512)) == (128, 128, 1)
+    assert shape(Linear(10_000, 6272, 512)) == (128, 128, 4)
+    assert shape(Linear(10_000, 255, 512)) == (128, 128, 1)
     assert shape(Linear(10_000, 1024, 32)) == (64, 32, 2)
     assert shape(Linear(256, 6272, 512)) == (64, 64, 8)
     assert shape(Linear(32, 32, 10)) == (32, 32, 1)

@@ -15,6 +15,9 @@ from rooftile.strategies.linear.gpu._base import GpuLinear
 
 _RESIDENT = 2**16
 """About as many threads as a large GPU holds with this rung's registers."""
+_SLACK = 1.1
+"""Share of the least time up to which fewer parts are taken."""
+_PARTS = (1, 2, 4, 8, 16)
 _PART_INPUTS = 256
 """Least inputs of a part: fewer do not pay for writing its sums and adding them."""
 _FINISH_BLOCK = 256
@@ -32,17 +35,15 @@ class RegisterTile(GpuLinear):
         Tunable("TILE_K", (8, 16), 8),
         Tunable("RESULTS_B", (4, 8), 8),
         Tunable("RESULTS_O", (4, 8), 8),
-        Tunable("PARTS", (1, 2, 4, 8, 16), 1),
+        Tunable("PARTS", _PARTS, 1),
     )
 
     def defaults(self, problem: Linear) -> dict[str, int]:
-        """The largest tiles that occupy the device; parts where even the smaller ones do not."""
+        """The largest tiles that occupy the device; parts where tiles alone would leave it idle."""
         config = _tile(tile_of(problem.batch, 32, 128), tile_of(problem.outputs, 32, 128))
         if _threads(problem, config) < _RESIDENT // 2:
             config = _tile(min(config["TILE_B"], 64), min(config["TILE_O"], 64))
-        most = min(problem.inputs // _PART_INPUTS, 16)
-        wanted = max(1, min(_RESIDENT // _threads(problem, config), most))
-        return {**config, "PARTS": 1 << (wanted.bit_length() - 1)}
+        return {**config, "PARTS": _parts(problem, config)}
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
         """Fewer outputs across than a warp has threads beside each other."""
@@ -93,6 +94,17 @@ def _block(config: Config) -> int:
 def _threads(problem: Linear, config: Config) -> int:
     """Threads of a part."""
     return _tiles(problem, config) * _block(config)
+
+
+def _parts(problem: Linear, config: Config) -> int:
+    """Parts that keep the device busy to the end: its last round of blocks may be nearly empty."""
+    threads = _threads(problem, config)
+    rounds = {
+        parts: blocks(parts * threads, _RESIDENT) / parts
+        for parts in _PARTS
+        if parts == 1 or parts * _PART_INPUTS <= problem.inputs
+    }
+    return min(p for p, taken in rounds.items() if taken <= _SLACK * min(rounds.values()))
 
 
 STRATEGY = RegisterTile()

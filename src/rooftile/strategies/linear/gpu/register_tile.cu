@@ -3,8 +3,8 @@
 // In `tiled`, every multiply-add waits for two reads of shared memory.  Here a thread keeps
 // RESULTS_B x RESULTS_O results in registers, so that a value read from shared memory serves
 // RESULTS_O or RESULTS_B multiply-adds; four inputs come by one load, and while a tile is
-// multiplied the next is on its way from memory.  Where the tiles are too few to
-// occupy the device to the end, PARTS blocks share a tile's inputs, and `finish` adds their sums.  What it
+// multiplied the next is on its way from memory.  Where the tiles are too few to occupy the
+// device to the end, PARTS blocks share a tile's inputs, and `finish` adds their sums.  What it
 // removes: most reads of shared memory.
 //
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS]; with several

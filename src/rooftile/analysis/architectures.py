@@ -1,0 +1,102 @@
+"""Limits of real multiprocessors, by compute capability.
+
+Source: NVIDIA, "CUDA C++ Programming Guide", technical specifications per compute
+capability, and the allocation units of the CUDA Toolkit's ``cuda_occupancy.h`` (for 1.3 those
+of its occupancy spreadsheet).  PMPP, section 4.7, explains them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rooftile.errors import InputError
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor holds; None where nothing is said, and so nothing limits.
+
+    The allocation units are 1 where only the plain limits count, as in a textbook's exercises.
+    """
+
+    threads: int
+    blocks: int
+    registers: int | None = None
+    shared_bytes: int | None = None
+    warps: int | None = None
+    """None: threads / warp size."""
+    warp: int = 32
+    threads_per_block: int | None = None
+    shared_bytes_per_block: int | None = None
+    """The most that a block can ask for; None: all of the multiprocessor's."""
+    registers_per_thread: int | None = None
+    register_unit: int = 1
+    """Registers come in multiples of it: for a warp, or a block where `registers_by_block`."""
+    registers_by_block: bool = False
+    partitions: int = 1
+    """Register files; a warp's registers lie in one."""
+    shared_unit: int = 1
+    """Bytes of shared memory come in multiples of it."""
+    shared_reserved: int = 0
+    """Bytes that the system takes of each block's."""
+
+    @property
+    def warp_limit(self) -> int:
+        """Warps that can be resident."""
+        return self.threads // self.warp if self.warps is None else self.warps
+
+
+def _since_maxwell(
+    warps: int, blocks: int, shared_kib: int, block_kib: int, *, unit: int = 256, reserved: int = 0,
+    partitions: int = 4,
+) -> Multiprocessor:  # fmt: skip
+    return Multiprocessor(
+        threads=32 * warps,
+        blocks=blocks,
+        registers=65536,
+        shared_bytes=1024 * shared_kib,
+        warps=warps,
+        threads_per_block=1024,
+        shared_bytes_per_block=1024 * block_kib,
+        registers_per_thread=255,
+        register_unit=256,
+        partitions=partitions,
+        shared_unit=unit,
+        shared_reserved=reserved,
+    )
+
+
+_SINCE_AMPERE = {"unit": 128, "reserved": 1024}
+
+ARCHITECTURES = {
+    "1.3": Multiprocessor(
+        threads=1024, blocks=8, registers=16384, shared_bytes=16384, warps=32,
+        threads_per_block=512, shared_bytes_per_block=16384, registers_per_thread=124,
+        register_unit=512, registers_by_block=True, shared_unit=512,
+    ),
+    "3.0": Multiprocessor(
+        threads=2048, blocks=16, registers=65536, shared_bytes=49152, warps=64,
+        threads_per_block=1024, shared_bytes_per_block=49152, registers_per_thread=63,
+        register_unit=256, partitions=4, shared_unit=256,
+    ),
+    "5.0": _since_maxwell(64, 32, 64, 48),
+    "6.0": _since_maxwell(64, 32, 64, 48, partitions=2),
+    "7.0": _since_maxwell(64, 32, 96, 96),
+    "7.5": _since_maxwell(32, 16, 64, 64),
+    "8.0": _since_maxwell(64, 32, 164, 163, **_SINCE_AMPERE),
+    "8.6": _since_maxwell(48, 16, 100, 99, **_SINCE_AMPERE),
+    "8.9": _since_maxwell(48, 24, 100, 99, **_SINCE_AMPERE),
+    "9.0": _since_maxwell(64, 32, 228, 227, **_SINCE_AMPERE),
+    "10.0": _since_maxwell(64, 32, 228, 227, **_SINCE_AMPERE),
+}  # fmt: skip
+"""Multiprocessors by compute capability."""
+
+
+def architecture(name: str) -> Multiprocessor:
+    """The multiprocessor of ``9.0``, ``sm_90`` or ``sm_90a``.  Raises `InputError`."""
+    digits = name.removeprefix("sm_").rstrip("af")
+    capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}"
+    if capability not in ARCHITECTURES:
+        names = [f"sm_{c.replace('.', '')}" for c in ARCHITECTURES]
+        raise InputError("architecture", repr(name), f"one of {names}")
+    return ARCHITECTURES[capability]

@@ -153,7 +153,7 @@ def test_wrong_images_are_refused_by_name(bad: Any) -> None:
     ("arguments", "named"),
     [
         ({"batch": 0}, "batch"),
-        ({"batch": 4, "precision": "fp16"}, "precision"),
+        ({"batch": 4, "precision": "fp8"}, "precision"),
         ({"batch": 4, "threads": 0}, "threads"),
         ({"batch": 4, "strategies": {"conv9": "loops"}}, "strategies"),
         ({"batch": 4, "strategies": {"conv1": "magic"}}, "strategy"),

@@ -178,3 +178,16 @@ def test_a_strategy_of_another_kind_of_device_is_unknown():
     assert dispatch.choose(problem, "fast", "cuda", "winograd").precision == "fast"
     with pytest.raises(UnsupportedProblem, match="precision"):
         dispatch.choose(problem, "ieee", "cuda", "winograd")
+
+
+def test_a_tunings_winner_is_picked_and_explained(monkeypatch):
+    problem = named("conv2d", "lenet-conv1", 2)
+    winner = ladder("conv2d", "opencl")[0]
+    asked = []
+    monkeypatch.setattr(dispatch, "tuned_choice", lambda *given: asked.append(given) or winner)
+    assert dispatch.choose(problem, "ieee", "opencl:1") is winner
+    assert asked == [(problem, "ieee", "opencl:1")]
+    taken = [c for c in dispatch.explain_choice(problem, "ieee", "opencl") if c.taken]
+    assert [(c.strategy, c.reason) for c in taken] == [(winner.name, dispatch._TUNED)]
+    named_one = dispatch.choose(problem, "ieee", "opencl", strategy="tile_input")
+    assert named_one.name == "tile_input"

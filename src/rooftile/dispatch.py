@@ -1,7 +1,8 @@
 """Who picks the strategy: a named one is checked, else the first that takes the problem.
 
-The order of preference comes from measurements.  A pick is explainable:
-`explain_choice` says of every strategy why it was taken or passed over.
+A tuning's recorded winner comes first (`rooftile.lab.winners`), then the order of preference,
+which comes from measurements too.  A pick is explainable: `explain_choice` says of every
+strategy why it was taken or passed over.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.winners import tuned_choice
 from rooftile.ops import Conv2d, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
@@ -52,6 +54,10 @@ WINOGRAD_REUSE = 80
 times the harmonic mean of channels and maps (fitted likewise)."""
 
 
+_FASTEST = "the fastest that takes the problem"
+_TUNED = "a tuning on this device found it faster than what was picked before"
+
+
 @dataclass(frozen=True)
 class Consideration:
     """What became of one strategy when a problem looked for one."""
@@ -68,14 +74,18 @@ def choose(
 
     A named ``strategy`` must take the problem at this precision; None means the
     fastest known for it.  Raises `InputError` for an unknown precision, device or
-    strategy, and `UnsupportedProblem` where the named strategy cannot do it or the
-    operation has none on that kind of device.  Whether the device is there is not asked.
+    strategy, or a history that cannot be read, and `UnsupportedProblem` where the named
+    strategy cannot do it or the operation has none on that kind of device.  Whether the
+    device is there is not asked.
     """
     check_precision(precision)
     kind, _ = parse_device(device)
     _check_operation(problem, kind)
     if strategy is not None:
         return _named(problem, precision, strategy, kind)
+    tuned = tuned_choice(problem, precision, device)
+    if tuned is not None:
+        return tuned
     for rung, reason in _considered(problem, precision, kind):
         if reason is None:
             return rung
@@ -92,10 +102,11 @@ def explain_choice(
     chosen = choose(problem, precision, device)
     kind, _ = parse_device(device)
     later = "measured slower than" if kind == "cpu" else "preferred to it is"
+    tuned = tuned_choice(problem, precision, device)
 
     def of(rung: Strategy, against: str | None) -> Consideration:
         if rung is chosen:
-            return Consideration(rung.name, True, "the fastest that takes the problem")
+            return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
         return Consideration(rung.name, False, against or f"{later} {chosen.name}")
 
     return tuple(of(rung, against) for rung, against in _considered(problem, precision, kind))

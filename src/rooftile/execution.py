@@ -16,6 +16,7 @@ from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import UnsupportedProblem
+from rooftile.lab.winners import tuned_config
 from rooftile.ops import Float32, Problem
 from rooftile.strategies.gpu import GpuStrategy
 from rooftile.strategies.resident import Resident
@@ -126,7 +127,8 @@ def _resident(rung: GpuStrategy, problem: Problem, device: GpuDevice) -> Residen
     key = rung, _padded(problem), device
     with _making:
         if key not in _residents:
-            _residents[key] = Resident(rung.compile(key[1], device))
+            config = tuned_config(rung, key[1], device.description)
+            _residents[key] = Resident(rung.compile(key[1], device, config))
         return _residents[key]
 
 

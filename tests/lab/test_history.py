@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab import _database
 from rooftile.lab import history as lab
-from rooftile.lab.history import History, Record, problem_text
+from rooftile.lab._database import problem_text
+from rooftile.lab.history import History, Record
 from rooftile.lab.measure import Timing
 from rooftile.lab.records import Error, Resources, Row
 from rooftile.lab.telemetry import Clocks

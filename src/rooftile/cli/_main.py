@@ -9,10 +9,10 @@ import traceback
 from collections.abc import Sequence
 
 import rooftile
-from rooftile.cli import climb, devices, run, train
+from rooftile.cli import climb, compare, devices, history, run, train, tune
 from rooftile.errors import RooftileError
 
-_COMMANDS = (run, train, climb, devices)
+_COMMANDS = (run, train, climb, tune, history, compare, devices)
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
 _INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
@@ -55,7 +55,8 @@ def _parser() -> argparse.ArgumentParser:
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_arguments(command)
         _add_common(command)
-        command.set_defaults(command=module.command)
+        # What a command only looks up is of every device, unless one is named.
+        command.set_defaults(command=module.command, **getattr(module, "DEFAULTS", {}))
     return parser
 
 
@@ -63,7 +64,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("common")
     group.add_argument(
         "--device", default="cpu", metavar="cpu|cuda[:N]|opencl[:N]",
-        help="where to compute (default cpu); networks run on the cpu only in this version",
+        help="where to compute (default cpu); networks train on the cpu only",
     )  # fmt: skip
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")

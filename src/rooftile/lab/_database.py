@@ -1,14 +1,24 @@
-"""A SQLite file that several processes may write: opened, checked, brought up to date."""
+"""A SQLite file that several processes may write: opened, checked, brought up to date.
+
+Apart from `rooftile.lab.history` because whoever runs an operation reads winners here, and needs
+nothing of what measures.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import datetime
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from rooftile.errors import InputError
+from rooftile.ops import Problem
 
 _APPLICATION = 0x726F6F66
 """Marks a SQLite file as ours: "roof"."""
@@ -77,6 +87,20 @@ def clear(path: Path) -> Iterator[None]:
             "a database that rooftile made and this user can write; move it away to begin anew, "
             "or name another with ROOFTILE_HISTORY",
         ) from error  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def problem_text(problem: Problem) -> str:
+    """A problem in one line of JSON, always the same one, whatever the batch."""
+    fields: dict[str, Any] = dataclasses.asdict(problem)  # type: ignore[call-overload]
+    fields = {key: value for key, value in fields.items() if key != "batch"}
+    return json.dumps({"operation": problem.operation, **fields})
+
+
+def utc(moment: datetime.datetime | None = None) -> str:
+    """A moment (None: now) as text that sorts by time; one without a zone is local."""
+    now = moment or datetime.datetime.now().astimezone()
+    return now.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:

@@ -209,11 +209,16 @@ def _more(ratio: float, low: float, high: float, edge: float, count: int) -> int
     return max(1, math.ceil(count / share**2) - count)
 
 
-def _check(a: Sequence[float], b: Sequence[float], effect: float, level: float) -> None:
-    for name, times in (("a", a), ("b", b)):
-        if not times or not all(0 < value < math.inf for value in times):
-            raise InputError(name, f"times {list(times)[:5]}", "positive, finite ones")
+def check_question(effect: float, level: float) -> None:
+    """Raise `InputError` for an effect or a level that no verdict can have."""
     if not effect > 0:
         raise InputError("effect", effect, "a share above 0")
     if not 0 < level < 0.5:
         raise InputError("level", level, "a probability between 0 and 0.5")
+
+
+def _check(a: Sequence[float], b: Sequence[float], effect: float, level: float) -> None:
+    check_question(effect, level)
+    for name, times in (("a", a), ("b", b)):
+        if not times or not all(0 < value < math.inf for value in times):
+            raise InputError(name, f"times {list(times)[:5]}", "positive, finite ones")

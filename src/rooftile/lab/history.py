@@ -18,12 +18,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from rooftile.devices.cache import history_file
-from rooftile.lab._database import clear, connect, transaction
+from rooftile.lab._database import clear, connect, problem_text, transaction, utc
 from rooftile.lab.measure import Timing
 from rooftile.lab.records import Error, Ladder, Resources, Row, plain
 from rooftile.lab.telemetry import Clocks
@@ -241,22 +240,8 @@ def records(**filters: Any) -> list[Record]:
         return history.records(**filters)
 
 
-@lru_cache(maxsize=1024)
-def problem_text(problem: Problem) -> str:
-    """A problem in one line of JSON, always the same one, whatever the batch."""
-    fields: dict[str, Any] = dataclasses.asdict(problem)  # type: ignore[call-overload]
-    fields = {key: value for key, value in fields.items() if key != "batch"}
-    return json.dumps({"operation": problem.operation, **plain(fields)}, sort_keys=True)
-
-
 def _record(found: tuple[Any, ...]) -> Record:
     values = list(found)
     for place in (5, 16, 17):
         values[place] = json.loads(values[place])
     return Record(*values)
-
-
-def utc(moment: datetime.datetime | None = None) -> str:
-    """A moment (None: now) as text that sorts by time; one without a zone is local."""
-    now = moment or datetime.datetime.now().astimezone()
-    return now.astimezone(datetime.UTC).isoformat(timespec="milliseconds")

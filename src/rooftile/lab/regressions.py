@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rooftile.errors import InputError
-from rooftile.lab.compare import Comparison, least_samples, unpaired
+from rooftile.lab.compare import Comparison, check_question, least_samples, unpaired
 from rooftile.lab.history import History, Record
 
 Key = tuple[object, ...]
@@ -73,8 +73,9 @@ def changes(
 ) -> tuple[Change, ...]:
     """What both sides have, compared.  ``level`` is of each verdict, not of all together.
 
-    Raises `InputError` where they have nothing in common.
+    Raises `InputError` where they have nothing in common, or for what is no effect or level.
     """
+    check_question(effect, level)
     first, second = _grouped(before), _grouped(after)
     common = [key for key in first if key in second]
     if not common:

@@ -1,0 +1,130 @@
+"""List what was measured: climbs and tunings, of all devices unless --device names one.
+
+Everything that is recorded lies in one SQLite file; ROOFTILE_HISTORY names another.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rooftile.cli._output import Output, milliseconds, table
+
+if TYPE_CHECKING:
+    import datetime
+
+    from rooftile.lab.history import Record
+
+DEFAULTS = {"device": None}
+_LAST = 40
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("operation", nargs="?", metavar="OP", help="only this operation")
+    parser.add_argument("--shape", metavar="NAME|key=value,...", help="only this problem of OP")
+    parser.add_argument("--batch", type=int, metavar="N", help="only the problem's batch N")
+    parser.add_argument("--strategy", metavar="NAME", help="only this strategy")
+    parser.add_argument(
+        "--precision", metavar="ieee|fast", help="only strategies of this precision"
+    )
+    parser.add_argument(
+        "--status", metavar="passed|failed|skipped|error", help="only results of this kind"
+    )
+    parser.add_argument("--command", dest="source", metavar="climb|tune|final",
+                        help="only of this command (final: a tuning's last round)")  # fmt: skip
+    parser.add_argument("--run", metavar="ID", help="only this run, or those that begin so")
+    parser.add_argument(
+        "--revision", metavar="REV", help="only this revision, or the beginning of it"
+    )
+    parser.add_argument(
+        "--since", metavar="DATE|7d", help="only after a date, or of the last 7 days"
+    )
+    parser.add_argument(
+        "--last",
+        type=int,
+        default=_LAST,
+        metavar="N",
+        help=f"the newest N (default {_LAST}; 0: all)",
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Print the records, oldest first."""
+    from rooftile.errors import InputError
+    from rooftile.lab.history import records
+    from rooftile.ops import parse
+
+    problem = None
+    if arguments.shape is not None:
+        if arguments.operation is None:
+            raise InputError("shape", repr(arguments.shape), "an operation before it")
+        problem = parse(arguments.operation, arguments.shape, arguments.batch)
+    elif arguments.batch is not None:
+        raise InputError("batch", arguments.batch, "--shape with it")
+    found = records(
+        operation=arguments.operation, problem=problem, any_batch=arguments.batch is None,
+        device=arguments.device, strategy=arguments.strategy, precision=arguments.precision,
+        status=arguments.status, command=arguments.source, run=arguments.run,
+        revision=arguments.revision, since=_moment(arguments.since), last=arguments.last or None,
+    )  # fmt: skip
+    output = Output(arguments)
+    output.result({"records": [record.to_json() for record in found]})
+    _show(output, found)
+    if found and len(found) == arguments.last:
+        output.show("", f"(the newest {arguments.last}; --last 0 shows all)")
+    return 0
+
+
+def _moment(text: str | None) -> datetime.datetime | None:
+    """``2026-11-21``, ``2026-11-21T10:30``, or ``7d``, ``12h``, ``30m``, ``2w`` ago."""
+    import datetime
+
+    from rooftile.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        if text[:-1].isdigit() and text[-1] in _UNITS:
+            ago = datetime.timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+            return datetime.datetime.now().astimezone() - ago
+        return datetime.datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "since", repr(text), "a date such as 2026-11-21, or 7d, 12h, 30m"
+        ) from None
+
+
+def _show(output: Output, records: list[Record]) -> None:
+    from rooftile.cli.tune import words
+
+    if not records:
+        output.show("no records that fit; climb and tune write them")
+        return
+    made = table("run", "problem", "device", "strategy", "ms", "config", numbers=("ms",))
+    made.columns[-1].no_wrap = False
+    last = ""
+    for record in records:
+        time = milliseconds(record.median_ms) if record.median_ms is not None else record.status
+        run = record.run if record.run != last else ""
+        last = record.run
+        made.add_row(
+            run, problem_name(record), record.device, record.strategy, time, words(record.config)
+        )
+    output.show(made)
+
+
+def problem_name(record: Record) -> str:
+    """A named problem's name with the batch; of another problem, its sizes."""
+    import json
+
+    from rooftile.lab._database import problem_text
+    from rooftile.ops import named, names
+
+    text = json.dumps(dict(record.problem))
+    for name in names(record.operation):
+        if problem_text(named(record.operation, name)) == text:
+            return f"{name} x{record.batch}"
+    sizes = [value for value in record.problem.values() if isinstance(value, int)]
+    return f"{record.operation} {'x'.join(map(str, sizes))} x{record.batch}"

@@ -1,0 +1,237 @@
+"""Search the tunables of a strategy for a problem on a device.
+
+Every config is verified, timed, and recorded at once: stopped at any moment, the same command goes
+on where it was.  The best are verified and timed again on fresh inputs; what wins is what calls on
+that device use from then on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._output import Output, milliseconds, table
+
+if TYPE_CHECKING:
+    from rooftile.lab.compare import Comparison
+    from rooftile.lab.tune import Crowned, Pick, Search, Trial
+
+_SHOWN = 10
+"""Configs that are listed, the fastest first."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("operation", metavar="OP", help="conv2d, ...")
+    parser.add_argument(
+        "--shape", default="", metavar="NAME|key=value,...", help="the problem, as climb takes it"
+    )
+    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
+    parser.add_argument(
+        "--strategy", metavar="NAME", help="whose tunables (default: the one that is picked)"
+    )
+    parser.add_argument("--precision", default="ieee", metavar="ieee|fast", help="default ieee")
+    parser.add_argument(
+        "--sampler", default="auto", metavar="auto|exhaustive|random|tpe|gp",
+        help="auto: everything where that is no more than --trials, else tpe (default auto)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--trials", type=int, default=200, metavar="N",
+        help="configs to try, earlier calls' included (default 200)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--grid", metavar='"A=1,2 B=3,4"', help="only these values, as a two-way table; no winner"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=20.0, metavar="S",
+        help="skip a config that would take more seconds (default 20)",
+    )  # fmt: skip
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Search, print what was found.  Exit code 1 if nothing passed."""
+    from rooftile.cli._grid import parse_grid, show_grid
+    from rooftile.devices.select import open_gpu
+    from rooftile.dispatch import choose
+    from rooftile.errors import InputError
+    from rooftile.lab.history import History
+    from rooftile.lab.tune import Search
+    from rooftile.lab.winners import tuned_config
+    from rooftile.ops import parse
+    from rooftile.strategies.gpu import GpuStrategy
+
+    problem = parse(arguments.operation, arguments.shape, arguments.batch)
+    asked = problem, arguments.precision, arguments.device
+    strategy, pick = choose(*asked, arguments.strategy), choose(*asked)
+    if not isinstance(strategy, GpuStrategy) or not isinstance(pick, GpuStrategy):
+        raise InputError(
+            "device",
+            repr(arguments.device),
+            "cuda or opencl: strategies of the CPU have no tunables",
+        )
+    output, device = Output(arguments), open_gpu(arguments.device)
+    rival: Pick = pick, tuned_config(pick, problem, device.description)
+    with History() as history:
+        search = Search(
+            problem, strategy, device, history, precision=arguments.precision,
+            seed=arguments.seed, limit_s=arguments.limit,
+        )  # fmt: skip
+        if arguments.grid:
+            grid = parse_grid(arguments.grid, search)
+            trials = _tried(output, search, len(grid.configs), search.each(grid.configs))
+            output.result({**_json(search, trials), "grid": grid.to_json(trials)})
+            show_grid(output, grid, trials)
+            return 0 if _best(trials) else 1
+        trials = _tried(output, search, *search.run(arguments.sampler, arguments.trials))
+        with output.working("the best again, on fresh inputs"):
+            crowned = search.crown(rival)
+    output.result({**_json(search, trials), **_crowned_json(crowned)})
+    _show(output, search, trials, crowned, pick.name)
+    return 0
+
+
+def _tried(output: Output, search: Search, total: int, trials: Iterator[Trial]) -> list[Trial]:
+    """All trials, with a progress bar; on an interrupt, what is kept is said."""
+    found: list[Trial] = []
+    try:
+        with _bar(output, search, total) as advance:
+            for trial in trials:
+                found.append(trial)
+                advance(trial, _best(found))
+    except KeyboardInterrupt:
+        output.progress.print(
+            f"{len(found)} results are kept; the same command goes on from there", markup=False
+        )
+        raise
+    return found
+
+
+@contextlib.contextmanager
+def _bar(
+    output: Output, search: Search, total: int
+) -> Iterator[Callable[[Trial, Trial | None], None]]:
+    """A bar with the best so far on standard error; lines, where it is no terminal."""
+    if not output.progress.is_terminal:
+
+        def line(trial: Trial, best: Trial | None) -> None:
+            if not trial.resumed:
+                time = (
+                    milliseconds(trial.median_ms) + " ms" if trial.median_ms else trial.row.status
+                )
+                output.progress.print(f"{words(trial.config)}: {time}{_so_far(best)}", markup=False)
+
+        yield line
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.TextColumn("{task.description}", markup=False), bars.BarColumn(),
+        bars.MofNCompleteColumn(), bars.TimeRemainingColumn(),
+        bars.TextColumn("{task.fields[best]}", markup=False),
+    )  # fmt: skip
+    with bars.Progress(*columns, console=output.progress, transient=True) as shown:
+        task = shown.add_task(search.strategy.name, total=total, best="")
+
+        def advance(trial: Trial, best: Trial | None) -> None:
+            shown.update(task, advance=1, best=_so_far(best))
+
+        yield advance
+
+
+def _so_far(best: Trial | None) -> str:
+    if best is None or best.median_ms is None:
+        return ""
+    return f"  best {milliseconds(best.median_ms)} ms: {words(best.config)}"
+
+
+def _best(trials: Sequence[Trial]) -> Trial | None:
+    passed = [one for one in trials if one.median_ms is not None]
+    return min(passed, key=lambda one: one.median_ms or 0.0, default=None)
+
+
+def words(config: Any) -> str:
+    """A config in one line: ``GROUPS=28 ITEMS=64``."""
+    return " ".join(f"{name}={value}" for name, value in config.items())
+
+
+def _show(
+    output: Output, search: Search, trials: Sequence[Trial], crowned: Crowned, pick: str
+) -> None:
+    names = [one.name for one in search.strategy.tunables]
+    made = table(*names, "ms", numbers=(*names, "ms"))
+    passed = sorted((t for t in trials if t.median_ms), key=lambda one: one.median_ms or 0.0)
+    for trial in passed[:_SHOWN]:
+        cells = [str(trial.config[name]) for name in names]
+        made.add_row(*cells, milliseconds(trial.median_ms or 0.0))
+    counts = collections.Counter(trial.row.status for trial in trials)
+    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    output.show(f"{search.strategy.name} on {search.device.description.name}: {said}", "", made, "")
+    output.show(*_reasons(trials))
+    time = crowned.winner.time_ms
+    config = words(crowned.winner.config)
+    output.show(f"winner, on fresh inputs: {config}: {milliseconds(time.median if time else 0)} ms")
+    if crowned.against_default is None:
+        output.show("  no config is faster than the default beyond doubt")
+    else:
+        output.show(f"  against the default: {crowned.against_default}")
+    if crowned.against_pick is not None:
+        output.show(f"  against {pick}, which is picked so far: {crowned.against_pick}")
+    if crowned.preferred:
+        output.show(f"  from now on {search.strategy.name} is picked for this problem here")
+
+
+def _reasons(trials: Sequence[Trial]) -> list[str]:
+    """Why configs have no time, each reason once with the number of configs."""
+    said = collections.Counter(
+        f"{trial.row.status}: {trial.row.reason.partition(chr(10))[0]}"
+        for trial in trials
+        if trial.median_ms is None
+    )
+    return [f"{count} {reason}" for reason, count in said.items()]
+
+
+def _json(search: Search, trials: Sequence[Trial]) -> dict[str, Any]:
+    from rooftile.lab.records import problem_json
+
+    gpu = search.device.description
+    return {
+        "problem": problem_json(search.problem),
+        "device": f"{gpu.kind}:{gpu.index}",
+        "hardware": gpu.name,
+        "strategy": search.strategy.name,
+        "precision": search.precision,
+        "tunables": {one.name: list(one.values) for one in search.strategy.tunables},
+        "default": dict(search.default),
+        "trials": [trial_json(trial) for trial in trials],
+    }
+
+
+def trial_json(trial: Trial) -> dict[str, Any]:
+    """A trial's config, status and time."""
+    return {
+        "config": dict(trial.config), "status": trial.row.status, "reason": trial.row.reason,
+        "median_ms": trial.median_ms, "resumed": trial.resumed,
+    }  # fmt: skip
+
+
+def _crowned_json(crowned: Crowned) -> dict[str, Any]:
+    from rooftile.lab.records import row_json
+
+    return {
+        "winner": row_json(crowned.winner),
+        "against_default": comparison_json(crowned.against_default),
+        "against_pick": comparison_json(crowned.against_pick),
+        "preferred": crowned.preferred,
+    }
+
+
+def comparison_json(comparison: Comparison | None) -> dict[str, Any] | None:
+    """A comparison's fields; an end that is infinite is null."""
+    from rooftile.lab.records import plain
+
+    found: dict[str, Any] | None = plain(dataclasses.asdict(comparison)) if comparison else None
+    return found

@@ -1,0 +1,190 @@
+"""What tunings found best, as whoever picks a strategy or a config asks for it.
+
+Asked at every call of an operation, so it is cheap: without a database it costs one look for
+the file; with one, the file is read again only after it has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rooftile.devices.cache import history_file
+from rooftile.devices.gpu import Description
+from rooftile.devices.select import describe_gpu, parse_device
+from rooftile.errors import DeviceMissing
+from rooftile.lab._database import clear, connect, problem_text, utc
+from rooftile.ops import Problem
+from rooftile.strategies import ladder
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+if TYPE_CHECKING:
+    from rooftile.lab.history import History, Run
+
+_NEAR = 4.0
+"""A winner stands for batches within this factor of its own."""
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The config of a strategy that a tuning found best, and whether it beat the dispatcher's
+    own pick."""
+
+    batch: int
+    precision: str
+    strategy: str
+    config: Config
+    fingerprint: str
+    preferred: bool
+
+
+Stamp = tuple[tuple[int, int, int], ...]
+"""Changes whenever the database does."""
+
+
+def record_winner(
+    history: History, run: Run, problem: Problem, winner: Winner, kind: str, result: int
+) -> None:
+    """Write what a tuning found; ``result`` is the record of its time."""
+    history.write(
+        "INSERT INTO winners (time, operation, problem, batch, kind, hardware, precision, "
+        "strategy, config, fingerprint, preferred, result) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            utc(), problem.operation, problem_text(problem), winner.batch, kind, run.hardware,
+            winner.precision, winner.strategy, json.dumps(dict(winner.config)),
+            winner.fingerprint, int(winner.preferred), result,
+        ),
+    )  # fmt: skip
+
+
+def tuned_config(
+    strategy: GpuStrategy, problem: Problem, device: Description
+) -> dict[str, int] | None:
+    """The recorded config of a strategy for a problem on a device; None without one.
+
+    Taken is the newest of the nearest batch, if the strategy still launches with it what was
+    timed then.  Raises `InputError` for a database that cannot be read.
+    """
+    for winner in _winners(problem, device.kind, device.name):
+        if winner.strategy == strategy.name and _still(strategy, problem, winner):
+            return dict(winner.config)
+    return None
+
+
+def tuned_choice(problem: Problem, precision: str, device: str) -> GpuStrategy | None:
+    """The strategy that a tuning found faster than the dispatcher's own pick; None without one.
+
+    ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `InputError` for a database that
+    cannot be read.
+    """
+    kind, index = parse_device(device)
+    if kind == "cpu" or not _any_preferred(problem, kind):
+        return None
+    try:
+        gpu = describe_gpu(kind, index)
+    except DeviceMissing:
+        return None  # Whoever runs the strategy will say so.
+    rungs = {rung.name: rung for rung in ladder(problem.operation, kind)}
+    for winner in _winners(problem, kind, gpu.name):
+        rung = rungs.get(winner.strategy)
+        if not isinstance(rung, GpuStrategy) or not winner.preferred:
+            continue
+        takes = winner.precision == precision and rung.why_not(problem) is None
+        if takes and _still(rung, problem, winner):
+            return rung
+    return None
+
+
+def _any_preferred(problem: Problem, kind: str) -> bool:
+    """Whether there may be a choice on some device of a kind; opens none."""
+    stamp = _stamp()
+    return bool(stamp) and any(
+        winner.preferred
+        for (text, of, _), winners in _table(history_file(), stamp).items()
+        if of == kind and text == problem_text(problem)
+        for winner in winners
+    )
+
+
+@lru_cache(maxsize=4096)
+def fingerprint(
+    strategy: GpuStrategy, problem: Problem, config: tuple[tuple[str, int], ...]
+) -> str:
+    """A name for what a strategy launches: its text, macros and steps.  Configs with the same one
+    are the same program; a record with another one is of an older program.  Raises what the
+    strategy raises for a config that it does not know."""
+    values = dict(config)
+    macros = sorted(strategy.macros(problem, values).items())
+    launched = (strategy.text, macros, strategy.steps(problem, values))
+    return hashlib.sha256(repr(launched).encode()).hexdigest()[:24]
+
+
+def items(config: Config) -> tuple[tuple[str, int], ...]:
+    """A config as `fingerprint` takes it."""
+    return tuple(sorted(config.items()))
+
+
+def _still(strategy: GpuStrategy, problem: Problem, winner: Winner) -> bool:
+    """Whether the strategy can run the problem so, and launches what it did when it won."""
+    if set(winner.config) != {tunable.name for tunable in strategy.tunables}:
+        return False
+    then = problem.with_batch(winner.batch)
+    same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
+    return same and strategy.invalid(problem, winner.config) is None
+
+
+def _winners(problem: Problem, kind: str, hardware: str) -> tuple[Winner, ...]:
+    """Those of near batches: the nearest first, of one batch the newest."""
+    stamp = _stamp()
+    return _near(problem, kind, hardware, history_file(), stamp) if stamp else ()
+
+
+@lru_cache(maxsize=1024)
+def _near(
+    problem: Problem, kind: str, hardware: str, path: Path, stamp: Stamp
+) -> tuple[Winner, ...]:
+    found = _table(path, stamp).get((problem_text(problem), kind, hardware), ())
+
+    def distance(winner: Winner) -> float:
+        return abs(math.log(winner.batch / problem.batch))
+
+    near = [winner for winner in found if distance(winner) <= math.log(_NEAR)]
+    return tuple(sorted(near, key=distance))
+
+
+@lru_cache(maxsize=1)
+def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str, str], tuple[Winner, ...]]:
+    """All winners, newest first, by problem, kind and hardware."""
+    found: dict[tuple[str, str, str], tuple[Winner, ...]] = {}
+    with clear(path), contextlib.closing(connect(path)) as database:
+        rows = database.execute(
+            "SELECT problem, kind, hardware, batch, precision, strategy, config, fingerprint, "
+            "preferred FROM winners ORDER BY id DESC"
+        ).fetchall()
+    for *key, batch, precision, strategy, config, print_, preferred_ in rows:
+        values = json.loads(config)
+        winner = Winner(batch, precision, strategy, values, print_, bool(preferred_))
+        place = (key[0], key[1], key[2])
+        found[place] = (*found.get(place, ()), winner)
+    return found
+
+
+def _stamp() -> Stamp:
+    """Number, size and time of the database and of its log; empty without a database."""
+    path = history_file()
+    stamps = []
+    for name in (path, f"{path}-wal"):
+        try:
+            found = os.stat(name)
+        except FileNotFoundError:
+            continue
+        stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(stamps)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+
+from rooftile.cli import history as command
+from rooftile.errors import InputError
+from rooftile.lab.history import History
+from rooftile.lab.measure import timing_of
+from rooftile.lab.records import Error, Row
+from rooftile.ops import Conv2d, named
+
+
+def passed(strategy, seed=0, factor=1.0):
+    noise = 1 + 0.02 * np.random.default_rng(seed).random(40)
+    return Row(
+        "strategy", strategy, "cuda:0", "ieee", "passed", config={"A": 1, "B": 2},
+        error=Error(0, 0, 0), time_ms=timing_of(list(1e-3 * factor * noise)), gflops=1.0, gbps=1.0,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def filled(history_path):
+    """Two runs of two rungs; the second of `slow` is slower."""
+    with History() as history:
+        for revision, factor in (("aaa111", 1.0), ("bbb222", 1.5)):
+            run = history.begin("climb", "cuda:0", "H200", {"revision": revision})
+            history.add(run, named("conv2d", "lenet-conv1"), passed("steady", 1))
+            history.add(run, named("conv2d", "lenet-conv1"), passed("slow", 2, factor))
+            failed = Row("strategy", "wrong", "cuda:0", "ieee", "failed", "3 elements")
+            history.add(run, Conv2d(2, 1, 9, 9, 3, (3, 3)), failed)
+    return history_path
+
+
+def test_records_in_a_table(call, filled):
+    code, out, _ = call("history")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("lenet-conv1 x1000") == 4
+    assert out.count("conv2d 1x9x9x3 x2") == 2
+    assert "failed" in out
+    assert "A=1 B=2" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        ((), 6), (("--strategy", "slow"), 2), (("--revision", "aaa"), 3),
+        (("conv2d", "--shape", "lenet-conv1"), 4), (("linear",), 0), (("--device", "cuda"), 6),
+        (("conv2d", "--shape", "lenet-conv1", "--batch", 8), 0), (("--device", "opencl"), 0),
+        (("--status", "failed"), 2), (("--since", "1h"), 6), (("--since", "2099-01-01"), 0),
+        (("--command", "tune"), 0), (("--last", 2), 2), (("--last", 0), 6),
+    ],
+)  # fmt: skip
+def test_filters(call_json, filled, arguments, count):
+    assert len(call_json("history", *arguments)["records"]) == count
+
+
+def test_more_than_are_shown_is_said(call, filled):
+    assert "--last 0 shows all" in call("history", "--last", 2)[1]
+    assert "--last 0 shows all" not in call("history")[1]
+
+
+def test_an_empty_history_is_none_made(call, call_json, history_path):
+    assert call_json("history") == {"records": []}
+    assert "no records" in call("history")[1]
+    assert not history_path.exists()
+
+
+@pytest.mark.parametrize("text", ["yesterday", "7y", "99999999999999d", ""])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(InputError, match="since"):
+        command._moment(text)
+
+
+def test_times():
+    now = datetime.datetime.now().astimezone()
+    ages = {"30m": 0.5, "12h": 12, "7d": 168, "2w": 336}
+    for text, hours in ages.items():
+        age = (now - command._moment(text)).total_seconds() / 3600
+        assert age == pytest.approx(hours, abs=0.01)
+    assert command._moment("2026-11-21") == datetime.datetime(2026, 11, 21)
+
+
+@pytest.mark.parametrize("arguments", [("--shape", "lenet-conv1"), ("conv2d", "--batch", 3)])
+def test_a_shape_needs_an_operation_and_a_batch_a_shape(call, filled, arguments):
+    code, out, err = call("history", *arguments)
+    assert (code, out) == (1, "")
+    assert "expected" in err
+
+
+def test_a_damaged_history_is_one_message(call, history_path):
+    history_path.write_bytes(b"something else\n" * 200)
+    code, out, err = call("history")
+    assert (code, out) == (1, "")
+    assert "history.sqlite" in err
+    assert "Traceback" not in err
+
+
+def test_compare_finds_the_regression(call, call_json, filled):
+    code, out, err = call("compare", "aaa", "bbb")
+    assert code == 1, err
+    assert max(map(len, out.splitlines())) <= 80
+    rows = {line.split()[-1]: line for line in out.splitlines() if "x1000" in line}
+    assert rows["slow"].split()[:2] == ["slower", "1.500"]
+    assert rows["steady"].startswith("same")
+    assert "1 slower" in out
+    code, out, err = call("compare", "bbb", "aaa")
+    assert (code, err) == (0, "")
+    found = call_json("compare", "bbb", "aaa")
+    assert found["counts"] == {"same": 1, "faster": 1, "not timed": 1}
+    slow = next(one for one in found["changes"] if one["strategy"] == "slow")
+    assert slow["comparison"]["low"] < slow["comparison"]["ratio"] < slow["comparison"]["high"]
+    assert slow["comparison"]["samples"] == [40, 40]
+
+
+def test_compare_takes_what_history_writes(call, call_json, filled, tmp_path):
+    path = tmp_path / "kept.json"
+    path.write_text(json.dumps(call_json("history", "--revision", "aaa")))
+    assert call("compare", path, "bbb")[0] == 1
+    assert call("compare", path, path)[0] == 0
+
+
+def test_the_effect_and_the_level_are_the_callers(call_json, call, filled):
+    found = call_json("compare", "aaa", "bbb", "--effect", 0.9)
+    assert found["counts"]["same"] == 2
+    code, _, err = call("compare", "aaa", "bbb", "--level", 2)
+    assert code == 1
+    assert "level" in err

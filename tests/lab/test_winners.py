@@ -21,6 +21,7 @@ from rooftile.lab.winners import (
     tuned_choice,
     tuned_config,
 )
+from rooftile.nn import architecture
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
@@ -199,3 +200,17 @@ def test_calls_use_the_winners_strategy_and_config(crown, opencl_device, monkeyp
     y = rooftile.conv2d(x, *parameters, activation="relu", pool=("max", 2), device="opencl")
     assert_close(PROBLEM, y, x, *parameters)
     assert compiled == [(PROBLEM, CONFIG)]
+
+
+def test_plans_use_the_winners_strategy_and_config(history_path, gpu):
+    network = architecture("mnist8").initialise(1)
+    problem = network.plan(batch=8, device="opencl").layers[0].problem
+    with History() as history:
+        run = history.begin("final", "opencl:0", gpu.name, {})
+        row = Row("strategy", ROWS.name, "opencl:0", "ieee", "failed", "not looked at")
+        name = fingerprint(ROWS, problem, items(CONFIG))
+        winner = Winner(8, "ieee", ROWS.name, CONFIG, name, True)
+        record_winner(history, run, problem, winner, "opencl", history.add(run, problem, row))
+    plan = network.plan(batch=8, device="opencl")
+    assert plan.layers[0].strategy is ROWS
+    assert plan._bound[0].config == CONFIG

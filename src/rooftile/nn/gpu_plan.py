@@ -12,6 +12,7 @@ from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import Flush, in_turns, work_of
+from rooftile.lab.winners import tuned_config
 from rooftile.nn.plan import Plan, PlannedLayer
 from rooftile.ops import Float32, Precision
 from rooftile.strategies.gpu import GpuBound, GpuStrategy
@@ -101,7 +102,10 @@ class GpuPlan(Plan):
 
     def _bind(self, layer: PlannedLayer) -> GpuBound:
         assert isinstance(layer.strategy, GpuStrategy)
-        return layer.strategy.bind(layer.problem, *layer.parameters, device=self._gpu)
+        config = tuned_config(layer.strategy, layer.problem, self._gpu.description)
+        return layer.strategy.bind(
+            layer.problem, *layer.parameters, device=self._gpu, config=config
+        )
 
     def _allocate(self) -> list[Any]:
         """The images' array, then each layer's result: two arrays in turns hold all of them."""

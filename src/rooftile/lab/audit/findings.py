@@ -1,0 +1,86 @@
+"""What the judge found: one status and its evidence for each named check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal["passed", "failed", "not applicable"]
+
+CHECKS: dict[str, str] = {
+    "runs": "answers within its time: no exception, exit, crash or hang",
+    "form": "the result has the shape, dtype, device and kind of array that were asked for",
+    "lazy": "the result is a plain array and no promise of one",
+    "values": "every element is within the error budget of the float64 reference",
+    "complete": "every output is computed anew in every call",
+    "stale": "nothing is returned from memory that the call did not write",
+    "bounds": "nothing is written around the output",
+    "inputs": "inputs and parameters are as they were",
+    "on_time": "the work is done when the call answers: no background thread, no later",
+    "stream": "the work is in the order of the current stream",
+    "cache": "no result is kept by identity, shape or content of the inputs",
+    "seed": "right on inputs that nobody knows, not only on those of the public seed",
+    "precision": "the arithmetic has the precision that it claims",
+    "repeatable": "two runs on the same inputs agree in every bit",
+    "off_grid": "right where no tile divides the sizes",
+    "degenerate": "right at the smallest sizes",
+    "timers": "no clock was replaced, and the process's clocks agree with the judge's",
+    "processes": "no other process was started to do the work",
+    "library": "no vendor library does the work",
+    "reference": "rooftile and its reference are not called",
+    "floor": "the time is not below what the machine's measured ceilings allow",
+}
+"""Every check, in the order of the report, with what it says when it passed."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The verdict of one check."""
+
+    name: str
+    status: Status
+    evidence: str
+    """What was seen; why it is not applicable."""
+
+
+@dataclass
+class Findings:
+    """Collects verdicts; a failure stays, whatever is found later."""
+
+    _found: dict[str, Check] = field(default_factory=dict)
+
+    def failed(self, name: str, evidence: str) -> None:
+        """The first failure's evidence is kept."""
+        if self.status(name) != "failed":
+            self._found[name] = Check(name, "failed", evidence)
+
+    def add(self, name: str, evidence: str) -> None:
+        """More evidence for a verdict that is there."""
+        found = self._found[name]
+        self._found[name] = Check(name, found.status, f"{found.evidence}; {evidence}")
+
+    def passed(self, name: str, evidence: str = "") -> None:
+        """Unless it has failed before."""
+        if self.status(name) != "failed":
+            self._found[name] = Check(name, "passed", evidence or CHECKS[name])
+
+    def skipped(self, name: str, why: str) -> None:
+        """Not applicable, unless something is known already."""
+        self._found.setdefault(name, Check(name, "not applicable", why))
+
+    def status(self, name: str) -> Status | None:
+        """What is known of a check."""
+        found = self._found.get(name)
+        return found.status if found else None
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing failed so far."""
+        return all(check.status != "failed" for check in self._found.values())
+
+    def checks(self) -> tuple[Check, ...]:
+        """All of them in order; what the audit did not come to says so."""
+        missing = "the audit ended before it"
+        return tuple(
+            self._found.get(name, Check(name, "not applicable", missing)) for name in CHECKS
+        )

@@ -1,0 +1,59 @@
+"""Which foreign kernel is meant, on what device, and what it claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rooftile.errors import InputError
+from rooftile.lab.audit.launch import LaunchLine
+
+TEXTS = (".cu", ".cl")
+"""Files that are kernels' texts; any other is Python."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A kernel that somebody else wrote.  Raises `InputError` when it cannot be found."""
+
+    path: Path
+    function: str
+    device: str = "cpu"
+    arrays: str = "auto"
+    """Whose arrays a Python function takes: ``numpy``, ``torch``, ``cupy``; ``auto`` follows
+    what the file imports."""
+    launch: LaunchLine | None = None
+    """How a text's kernel is launched; None for Python."""
+
+    @classmethod
+    def parse(cls, given: str, device: str, arrays: str = "auto", launch: str = "") -> Foreign:
+        """From ``FILE:FUNCTION`` and, for a text, a launch line."""
+        file, colon, function = given.rpartition(":")
+        if not colon or not file or not function:
+            raise InputError("kernel", repr(given), "FILE:FUNCTION")
+        path = Path(file).resolve()
+        if not path.is_file():
+            raise InputError("kernel", repr(file), "a file")
+        kind = device.partition(":")[0]
+        kinds = {".cu": ("cuda",), ".cl": ("opencl",)}.get(path.suffix, ("cpu", "cuda"))
+        if kind not in kinds:
+            raise InputError("device", repr(device), f"{' or '.join(kinds)} for {path.name}")
+        choices = ("auto", "numpy", "torch") if kind == "cpu" else ("auto", "torch", "cupy")
+        if arrays not in choices:
+            raise InputError("arrays", repr(arrays), f"one of {list(choices)} on {device}")
+        text = path.suffix in TEXTS
+        if text != bool(launch):
+            expected = "how a .cu or .cl kernel is launched, and nothing for Python"
+            raise InputError("launch", repr(launch), expected)
+        line = LaunchLine.parse(launch) if text else None
+        return cls(path, function, device, arrays, line)
+
+    @property
+    def text(self) -> bool:
+        """Whether it is a kernel's text and no Python."""
+        return self.launch is not None
+
+    @property
+    def kind(self) -> str:
+        """``cpu``, ``cuda`` or ``opencl``."""
+        return self.device.partition(":")[0]

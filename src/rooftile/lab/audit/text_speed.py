@@ -1,0 +1,50 @@
+"""How long a text's kernel takes: warm and cold launches by the device's clock.
+
+Inputs and results lie in the device's memory.  Before each cold launch the result is
+poisoned, and afterwards compared with the one that was judged: launches that do nothing once
+there is a result show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.judge import Judge
+from rooftile.lab.audit.session import Session
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Resources
+from rooftile.ops import Problem
+
+
+@dataclass
+class TextSpeed:
+    """The timing of one text that was right."""
+
+    session: Session
+    judge: Judge
+    findings: Findings
+    warm: Timing | None = None
+    cold: Timing | None = None
+    resources: Resources = field(default_factory=Resources)
+
+    def measure(self, problem: Problem) -> None:
+        """Judge a whole batch, time launches on it, and judge another."""
+        self.session.lay(problem)
+        if not self._right("before it was timed"):
+            return
+        told = self.session.child.ask({"do": "time"})
+        if told["contradiction"]:
+            self.findings.failed("on_time", told["contradiction"])
+        if told["wrong"]:
+            self.findings.failed(
+                "complete", f"{told['wrong']} of the timed launches left another result"
+            )
+        if self._right("after it was timed"):
+            self.warm, self.cold = Timing(**told["warm"]), Timing(**told["cold"])
+            self.resources = Resources(**told["resources"])
+
+    def _right(self, what: str) -> bool:
+        arrays = self.session.fresh()
+        self.session.write(0, arrays)
+        return self.judge.judge(self.session.run([0]), 0, arrays, what)

@@ -1,0 +1,221 @@
+"""The trials of a foreign kernel: calls made so that each kind of fraud shows.
+
+A trial writes inputs, runs, and has the result judged; the inputs are such that an honest
+kernel passes all of them, whatever it does inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from rooftile.lab.audit.child import Complained
+from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.judge import Judge
+from rooftile.lab.audit.session import Arrays, Session, slots_for
+from rooftile.lab.shapes import off_grid, smallest
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import Problem
+
+_TRIES = 8
+"""Positions tried until one changes the result."""
+_PAIRS, _SURE = 5, 15
+"""Of calls on new and on repeated contents: at first, and to be sure."""
+_REPLAYED = 8
+"""Calls of a request, so that a look-up's gain is more than the way of an answer."""
+_TIMES_FASTER, _LEAST_GAIN_S = 2.5, 1e-3
+
+
+@dataclass
+class Trials:
+    """The trials of one kernel, in its session."""
+
+    session: Session
+    judge: Judge
+    findings: Findings
+    seed: int
+    deterministic: bool
+
+    def values(self, problem: Problem) -> float | None:
+        """Right on the public seed's inputs, and on secret ones in the very same arrays.
+
+        The seconds of the first call; None when a result was wrong.
+        """
+        self.session.lay(problem, 3)
+        public = random_inputs(problem, self.seed)
+        self.session.write(0, public)
+        first = self.session.run([0], phase="first", scrub=True)
+        if not self.judge.judge(first, 0, public, "on the public seed"):
+            return None
+        check = "seed" if self._knows(public) else "values"
+        if not self._call(self.session.fresh(), "on fresh inputs", check=check, scrub=True):
+            if self.findings.status("cache") == "failed":
+                other = self._call(self.session.fresh(), "in other arrays", slot=1)
+                key = "the identity of its input" if other else "no more than its input's shape"
+                self.findings.add("cache", f"it keeps results by {key}")
+            return None
+        if not self._changes(problem) or not self._repeat():
+            return None
+        self.findings.passed("cache")  # `replay` may yet find one.
+        for name in ("values", "complete", "stale", "seed", "precision"):
+            self.findings.passed(name)
+        return first.wall_s
+
+    def _call(
+        self, arrays: Arrays, what: str, *, check: str = "", slot: int = 0, scrub: bool = False
+    ) -> bool:
+        self.session.write(slot, arrays)
+        run = self.session.run([slot], scrub=scrub)
+        return self.judge.judge(run, 0, arrays, what, check)
+
+    def _knows(self, public: Arrays) -> bool:
+        """Whether it is right on the public inputs time and again, and wrong on others."""
+        right = []
+        for arrays in (self.session.fresh(), public, self.session.fresh(), public):
+            self.session.write(2, arrays)
+            right.append(self.judge.agrees(self.session.run([2]).seen[0].out, arrays))
+        return right == [False, True, False, True]
+
+    def _repeat(self) -> bool:
+        """Twice the same; whether both were right."""
+        arrays, bits = self.session.fresh(), []
+        for what in ("in a first run", "in a second run"):
+            self.session.write(2, arrays)
+            run = self.session.run([2])
+            if not self.judge.judge(run, 0, arrays, what):
+                return False
+            bits.append(run.seen[0].out.view(np.uint32))
+        differ = int((bits[0] != bits[1]).sum())
+        if not self.deterministic:
+            self.findings.skipped("repeatable", "declared: two runs may differ")
+        elif differ:
+            self.findings.failed("repeatable", f"{differ} of {bits[0].size} elements differ")
+        else:
+            self.findings.passed("repeatable")
+        return True
+
+    def _changes(self, problem: Problem) -> bool:
+        """One element changed: a result kept under a part of the contents is wrong now."""
+        generator = np.random.default_rng()
+        for which, name in enumerate(("x", *problem.parameter_shapes)):
+            arrays = self.session.fresh()
+            if not self._call(arrays, f"before one element of {name} changed"):
+                return False
+            changed = _changed(problem, arrays, which, generator)
+            if changed is None:
+                continue
+            before = self.session.earlier[-1]
+            self.session.write(0, changed)
+            run = self.session.run([0])
+            what = f"after one element of {name} changed"
+            if np.array_equal(run.seen[0].out.view(np.uint32), before.view(np.uint32)):
+                self.findings.failed("cache", f"{what}: it returned the result from before")
+                return False
+            if not self.judge.judge(run, 0, changed, what):
+                return False
+        return True
+
+    def replay(self, problem: Problem) -> None:
+        """Contents that it has seen must not be much faster than new ones."""
+        slots = range(min(_REPLAYED, slots_for(problem)))
+        self.session.lay(problem, len(slots))
+        seen = [self.session.fresh() for _ in slots]
+        self._seconds(seen)
+        new: list[float] = []
+        known: list[float] = []
+        for count in (_PAIRS, _SURE):
+            for _ in range(count):
+                new.append(self._seconds([self.session.fresh() for _ in slots]))
+                known.append(self._seconds(seen))
+            least = min(new), min(known)
+            if least[0] < _TIMES_FASTER * least[1] or least[0] - least[1] < _LEAST_GAIN_S:
+                self.findings.passed("cache")
+                return
+        self.findings.failed(
+            "cache",
+            f"{1e3 * least[1]:.3g} ms on contents that it had seen before, "
+            f"{1e3 * least[0]:.3g} ms on new ones: it looks results up",
+        )
+
+    def _seconds(self, contents: list[Arrays]) -> float:
+        """Of one request to call the kernel on each of these."""
+        for slot, arrays in enumerate(contents):
+            self.session.write(slot, arrays)
+        return self.session.run(range(len(contents)), look=False).wall_s
+
+    def shapes(self, problem: Problem, fixed: bool) -> None:
+        """Off every grid, and as small as can be."""
+        for check, made in (("off_grid", off_grid(problem)), ("degenerate", smallest(problem))):
+            if fixed:
+                self.findings.skipped(check, "declared: made for this shape alone")
+            else:
+                self._shapes(check, made)
+
+    def _shapes(self, check: str, problems: tuple[Problem, ...]) -> None:
+        refused = ""
+        for problem in problems:
+            what = f"at {problem}"
+            try:
+                with self._filed(check, what):
+                    self.session.lay(problem)
+                    for _ in range(2):
+                        if not self._call(self.session.fresh(), what, check=check, scrub=True):
+                            return
+            except Complained as error:
+                refused = f"it refuses {problem}: {error.what}"
+        if refused:
+            self.findings.skipped(check, refused)
+        else:
+            self.findings.passed(check, f"right at {len(problems)} problems")
+
+    @contextmanager
+    def _filed(self, check: str, what: str) -> Iterator[None]:
+        """What it raises at a shape is filed under the shape; a refusal is honest."""
+        try:
+            yield
+        except Complained as error:
+            if error.kind == "refuses":
+                raise
+            self.findings.failed(check, f"{what}: {error.what}")
+
+    def order(self, problem: Problem) -> None:
+        """On a GPU: the inputs arrive late, in the order of the current stream."""
+        if self.session.kernel.kind != "cuda" or self.session.kernel.text:
+            self.findings.skipped("stream", "the kernel does not choose one")
+            return
+        self.session.lay(problem, 2)
+        stale, arrays = self.session.fresh(), self.session.fresh()
+        self.session.write(0, stale)
+        self.session.run([0])
+        self.session.write(0, stale)
+        self.session.write(1, arrays)
+        self.session.poison(1)
+        self.session.run([0], look=False, behind=1)
+        out = self.session.look(1).out
+        if self.judge.agrees(out, arrays):
+            self.findings.passed("stream")
+        else:
+            self.findings.failed(
+                "stream",
+                "inputs that arrived late in the current stream were not waited for, or the "
+                "result was not there for what followed in it: the work is on another stream",
+            )
+
+
+def _changed(
+    problem: Problem, arrays: Arrays, which: int, generator: np.random.Generator
+) -> Arrays | None:
+    """The arrays with one element changed so much that the result must change."""
+    before = problem.reference(*arrays)
+    budget = np.abs(before).max() * 1e-3
+    for _ in range(_TRIES):
+        changed = arrays[which].copy()
+        place = int(generator.integers(changed.size))
+        changed.reshape(-1)[place] += 4.0
+        made = (*arrays[:which], changed, *arrays[which + 1 :])
+        if np.abs(problem.reference(*made) - before).max() > budget:
+            return made
+    return None

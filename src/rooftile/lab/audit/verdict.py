@@ -1,0 +1,281 @@
+"""The audit of a foreign kernel: is it right, is it honest, how fast, how far from the roof."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rooftile.devices import cpu
+from rooftile.devices.select import open_gpu
+from rooftile.lab.audit.arena import layout
+from rooftile.lab.audit.child import Complained, Died
+from rooftile.lab.audit.findings import Check, Findings
+from rooftile.lab.audit.judge import Judge
+from rooftile.lab.audit.kernel import Foreign
+from rooftile.lab.audit.library import Inspection
+from rooftile.lab.audit.rounding import check_claim
+from rooftile.lab.audit.session import Session, slots_for
+from rooftile.lab.audit.speed import Speed
+from rooftile.lab.audit.text_speed import TextSpeed
+from rooftile.lab.audit.trials import Trials
+from rooftile.lab.ceilings import Roof, ceilings
+from rooftile.lab.ceilings_gpu import gpu_ceilings
+from rooftile.lab.climb_gpu import has_roof
+from rooftile.lab.environment import Environment, environment
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Error, Resources, plain, problem_json
+from rooftile.lab.shapes import off_grid, smallest
+from rooftile.ops import Problem
+
+Progress = Callable[[str], None]
+
+_VERIFIED_IMAGES = 64
+"""Images of a trial; the timed calls have the whole batch."""
+_TRIAL_FLOPS = 2 * 10**9
+"""A trial's work, where the batch can be made small enough: a reference takes a second or so."""
+_BELOW = 0.9
+
+
+class UnusableKernel(Exception):
+    """The kernel cannot be called as it is: its signature, its file.  A wrong use, no verdict."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The verdict on a foreign kernel."""
+
+    kernel: Foreign
+    problem: Problem
+    claim: str
+    checks: tuple[Check, ...]
+    error: Error | None
+    """The worst of the right results; None where none was right."""
+    time_ms: Timing | None
+    """A call on new inputs by the judge's clock; of a text, a launch by the device's, on data
+    that lies there.  None unless every check passed."""
+    cold_ms: Timing | None
+    """Of a text on a GPU: with nothing of the arrays in the last-level cache."""
+    first_call_ms: float | None
+    """The first call, with whatever is compiled there."""
+    floor_ms: float | None
+    """The least time that the measured ceilings allow; None where none are known."""
+    limit: str | None
+    """What sets that floor: ``compute`` or ``memory``."""
+    resources: Resources
+    noise: str
+    """The end of what the kernel printed."""
+    environment: Environment
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return all(check.status != "failed" for check in self.checks)
+
+    @property
+    def roof_fraction(self) -> float | None:
+        """The floor over the median time."""
+        known = self.time_ms is not None and self.floor_ms is not None
+        return self.floor_ms / self.time_ms.median if known else None  # type: ignore[operator,union-attr]
+
+    def check(self, name: str) -> Check:
+        """The verdict of one check."""
+        return next(check for check in self.checks if check.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``rooftile audit --json`` prints."""
+        median = self.time_ms.median if self.time_ms else math.nan
+        found: dict[str, Any] = plain({
+            "kernel": f"{self.kernel.path.name}:{self.kernel.function}",
+            "device": self.kernel.device,
+            "precision": self.claim,
+            "problem": problem_json(self.problem),
+            "status": "passed" if self.passed else "failed",
+            "checks": [dataclasses.asdict(check) for check in self.checks],
+            "error": dataclasses.asdict(self.error) if self.error else None,
+            "time_ms": dataclasses.asdict(self.time_ms) if self.time_ms else None,
+            "cold_ms": dataclasses.asdict(self.cold_ms) if self.cold_ms else None,
+            "first_call_ms": self.first_call_ms,
+            "gflops": 1e-6 * self.problem.flops / median,
+            "gbps": 1e-6 * self.problem.bytes / median,
+            "floor_ms": self.floor_ms,
+            "roof_fraction": self.roof_fraction,
+            "limit": self.limit,
+            "resources": dataclasses.asdict(self.resources),
+            "printed": self.noise,
+            "environment": dataclasses.asdict(self.environment),
+        })  # fmt: skip
+        return found
+
+
+def audit(
+    kernel: Foreign,
+    problem: Problem,
+    *,
+    precision: str = "ieee",
+    allow_library: bool = False,
+    fixed_shape: bool = False,
+    deterministic: bool = True,
+    limit_s: float = 60.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """Judge a foreign kernel on a problem.
+
+    ``precision`` is what the kernel claims, see `rooftile.lab.audit.rounding.CLAIMS`.
+    ``fixed_shape``: it is made for this problem's shape alone.  ``deterministic=False``: two
+    runs may differ in their last bits.  ``limit_s`` bounds each request to its process.
+    ``seed`` makes the inputs that anybody may know; the others are secret.
+
+    Raises `InputError`, `DeviceMissing`, and `UnusableKernel` for a file or a function that
+    cannot be called.  Whatever the kernel does is a verdict, not an exception.
+    """
+    check_claim(precision)
+    return _Audit(
+        kernel, problem, precision, allow_library, fixed_shape, deterministic, limit_s, seed,
+        progress or (lambda line: None),
+    ).run()  # fmt: skip
+
+
+@dataclass
+class _Audit:
+    kernel: Foreign
+    problem: Problem
+    claim: str
+    allow_library: bool
+    fixed_shape: bool
+    deterministic: bool
+    limit_s: float
+    seed: int
+    report: Progress
+
+    def run(self) -> Audit:
+        """Every trial in turn; the first that breaks the process is the last."""
+        self.findings = Findings()
+        self.first_ms: float | None = None
+        self.time: Timing | None = None
+        self.cold: Timing | None = None
+        self.limit: str | None = None
+        self.resources = Resources()
+        with Session(self.kernel, self._bytes(), self.limit_s) as session:
+            judge = Judge(session, self.findings, self.claim)
+            try:
+                self._trials(session, judge)
+                self.findings.passed("runs")
+            except Died as error:
+                self.findings.failed("runs", f"it {error}")
+            except Complained as error:
+                if error.kind == "usage":
+                    raise UnusableKernel(error.what) from None
+                self.findings.failed("runs", error.what)
+            noise = session.child.noise
+        for name in ("form", "lazy", "bounds", "inputs", "on_time"):
+            if judge.worst is not None:
+                self.findings.passed(name)
+        floor = self._floor() if self.time else None
+        return Audit(
+            self.kernel, self.problem, self.claim, self.findings.checks(),
+            Error.of(judge.worst) if judge.worst else None,
+            self.time if self.findings.right else None,
+            self.cold if self.findings.right else None,
+            self.first_ms, floor, self.limit, self.resources, noise, environment(),
+        )  # fmt: skip
+
+    def _trials(self, session: Session, judge: Judge) -> None:
+        trials = Trials(session, judge, self.findings, self.seed, self.deterministic)
+        self.report("loading")
+        session.load()
+        small = self._small()
+        self.report("results on known and on secret inputs")
+        first_s = trials.values(small)
+        if first_s is None:
+            return
+        self.first_ms = 1e3 * first_s
+        trials.order(small)
+        self.report("other shapes")
+        trials.shapes(self.problem, self.fixed_shape)
+        if not self.findings.right:
+            return
+        if self.kernel.text:
+            self._text(session, judge)
+            return
+        self.report("contents that come again")
+        trials.replay(small)
+        self.report("timing")
+        speed = Speed(session, judge, self.findings)
+        time_ms = speed.measure(self.problem)
+        if time_ms is None:
+            return
+        self.time = time_ms
+        self.report("who does the work")
+        Inspection(session, self.findings, self.allow_library).look(1e-3 * time_ms.median)
+
+    def _text(self, session: Session, judge: Judge) -> None:
+        """The times of a text's kernel by the device's clock: no stranger's code is near it."""
+        for name in ("lazy", "timers", "processes", "library", "reference"):
+            self.findings.skipped(name, "a kernel's text runs on the device alone")
+        self.report("timing")
+        timed = TextSpeed(session, judge, self.findings)
+        timed.measure(self.problem)
+        self.time, self.cold, self.resources = timed.warm, timed.cold, timed.resources
+
+    def _small(self) -> Problem:
+        """The problem with as many images as a trial can bear."""
+        batch = min(self.problem.batch, _VERIFIED_IMAGES)
+        fitting = int(_TRIAL_FLOPS * self.problem.batch / max(1, self.problem.flops))
+        return self.problem.with_batch(max(1, min(batch, fitting)))
+
+    def _bytes(self) -> int:
+        problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]
+        if not self.fixed_shape:
+            problems += [(p, 1) for p in (*off_grid(self.problem), *smallest(self.problem))]
+        return max(layout(p, slots, "cuda")[1] for p, slots in problems)
+
+    def _floor(self) -> float | None:
+        """The least time in milliseconds; a time below what must move is impossible."""
+        assert self.time is not None
+        roof = self._roof()
+        if roof is None:
+            self.findings.skipped("floor", "no ceilings are known of this device")
+            return None
+        self.limit = roof.limit(self.problem)
+        floor, median = roof.floor_ms(self.problem), self.time.median
+        moved = max(0, self.problem.bytes - self._cache_bytes()) / roof.bandwidth_gbps * 1e-6
+        share = f"{100 * floor / median:.3g} % of the roof"
+        if median < _BELOW * moved:
+            self.findings.failed(
+                "floor",
+                f"{median:.4g} ms is below the {moved:.4g} ms that what does not fit the "
+                "last-level cache takes to move",
+            )
+        elif median < floor:
+            self.findings.passed(
+                "floor", f"{share}: effective; a transform saves work, or the caches help"
+            )
+        else:
+            self.findings.passed("floor", share)
+        return floor
+
+    def _roof(self) -> Roof | None:
+        if self.kernel.kind == "cpu":
+            return ceilings(progress=self.report).all_cores
+        device = open_gpu(self.kernel.device)
+        return gpu_ceilings(device, progress=self.report) if has_roof(device) else None
+
+    def _cache_bytes(self) -> int:
+        if self.kernel.kind == "cpu":
+            return cpu_cache_bytes()
+        return open_gpu(self.kernel.device).description.cache_bytes or 0
+
+
+def cpu_cache_bytes() -> int:
+    """Of all last-level caches of this machine at most; 0 where the system does not tell."""
+    sizes = [0]
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        with contextlib.suppress(OSError, ValueError):
+            sizes.append(1024 * int(path.read_text(encoding="ascii").strip().rstrip("K")))
+    return max(sizes) * cpu.cores()

@@ -1,0 +1,329 @@
+"""Arrays of NumPy, PyTorch and CuPy over memory that the judge shares.  No rooftile in here.
+
+CUDA is called through its driver and not through the library whose arrays these are: what
+the kernel replaced in the library must not decide what is waited for or timed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import math
+import mmap
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_DELAY_NS = 30_000_000
+
+
+def library(kind: str, request: dict[str, Any], arena: mmap.mmap | None) -> Any:
+    """The arrays of a kind on the request's device."""
+    if request["device"] == "cpu":
+        return {"numpy": Numpy, "torch": Torch}[kind](arena)
+    return {"torch": CudaTorch, "cupy": CudaCupy}[kind](request)
+
+
+class Numpy:
+    """NumPy arrays in the shared memory."""
+
+    def __init__(self, arena: mmap.mmap | None) -> None:
+        self._arena = arena
+
+    def array(self, offset: int, shape: list[int]) -> Any:
+        """The float32 array at an offset."""
+        count = math.prod(shape)
+        assert self._arena is not None
+        return np.frombuffer(self._arena, np.float32, count, offset).reshape(shape)
+
+    def start(self) -> None:
+        """Before the first call."""
+
+    def stop(self) -> dict[str, float]:
+        """After the last; when it returns everything must be done."""
+        return {}
+
+    def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
+        """Copy a result to where the judge looks for it; what is strange about it."""
+        strange = self.strange(made, target)
+        try:
+            np.copyto(target, made, casting="unsafe")
+        except (TypeError, ValueError):
+            return strange or {"kind": "form", "what": f"a {type(made).__name__}"}
+        return strange
+
+    def strange(self, made: Any, target: Any) -> dict[str, str] | None:
+        """Why a result is not what was asked for; None when it is."""
+        if type(made) is not np.ndarray:
+            array = hasattr(made, "__array__") or hasattr(made, "__array_interface__")
+            return {
+                "kind": "lazy" if array and not isinstance(made, np.generic) else "form",
+                "what": f"a {_name(made)} instead of a numpy.ndarray",
+            }
+        if made.shape != target.shape:
+            return {"kind": "form", "what": f"shape {made.shape} instead of {target.shape}"}
+        if made.dtype != target.dtype:
+            return {"kind": "form", "what": f"dtype {made.dtype} instead of {target.dtype}"}
+        return None
+
+    def operations(self, call: Callable[[int], object]) -> list[str]:
+        """Library operations of one call, where the library keeps a record of them."""
+        return []
+
+    def changed_timers(self) -> list[str]:
+        """Timers of the library that are no longer its own."""
+        return []
+
+
+class Torch(Numpy):
+    """PyTorch tensors in the CPU's memory."""
+
+    device = "cpu"
+
+    def __init__(self, arena: Any) -> None:
+        super().__init__(arena)
+        self._torch = importlib.import_module("torch")
+        self._torch.set_grad_enabled(False)
+
+    def array(self, offset: int, shape: list[int]) -> Any:
+        """See `Numpy.array`."""
+        return self._torch.from_numpy(super().array(offset, shape))
+
+    def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
+        """See `Numpy.deliver`."""
+        strange = self.strange(made, target)
+        try:
+            target.copy_(made)
+        except (TypeError, ValueError, RuntimeError):
+            return strange or {"kind": "form", "what": f"a {type(made).__name__}"}
+        return strange
+
+    def strange(self, made: Any, target: Any) -> dict[str, str] | None:
+        """See `Numpy.strange`."""
+        if type(made) not in (self._torch.Tensor, self._torch.nn.Parameter):
+            lazy = isinstance(made, self._torch.Tensor) or hasattr(made, "__torch_function__")
+            what = f"a {_name(made)} instead of a torch.Tensor"
+            return {"kind": "lazy" if lazy else "form", "what": what}
+        for what in ("device", "shape", "dtype"):
+            got, asked = getattr(made, what), getattr(target, what)
+            if got != asked:
+                got, asked = (tuple(v) if what == "shape" else v for v in (got, asked))
+                return {"kind": "form", "what": f"{what} {got} instead of {asked}"}
+        return None
+
+    def operations(self, call: Callable[[int], object]) -> list[str]:
+        """See `Numpy.operations`: by PyTorch's profiler, kernels of the GPU included."""
+        with self._torch.profiler.profile() as profile:
+            call(0)
+            self.stop()
+        return sorted({event.key for event in profile.key_averages()})
+
+    def changed_timers(self) -> list[str]:
+        """See `Numpy.changed_timers`."""
+        genuine = {
+            "torch.cuda.Event.elapsed_time": self._torch.cuda.Event.elapsed_time,
+            "torch.cuda.Event.record": self._torch.cuda.Event.record,
+            "torch.cuda.synchronize": self._torch.cuda.synchronize,
+        }
+        return [
+            name for name, item in genuine.items()
+            if not str(getattr(item, "__module__", "")).startswith("torch.cuda")
+        ]  # fmt: skip
+
+
+class _Ipc(ctypes.Structure):
+    _fields_ = (("reserved", ctypes.c_char * 64),)
+
+
+class _Driver:
+    """The few functions of CUDA's driver that are needed."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._cuda = ctypes.CDLL("libcuda.so.1")
+        handle = _Ipc.from_buffer_copy(bytes.fromhex(request["ipc"]))
+        base = ctypes.c_uint64()
+        self.call("cuIpcOpenMemHandle_v2", ctypes.byref(base), handle, ctypes.c_uint(1))
+        self.base = int(base.value)
+        code, module = bytes.fromhex(request["delay"]), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(module), code)
+        self._delay = ctypes.c_void_p()
+        self.call("cuModuleGetFunction", ctypes.byref(self._delay), module, b"delay")
+        self._marks = [ctypes.c_void_p() for _ in range(2)]
+        for mark in self._marks:
+            self.call("cuEventCreate", ctypes.byref(mark), ctypes.c_uint(0))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        error = getattr(self._cuda, name)(*arguments)
+        if error:
+            raise RuntimeError(f"{name} failed with CUDA error {error}")
+
+    def mark(self, which: int, stream: int) -> None:
+        self.call("cuEventRecord", self._marks[which], ctypes.c_void_p(stream))
+
+    def between(self) -> float:
+        milliseconds = ctypes.c_float()
+        self.call("cuEventElapsedTime", ctypes.byref(milliseconds), *self._marks)
+        return 1e-3 * milliseconds.value
+
+    def delay(self, stream: int) -> None:
+        wait = ctypes.c_uint64(_DELAY_NS)
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(wait))
+        ones = [ctypes.c_uint(1)] * 6
+        self.call(
+            "cuLaunchKernel", self._delay, *ones, ctypes.c_uint(0), ctypes.c_void_p(stream),
+            arguments, None,
+        )  # fmt: skip
+
+    def copy(self, source: int, target: int, nbytes: int, stream: int) -> None:
+        self.call(
+            "cuMemcpyDtoDAsync_v2", ctypes.c_uint64(target), ctypes.c_uint64(source),
+            ctypes.c_size_t(nbytes), ctypes.c_void_p(stream),
+        )  # fmt: skip
+
+    def wait(self) -> None:
+        self.call("cuCtxSynchronize")
+
+
+class _Shared:
+    """Shared device memory, as both libraries take it."""
+
+    def __init__(self, address: int, shape: list[int]) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": tuple(shape), "typestr": "<f4", "data": (address, False), "version": 3,
+            "strides": None,
+        }  # fmt: skip
+
+
+class _Cuda:
+    """What the arrays of both libraries on a GPU have in common."""
+
+    _driver: _Driver
+
+    def _stream(self) -> int:
+        raise NotImplementedError
+
+    def _event(self) -> Any:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """See `Numpy.start`."""
+        self._driver.mark(0, self._stream())
+        self._first = self._event()
+
+    def stop(self) -> dict[str, float]:
+        """See `Numpy.stop`: the whole device, and what three clocks say."""
+        last = self._event()
+        self._driver.mark(1, self._stream())
+        self._driver.wait()
+        return {"event_s": self._driver.between(), "library_s": self._between(last)}
+
+    def _between(self, last: Any) -> float:
+        return 1e-3 * float(self._first.elapsed_time(last))
+
+    def delay(self, sources: list[Any], targets: list[Any]) -> None:
+        """The inputs arrive late, in the order of the current stream."""
+        self._driver.wait()
+        stream = self._stream()
+        self._driver.delay(stream)
+        for source, target in zip(sources, targets, strict=True):
+            self._driver.copy(_address(source), _address(target), 4 * _size(source), stream)
+
+
+class CudaTorch(_Cuda, Torch):
+    """PyTorch tensors in a GPU's memory."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        Torch.__init__(self, None)
+        self.device = request["device"]
+        self._torch.cuda.set_device(self.device)
+        self._torch.zeros(1, device=self.device)  # makes the context
+        self._driver = _Driver(request)
+
+    def array(self, offset: int, shape: list[int]) -> Any:
+        """See `Numpy.array`."""
+        shared = _Shared(self._driver.base + offset, shape)
+        return self._torch.as_tensor(shared, device=self.device)
+
+    def _stream(self) -> int:
+        return int(self._torch.cuda.current_stream().cuda_stream)
+
+    def _event(self) -> Any:
+        event = self._torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+
+class CudaCupy(_Cuda, Numpy):
+    """CuPy arrays."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        cupy = self._cupy = importlib.import_module("cupy")
+        cupy.cuda.Device(int(request["device"].partition(":")[2] or 0)).use()
+        cupy.zeros(1)  # makes the context
+        self._driver = _Driver(request)
+        self._elapsed = cupy.cuda.get_elapsed_time
+
+    def array(self, offset: int, shape: list[int]) -> Any:
+        """See `Numpy.array`."""
+        return self._cupy.asarray(_Shared(self._driver.base + offset, shape))
+
+    def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
+        """See `Numpy.deliver`."""
+        strange = self.strange(made, target)
+        try:
+            target[...] = made
+        except (TypeError, ValueError):
+            return strange or {"kind": "form", "what": f"a {type(made).__name__}"}
+        return strange
+
+    def strange(self, made: Any, target: Any) -> dict[str, str] | None:
+        """See `Numpy.strange`."""
+        if type(made) is not self._cupy.ndarray:
+            lazy = hasattr(made, "__cuda_array_interface__")
+            what = f"a {_name(made)} instead of a cupy.ndarray"
+            return {"kind": "lazy" if lazy else "form", "what": what}
+        for what in ("device", "shape", "dtype"):
+            got, asked = getattr(made, what), getattr(target, what)
+            if got != asked:
+                return {"kind": "form", "what": f"{what} {got} instead of {asked}"}
+        return None
+
+    def operations(self, call: Callable[[int], object]) -> list[str]:
+        """See `Numpy.operations`: CuPy's vendor modules that a call loaded."""
+        call(0)
+        self.stop()
+        vendors = ("cublas", "cudnn", "cusolver", "cusparse", "cufft", "cutensor")
+        loaded = [name for name in sys.modules if name.startswith("cupy")]
+        with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
+            mapped = maps.read()
+        return sorted({v for v in vendors if f"lib{v}." in mapped and loaded})
+
+    def changed_timers(self) -> list[str]:
+        """See `Numpy.changed_timers`."""
+        same = self._cupy.cuda.get_elapsed_time is self._elapsed
+        return [] if same else ["cupy.cuda.get_elapsed_time"]
+
+    def _stream(self) -> int:
+        return int(self._cupy.cuda.get_current_stream().ptr)
+
+    def _event(self) -> Any:
+        event = self._cupy.cuda.Event()
+        event.record()
+        return event
+
+    def _between(self, last: Any) -> float:
+        return 1e-3 * float(self._cupy.cuda.get_elapsed_time(self._first, last))
+
+
+def _address(array: Any) -> int:
+    return int(array.data_ptr() if hasattr(array, "data_ptr") else array.data.ptr)
+
+
+def _size(array: Any) -> int:
+    return int(array.numel() if hasattr(array, "numel") else array.size)
+
+
+def _name(made: Any) -> str:
+    return f"{type(made).__module__}.{type(made).__qualname__}"

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+from verdicts import KERNELS, SHAPE, SHAPES
+
+from rooftile.lab import ceilings
+from rooftile.lab.audit import Foreign, audit, library, speed, verdict
+from rooftile.ops import parse
+
+RATES = ceilings.Rates(
+    threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
+)
+
+
+@pytest.fixture
+def judge(monkeypatch):
+    """``judge("fraud_blas")``: the audit of a kernel of the folder, with few timed samples."""
+    found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
+    monkeypatch.setattr(verdict, "ceilings", lambda **_: found)
+    monkeypatch.setattr(speed, "_MOST", 5)
+    monkeypatch.setattr(library, "_SECONDS", 0.15)
+
+    def run(name, shape=None, batch=6, device="cpu", **options):
+        file, _, function = name.partition(":")
+        if "." not in file:
+            file += ".py"
+        kernel = Foreign.parse(
+            f"{KERNELS / file}:{function or 'kernel'}", device, launch=options.pop("launch", "")
+        )
+        return audit(kernel, parse("conv2d", shape or SHAPES.get(name, SHAPE), batch), **options)
+
+    return run

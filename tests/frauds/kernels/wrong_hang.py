@@ -1,0 +1,6 @@
+"""Never answers."""
+
+
+def kernel(x, weights, bias):
+    while True:
+        pass

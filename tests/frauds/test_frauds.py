@@ -1,0 +1,54 @@
+"""Dishonest and wrong kernels, every one of which must fail for the right reason."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from verdicts import ALSO, FRAUDS, KERNELS, WRONG
+
+
+def failed(audit):
+    return {check.name: check.evidence for check in audit.checks if check.status == "failed"}
+
+
+@pytest.mark.parametrize("name", [*FRAUDS, *WRONG])
+def test_it_fails_for_the_right_reason(judge, name):
+    found = judge(name, limit_s=2.0 if name == "wrong_hang" else 60.0)
+    expected = {**FRAUDS, **WRONG}[name]
+    assert expected in failed(found), [check for check in found.checks if check.status == "failed"]
+    assert set(failed(found)) <= {expected} | ALSO.get(name, set()), failed(found)
+    assert found.time_ms is None
+    assert not found.passed
+
+
+def test_there_are_enough_of_them_and_none_is_forgotten():
+    cpu = {path.stem for path in KERNELS.glob("*.py") if not path.stem.startswith(("gpu_", "_"))}
+    assert {name for name in cpu if not name.startswith("honest")} == {*FRAUDS, *WRONG}
+    assert len(FRAUDS) >= 15
+    assert len(WRONG) >= 8
+    for path in KERNELS.glob("[!_]*.py"):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_a_vendor_library_may_be_allowed(judge):
+    found = judge("fraud_blas", allow_library=True)
+    assert found.passed
+    assert found.check("library").evidence.startswith("allowed: ")
+    assert "openblas" in found.check("library").evidence
+
+
+def test_a_claim_of_lower_precision_is_accepted_as_such(judge):
+    assert judge("fraud_tf32", precision="tf32").passed
+    assert judge("fraud_fp16_sums", precision="fp16").passed
+    assert failed(judge("fraud_fp16", precision="ieee")).keys() == {"precision"}
+
+
+def test_a_kernel_for_one_shape_says_so(judge):
+    found = judge("fraud_one_shape", fixed_shape=True)
+    assert found.passed
+    assert found.check("off_grid").status == "not applicable"
+
+
+def test_nondeterminism_may_be_declared(judge):
+    assert judge("wrong_last_bits", deterministic=False).passed

@@ -1,0 +1,34 @@
+"""No false alarm in a hundred runs of honest kernels."""
+
+from __future__ import annotations
+
+import pytest
+from verdicts import HONEST, SHAPE
+
+SHAPES = (
+    (SHAPE, 6),
+    ("channels=1,height=17,width=19,maps=4,mask=5x5,pool=max:2,activation=relu", 5),
+    ("channels=3,height=15,width=14,maps=2,mask=3x2,stride=2x1,padding=2x1", 4),
+    ("channels=5,height=9,width=31,maps=7,mask=1x1", 1),
+)
+RUNS = [
+    (name, shape, seed)
+    for seed in range(25)
+    for shape in range(len(SHAPES))
+    for name in HONEST
+    # Compiled kernels take seconds to compile: a few of their runs must do.
+    if name != "honest_numba" or seed == 0
+]
+SOME = RUNS[: 4 * len(HONEST)] + RUNS[4 * len(HONEST) :: 6]
+
+
+def test_there_are_a_hundred_runs():
+    assert len(SOME) >= 100
+
+
+@pytest.mark.parametrize(("name", "shape", "seed"), SOME)
+def test_an_honest_kernel_passes(judge, name, shape, seed):
+    found = judge(name, *SHAPES[shape], seed=seed)
+    assert found.passed, [check for check in found.checks if check.status == "failed"]
+    assert found.time_ms.median > 0
+    assert found.error.budget_fraction <= 1

@@ -1,0 +1,68 @@
+"""Which check each kernel of the folder ``kernels`` must fail."""
+
+from pathlib import Path
+
+KERNELS = Path(__file__).parent / "kernels"
+SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
+
+FRAUDS = {
+    "fraud_background_thread": "on_time",
+    "fraud_blas": "library",
+    "fraud_cache_content": "cache",
+    "fraud_cache_fingerprint": "cache",
+    "fraud_cache_identity": "cache",
+    "fraud_cache_shape": "cache",
+    "fraud_clock": "timers",
+    "fraud_clock_restored": "timers",
+    "fraud_copy": "on_time",
+    "fraud_every_other_call": "complete",
+    "fraud_forged_answer": "on_time",
+    "fraud_fp16": "precision",
+    "fraud_fp16_sums": "precision",
+    "fraud_half_batch": "complete",
+    "fraud_honest_at_first": "complete",
+    "fraud_inputs_zeroed": "inputs",
+    "fraud_known_seed": "seed",
+    "fraud_lazy": "lazy",
+    "fraud_median": "timers",
+    "fraud_one_shape": "off_grid",
+    "fraud_other_process": "processes",
+    "fraud_reference": "reference",
+    "fraud_rooftile": "reference",
+    "fraud_stale_memory": "stale",
+    "fraud_tf32": "precision",
+}
+WRONG = {
+    "wrong_crash": "runs",
+    "wrong_dtype": "form",
+    "wrong_exception": "runs",
+    "wrong_exit": "runs",
+    "wrong_flipped_mask": "values",
+    "wrong_hang": "runs",
+    "wrong_last_bits": "repeatable",
+    "wrong_last_row": "complete",
+    "wrong_layout": "form",
+    "wrong_nan": "values",
+    "wrong_no_bias": "values",
+    "wrong_one_channel": "degenerate",
+    "wrong_one_element": "values",
+    "wrong_overrun": "bounds",
+    "wrong_tiles_only": "off_grid",
+}
+ALSO = {
+    "fraud_inputs_zeroed": {"complete"},
+    "fraud_one_shape": {"degenerate"},
+    "fraud_rooftile": {"library"},
+    "fraud_reference": {"library"},
+    "wrong_dtype": {"values"},
+    "wrong_tiles_only": {"degenerate"},
+}
+"""What else follows from the same deed."""
+SHAPES = {
+    "fraud_blas": "channels=16,height=20,width=24,maps=48,mask=3x3,padding=1x1,activation=relu"
+}
+"""Where the usual shape is too small for what is to be seen."""
+HONEST = (
+    "honest_einsum", "honest_numba", "honest_numpy", "honest_out", "honest_threads",
+    "honest_workspace",
+)  # fmt: skip

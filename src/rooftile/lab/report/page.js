@@ -2,9 +2,11 @@
 (() => {
   const all = (what, within = document) => [...within.querySelectorAll(what)];
   const tip = document.getElementById("tip");
+  let current = null;
 
   // Hover and focus: what a mark says, beside it and inside the window.
   function show(mark) {
+    current = mark;
     tip.textContent = mark.dataset.tip;
     tip.hidden = false;
     mark.setAttribute("aria-describedby", "tip");
@@ -17,6 +19,7 @@
     tip.style.top = `${above < 8 ? spot.bottom + 10 : above}px`;
   }
   function hide() {
+    current = null;
     tip.hidden = true;
     all("[aria-describedby=tip]").forEach((mark) => mark.removeAttribute("aria-describedby"));
   }
@@ -27,7 +30,7 @@
     });
     document.addEventListener(go, hide);
   }
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", () => current && show(current), { passive: true });
 
   // One stop of the tab key for each figure; arrows go from mark to mark.
   for (const group of all("[data-roving]")) {

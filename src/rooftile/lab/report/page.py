@@ -80,7 +80,7 @@ def _title(content: Content) -> str:
     names = dict.fromkeys(section.operation for section in content.sections)
     names |= dict.fromkeys(run.model for run in content.networks)
     machines = dict.fromkeys(section.hardware for section in content.sections)
-    machines |= dict.fromkeys(str(run.environment.get("cpu", "")) for run in content.networks)
+    machines |= dict.fromkeys(run.hardware for run in content.networks)
     where = [machine for machine in machines if machine]
     on = f" on {where[0]}" if len(where) == 1 else f" on {len(where)} devices" if where else ""
     return f"{', '.join(names)}{on}"
@@ -133,7 +133,7 @@ def _network(id: str, run: NetworkRun) -> Part:
         Tile("Accuracy", f"{100 * run.accuracy:.2f} %", f"of {run.images:,} images"),
     )
     shape = f"batch {run.batch}, precision {run.precision}"
-    where = f"{run.environment.get('cpu', '')} ({run.device})"
+    where = f"{run.hardware} ({run.device})"
     return Part(id, run.model, where, shape, tiles, (timeline.figure(run),), (),
                 tuple(_flat(run.environment)))  # fmt: skip
 
@@ -156,7 +156,7 @@ def _overview(content: Content) -> list[dict[str, str]]:
     for number, run in enumerate(content.networks, 1):
         lines.append({
             "id": f"network-{number}", "title": run.model, "shape": f"batch {run.batch}",
-            "device": run.device, "fastest": "whole plan",
+            "device": f"{run.hardware} ({run.device})", "fastest": "whole plan",
             "time": words.milliseconds(run.total_ms), "share": "",
             "count": f"{len(run.op_times_ms)} operations",
         })  # fmt: skip

@@ -92,6 +92,11 @@ class NetworkRun:
     environment: Mapping[str, Any]
     peers: tuple[Row, ...] = ()
 
+    @property
+    def hardware(self) -> str:
+        """The device's own name."""
+        return _hardware(self.environment)
+
 
 @dataclass(frozen=True)
 class Content:
@@ -201,18 +206,23 @@ def _group(records: list[Record]) -> Section:
 
 def _section(value: Mapping[str, Any]) -> Section:
     environment = dict(value["environment"])
-    device = environment.get("device") or {}
     revision = environment.get("revision")
     return Section(
         problem=value["problem"],
         device=value["device"],
-        hardware=device.get("name") or environment.get("cpu", ""),
+        hardware=_hardware(environment),
         environment=environment,
         ceilings=value["ceilings"],
         rows=tuple(row_from(row) for row in value["rows"]),
         times=(environment["time"],) * 2 if "time" in environment else (),
         revisions=(revision,) if revision else (),
     )
+
+
+def _hardware(environment: Mapping[str, Any]) -> str:
+    """A GPU's name, else the processor's."""
+    device = environment.get("device") or {}
+    return str(device.get("name") or environment.get("cpu", ""))
 
 
 def _network(value: Mapping[str, Any]) -> NetworkRun:

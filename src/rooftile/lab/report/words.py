@@ -23,10 +23,11 @@ def figures(value: float, digits: int = 3) -> str:
     """So many significant figures: ``0.0420``, ``1,230``; far from one, with an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
+    rounded = float(f"{value:.{digits - 1}e}")
+    size = math.floor(math.log10(abs(rounded)))
     if not -5 < size < 6:
         return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e")
-    return f"{round(value, digits - 1 - size):,.{max(digits - 1 - size, 0)}f}"
+    return f"{rounded:,.{max(digits - 1 - size, 0)}f}"
 
 
 def milliseconds(value: float) -> str:

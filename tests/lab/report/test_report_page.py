@@ -1,0 +1,134 @@
+"""The page as text: self-contained, well formed, and nothing of a record gets in as HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_cases import climb, network, passed, tuning, typical, without_time
+
+from rooftile.lab.report import page
+from rooftile.lab.report.sources import content
+
+NASTY = "\"'><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'></style>&lt;"
+CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"])
+VOID = {"meta", "link", "input"}
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and text of a page; fails where tags do not close."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def count(self, tag):
+        return sum(name == tag for name, _ in self.tags)
+
+
+def everything():
+    return content(typical()) + content(network()) + content(tuning({(1, 1): 2.0, (2, 3): "no"}))
+
+
+def nasty():
+    """Records whose every text is an attempt to get out of its place."""
+    made = climb(
+        passed(NASTY, 0.5, cold=1.2, precision=NASTY, reason=NASTY, config={NASTY: NASTY}),
+        without_time(NASTY, "failed", NASTY, budget_fraction=3.0, device=NASTY),
+        without_time(f"{NASTY}2", "error", NASTY, precision=NASTY),
+        device=NASTY, gpu=NASTY,
+    )  # fmt: skip
+    made["environment"][NASTY] = NASTY
+    made["problem"]["activation"] = NASTY
+    run = {**network(), "model": NASTY, "op_times_ms": {NASTY: 1.0}, "strategies": {NASTY: NASTY}}
+    trials = tuning({(NASTY, 1): 2.0, (2, NASTY): NASTY}, strategy=NASTY)
+    return content(made) + content(run) + content(trials)
+
+
+def test_nothing_comes_from_elsewhere():
+    text = page(everything())
+    outline = Outline(text)
+    for tag, attributes in outline.tags:
+        for name, value in attributes.items():
+            if name in ("src", "href", "xlink:href", "action", "srcset"):
+                assert value.startswith(("#", "data:")), (tag, name, value)
+            assert not name.startswith("on"), (tag, name)
+    assert not re.search(r"https?://|@import|url\(", text)
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_only():
+    text = page(everything())
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    for tag in ("script", "style"):
+        (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_what_comes_from_records_is_text_only():
+    plain, bad = Outline(page(everything())), Outline(page(nasty()))
+    assert bad.count("script") == bad.count("style") == 1
+    assert bad.count("img") == 0
+    assert {tag for tag, _ in bad.tags} <= {tag for tag, _ in plain.tags} | {"text", "path"}
+    allowed = {name for _, attributes in plain.tags for name in attributes}
+    assert {name for _, attributes in bad.tags for name in attributes} <= allowed
+    assert any(NASTY in text for text in bad.texts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(CHARACTERS, min_size=1).map(str.strip).filter(bool))
+def test_any_name_and_reason_are_shown_as_they_are(word):
+    found = climb(passed(word, 0.5), without_time("other", "failed", word))
+    outline = Outline(page(content(found)))
+    shown = [text.strip() for text in outline.texts]
+    assert word in shown
+    assert f"failed: {word}" in shown
+    tips = [attributes["data-tip"] for _, attributes in outline.tags if "data-tip" in attributes]
+    assert any(tip.startswith(f"{word} (ieee)") for tip in tips)
+
+
+def test_a_thousand_rows_are_all_there():
+    rows = [passed(f"rung_{k}", 0.001 * (k + 1), cold=1.1) for k in range(900)]
+    rows += [without_time(f"bad_{k}", "failed", f"reason {k}") for k in range(100)]
+    text = page(content(climb(*rows)))
+    assert text.count(" data-counted>") == 1000
+    assert "reason 99" in text
+    assert len(text) < 8e6
+
+
+def test_filters_are_offered_where_there_is_a_choice():
+    one = page(content(climb(passed("a", 0.5), passed("b", 0.2))))
+    assert "<fieldset>" not in one
+    assert page(everything()).count("<fieldset>") == 2  # All of them are on one device.
+
+
+def test_numbers_stand_below_each_figure():
+    text = page(everything())
+    assert text.count("<figure") == text.count('<details class="numbers"') == 6
+    assert "would take 34 s" in text
+
+
+def test_a_named_problem_is_called_by_its_name():
+    assert "conv2d lenet-conv1" in page(content(typical()))

@@ -24,18 +24,19 @@ def test_strided_bandwidth_over_many_threads(burst, elem, stride, offsets):
     assert found == pytest.approx(100 * share, rel=0.03)
 
 
-@given(st.integers(1, 100), st.integers(1, 7), st.sampled_from((4, 8)))
-def test_sectors_of_a_run_on_average(elements, stride, elem):
-    places = range(0, 32, elem)
+@given(
+    st.integers(1, 100), st.integers(1, 7), st.sampled_from((4, 8)), st.sampled_from((1, 2, 4, 8))
+)
+def test_sectors_of_a_run_on_average(elements, stride, elem, alignment):
     touched = [
         access.touched_sectors((at + i * stride * elem for i in range(elements)), elem)
-        for at in places
+        for at in range(0, 32, alignment * elem)
     ]
-    if stride * elem < 32:
-        expected = sum(touched) / len(touched)
-        assert access.run_sectors(elements, stride, elem) == pytest.approx(expected)
-    else:
-        assert access.run_sectors(elements, stride, elem) == elements
+    expected = elements if stride * elem >= 32 else sum(touched) / len(touched)
+    found = access.run_sectors(elements, stride, elem, alignment=alignment)
+    assert found == pytest.approx(expected)
+    if alignment == 1 and stride == 1:
+        assert found == pytest.approx((elements * elem + 32 - elem) / 32)
 
 
 @given(st.integers(0, 100), st.integers(1, 64), st.sampled_from((16, 32)))

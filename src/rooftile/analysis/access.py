@@ -58,21 +58,30 @@ def row_segments(tile: Sequence[int]) -> int:
 
 
 def run_sectors(
-    elements: int, stride: int = 1, elem_bytes: int = 4, sector_bytes: int = SECTOR_BYTES
+    elements: int,
+    stride: int = 1,
+    elem_bytes: int = 4,
+    sector_bytes: int = SECTOR_BYTES,
+    alignment: int = 1,
 ) -> float:
-    """Sectors that a run of elements touches, on average over where it may begin.
+    """Sectors that a run of elements touches, on average over where in a sector it may begin.
 
-    A run of b bytes that begins at any element of a sector touches (b + sector - elem) /
-    sector; with a stride of a sector or more each element has a sector of its own.
+    A run of b = ((elements - 1) stride + 1) elem_bytes bytes from byte s on touches
+    (s + b - 1) div sector + 1 sectors; s is a multiple of ``alignment`` elements below a
+    sector.  From anywhere (alignment 1): (b + sector - elem) / sector.  With a stride of a
+    sector or more each element has one of its own.
     """
     check_not_negative(elements=elements)
-    check_positive(stride=stride, elem_bytes=elem_bytes, sector_bytes=sector_bytes)
+    check_positive(
+        stride=stride, elem_bytes=elem_bytes, sector_bytes=sector_bytes, alignment=alignment
+    )
     if elements == 0:
         return 0.0
     if stride * elem_bytes >= sector_bytes:
         return float(elements)
     run = ((elements - 1) * stride + 1) * elem_bytes
-    return (run + sector_bytes - elem_bytes) / sector_bytes
+    starts = range(0, sector_bytes, alignment * elem_bytes)
+    return sum((s + run - 1) // sector_bytes + 1 for s in starts) / len(starts)
 
 
 def coalesced(strides: Sequence[int]) -> bool:

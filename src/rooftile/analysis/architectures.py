@@ -92,11 +92,50 @@ ARCHITECTURES = {
 """Multiprocessors by compute capability."""
 
 
-def architecture(name: str) -> Multiprocessor:
-    """The multiprocessor of ``9.0``, ``sm_90`` or ``sm_90a``.  Raises `InputError`."""
+@dataclass(frozen=True)
+class Gpu:
+    """A product with such multiprocessors, as its maker states it."""
+
+    name: str
+    multiprocessors: int
+    clock_mhz: int
+    """Boost clock."""
+    lanes: int
+    """float32 multiply-adds of a multiprocessor a cycle."""
+    bandwidth_gb_s: float
+
+    @property
+    def peak_gflops(self) -> float:
+        """2 x multiprocessors x lanes x clock."""
+        return 2e-3 * self.multiprocessors * self.lanes * self.clock_mhz
+
+
+GPUS = {
+    "1.3": Gpu("GeForce GTX 280", 30, 1296, 8, 141.7),
+    "3.0": Gpu("GeForce GTX 680", 8, 1058, 192, 192.3),
+    "5.0": Gpu("GeForce GTX 750 Ti", 5, 1085, 128, 86.4),
+    "6.0": Gpu("Tesla P100 SXM2", 56, 1480, 64, 732.0),
+    "7.0": Gpu("Tesla V100 SXM2", 80, 1530, 64, 900.0),
+    "7.5": Gpu("Tesla T4", 40, 1590, 64, 320.0),
+    "8.0": Gpu("A100 SXM 40 GB", 108, 1410, 64, 1555.0),
+    "8.6": Gpu("GeForce RTX 3090", 82, 1695, 128, 936.0),
+    "8.9": Gpu("GeForce RTX 4090", 128, 2520, 128, 1008.0),
+    "9.0": Gpu("H200 SXM", 132, 1980, 128, 4800.0),
+    "10.0": Gpu("B200", 148, 1965, 128, 8000.0),
+}
+"""One product of each capability, for estimates where no device is at hand."""
+
+
+def capability(name: str) -> str:
+    """The key of ``9.0``, ``sm_90`` or ``sm_90a``.  Raises `InputError`."""
     digits = name.removeprefix("sm_").rstrip("af")
-    capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}"
-    if capability not in ARCHITECTURES:
+    key = digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}"
+    if key not in ARCHITECTURES:
         names = [f"sm_{c.replace('.', '')}" for c in ARCHITECTURES]
         raise InputError("architecture", repr(name), f"one of {names}")
-    return ARCHITECTURES[capability]
+    return key
+
+
+def architecture(name: str) -> Multiprocessor:
+    """The multiprocessor of ``9.0``, ``sm_90`` or ``sm_90a``.  Raises `InputError`."""
+    return ARCHITECTURES[capability(name)]

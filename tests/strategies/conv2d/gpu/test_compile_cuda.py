@@ -1,11 +1,11 @@
 """Every GPU rung of conv2d through NVRTC, for every architecture; no GPU needed."""
 
 import pytest
-from cubin import resources
 from ladder_checks import PROBLEMS, RUNGS
 
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import CompileFailure, DeviceMissing
 from rooftile.ops.conv2d import NAMED
 

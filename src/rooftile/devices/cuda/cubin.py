@@ -1,4 +1,8 @@
-"""What a kernel takes, read from its machine code: no GPU needed."""
+"""What a kernel takes, read from its machine code: no GPU needed.
+
+Source: the ELF sections and attributes that NVIDIA's ``cuobjdump --dump-resource-usage`` and
+``readelf`` show of a cubin.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,14 @@ _INDEX_AND_VALUE = 4
 
 @dataclass(frozen=True)
 class Taken:
+    """What one kernel of a cubin takes."""
+
     registers: int
+    """32-bit registers a thread."""
     frame_bytes: int
     """Local memory a thread: spills, and arrays that are not in registers."""
+    shared_bytes: int
+    """Static shared memory of a block."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class _Section:
 
 
 def resources(cubin: bytes) -> dict[str, Taken]:
-    """Registers and local memory of each kernel of a cubin."""
+    """Registers, local and static shared memory of each kernel of a cubin."""
     sections = list(_sections(cubin))
     names = sections[struct.unpack_from("<H", cubin, 0x3E)[0]]
     by_name = {_string(cubin, names.offset + s.name): s for s in sections}
@@ -38,7 +47,8 @@ def resources(cubin: bytes) -> dict[str, Taken]:
         name = struct.unpack_from("<I", cubin, symbols.offset + 24 * symbol)[0]
         values[attribute][_string(cubin, strings.offset + name)] = value
     kernels = [n.removeprefix(".text.") for n in by_name if n.startswith(".text.")]
-    return {n: Taken(values[_REGISTERS][n], values[_FRAME][n]) for n in kernels}
+    shared = {n: by_name[f".nv.shared.{n}"].size for n in kernels if f".nv.shared.{n}" in by_name}
+    return {n: Taken(values[_REGISTERS][n], values[_FRAME][n], shared.get(n, 0)) for n in kernels}
 
 
 def _sections(cubin: bytes) -> Iterator[_Section]:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cubin import resources
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder_checks import check, draw_config, examples, inputs, run
@@ -10,6 +9,7 @@ from strategy_cases import CASES, PROBLEMS
 
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, UnsupportedProblem
 from rooftile.lab.verify import Expected
 from rooftile.ops import Linear, Pool, Pool2d, Softmax, named, names

@@ -84,6 +84,22 @@ class Launch:
         return math.prod(self.block)
 
 
+@dataclass(frozen=True)
+class TensorMap:
+    """An array as the bulk copy engine sees it, which fetches boxes of it to shared memory.
+
+    Rows of a box, 128 bytes each, lie there swizzled: within 1024 bytes, the number of a row is
+    exclusive-ored into that of each 16 bytes.  What a box has beyond the array is zero.
+    """
+
+    array: str
+    shape: tuple[int, ...]
+    """Row-major; the innermost axis is a multiple of 16 bytes."""
+    box: tuple[int, ...]
+    element_bytes: int
+    """2 or 4: copies, unlike sums, do not ask for more."""
+
+
 class Program(Protocol):
     """A compiled text."""
 
@@ -120,6 +136,12 @@ class GpuDevice(Protocol):
 
     def compile(self, text: str, macros: Mapping[str, int | str]) -> Program:
         """Compile a kernel text behind the prelude.  Raises `CompileFailure`."""
+
+    def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
+        """What a kernel takes for an array that the bulk copy engine fetches from.
+
+        Raises `UnsupportedProblem` where there is no such engine.
+        """
 
     def synchronise(self) -> None:
         """Wait until everything started is done."""

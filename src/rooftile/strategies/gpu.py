@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rooftile.devices.gpu import GpuDevice, Launch, Resources
+from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources, TensorMap
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import Float32
 from rooftile.strategies.base import Strategy
@@ -45,14 +45,14 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Step:
-    """One launch with its arguments: names of arrays, or integers.
+    """One launch with its arguments: names of arrays, tensor maps of them, or integers.
 
     ``x``, ``weights``, ``bias`` and ``out`` are the problem's arrays, other names those of
     `GpuStrategy.workspace`; an integer is passed as int32.
     """
 
     launch: Launch
-    arguments: tuple[str | int, ...]
+    arguments: tuple[str | TensorMap | int, ...]
     part: int = 0
     """Which of the strategy's `GpuStrategy.parts` runs it."""
 
@@ -60,8 +60,10 @@ class Step:
 class GpuStrategy(Strategy):
     """A strategy whose kernels are in the file of its module's name, ``<name>.cu``."""
 
-    devices = ("cuda", "opencl")
+    devices: ClassVar[tuple[str, ...]] = ("cuda", "opencl")
     tunables: ClassVar[tuple[Tunable, ...]] = ()
+    architectures: ClassVar[tuple[str, ...]] = ()
+    """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     apart: ClassVar[str] = ""
     """What of the fused block runs as a kernel of its own; empty when nothing does."""
     atomic: ClassVar[bool] = False
@@ -101,6 +103,12 @@ class GpuStrategy(Strategy):
         """Why the strategy cannot run the problem with this config; None when it can."""
         return None
 
+    def why_not_on(self, architecture: str) -> str | None:
+        """Why its kernels do not run on GPUs of an architecture; None when they do."""
+        if not self.architectures or architecture in self.architectures:
+            return None
+        return f"its instructions are those of {self.architectures}, and not of {architecture}"
+
     def defaults(self, problem: Any) -> dict[str, int]:
         """The config for a problem where none is given."""
         return {tunable.name: tunable.default for tunable in self.tunables}
@@ -132,6 +140,9 @@ class GpuStrategy(Strategy):
             raise UnsupportedProblem(
                 self.name, f"one image of {image} elements: indices are 32-bit"
             )
+        reason = self.why_not_on(device.description.architecture)
+        if reason is not None:
+            raise UnsupportedProblem(self.name, reason, "a strategy without such instructions")
         values = self.config(problem, config)
         reason = self.invalid(problem, values)
         if reason is not None:
@@ -180,8 +191,14 @@ class Compiled:
             steps = self.strategy.steps(batch, self.config)
             self._steps = images, steps
         for step in steps:
-            arguments = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
+            arguments = (self._given(a, arrays) for a in step.arguments)
             self.programs[step.part].launch(step.launch, *arguments)
+
+    def _given(self, argument: str | TensorMap | int, arrays: Mapping[str, Any]) -> Argument:
+        """What a kernel takes for an argument of a step."""
+        if isinstance(argument, TensorMap):
+            return self.device.tensor_map(arrays[argument.array], argument)
+        return arrays[argument] if isinstance(argument, str) else np.int32(argument)
 
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""

@@ -18,13 +18,20 @@ from rooftile.devices.gpu import (
     Elapsed,
     Launch,
     Resources,
+    TensorMap,
     check_launch,
     key_of,
     macro_lines,
     prelude,
 )
 from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
-from rooftile.errors import CompileFailure, DeviceMissing, InputError, OutOfMemory
+from rooftile.errors import (
+    CompileFailure,
+    DeviceMissing,
+    InputError,
+    OutOfMemory,
+    UnsupportedProblem,
+)
 
 if TYPE_CHECKING:
     import pyopencl
@@ -133,6 +140,10 @@ class OpenclDevice:
             kept.write_text(source, encoding="utf-8")
             raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
         return OpenclProgram(self, built)
+
+    def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
+        """See `GpuDevice.tensor_map`: OpenCL has no words for the engine."""
+        raise UnsupportedProblem(layout.array, "OpenCL has no bulk copy engine", "a CUDA device")
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`."""

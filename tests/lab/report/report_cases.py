@@ -94,7 +94,7 @@ def network():
 def record(number, row, *, command="climb", run="a", **more):
     """One of those that ``history --json`` lists."""
     derived = ("operation", "batch", "flops", "bytes", "output_shape")
-    problem = {key: value for key, value in PROBLEM.items() if key not in derived}
+    problem = {key: PROBLEM[key] for key in sorted(PROBLEM) if key not in derived}
     for key in ("time_ms", "cold_ms"):
         if row[key]:
             row[key] = {**row[key], "steady": True, "samples": [1.0, 2.0]}

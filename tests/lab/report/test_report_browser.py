@@ -93,6 +93,23 @@ def test_it_renders_within_the_width_and_can_be_read(show, size, scheme):
     assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+def test_no_label_lies_on_another(show):
+    browser = show(everything(), PHONE)
+    overlaps = browser.execute_script("""
+        const found = [];
+        for (const picture of document.querySelectorAll("svg.axis")) {
+          const texts = [...picture.querySelectorAll("text")];
+          const boxes = texts.map((one) => one.getBoundingClientRect());
+          boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+            const apart = a.right <= b.left || b.right <= a.left || a.bottom - 4 <= b.top
+              || b.bottom - 4 <= a.top;
+            if (!apart) found.push([a.left, a.top, b.left, b.top]);
+          }));
+        }
+        return [found, document.querySelectorAll("svg.axis").length];""")
+    assert overlaps == [[], 4]
+
+
 def test_a_bar_is_drawn_as_long_as_it_says(show):
     browser = show(content(typical()))
     bars = {one.text.split()[0]: one.find_element("css selector", ".bar").rect["width"]

@@ -132,3 +132,8 @@ def test_numbers_stand_below_each_figure():
 
 def test_a_named_problem_is_called_by_its_name():
     assert "conv2d lenet-conv1" in page(content(typical()))
+
+
+def test_a_problems_sizes_stand_in_the_operations_order():
+    text = page(content(tuning({(1, 1): 2.0})))
+    assert "batch 64, channels 1, height 86, width 86, maps 4, mask 7 × 7, relu" in text

@@ -45,8 +45,9 @@ def figure(section: Section) -> Figure:
         labels = axis(Linear(100 * scale.high), [(100.0, "the roof")], "% of the roof")
     else:
         labels = axis(scale, [], "GFLOP/s")
+    title = "The ladder against the roof" if shares else "The ladder"
     return Figure(
-        "bars", "The ladder against the roof", _caption(section, shares, longest),
+        "bars", title, _caption(section, shares, longest),
         _table(section), strips, labels, legend=_legend(rows),
     )  # fmt: skip
 

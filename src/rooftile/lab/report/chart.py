@@ -131,9 +131,12 @@ def axis(scale: Scale, labels: Sequence[tuple[float, str]], unit: str) -> Markup
     picture = svg.drawing(38, "axis", aria_hidden="true")
     for value in scale.ticks():
         _label(picture, scale.at(value), 14, words.tick(value), "tick")
-    svg.add(picture, "text", unit, class_="unit", x="100%", y=31, text_anchor="end")
     for value, name in labels:
         _label(picture, scale.at(value), 31, name, "named")
+    # The unit stands at the end that no name is near.
+    right = all(scale.at(value) < 60 for value, _ in labels)
+    x, anchor = ("100%", "end") if right else ("0%", "start")
+    svg.add(picture, "text", unit, class_="unit", x=x, y=31, text_anchor=anchor)
     return svg.markup(picture)
 
 

@@ -154,14 +154,18 @@ def dodge(wanted: Sequence[float], foot: float) -> list[float]:
     make a block around the mean of where they want to be (the pool-adjacent-violators algorithm).
     """
     blocks: list[tuple[float, int]] = []  # Where the first label is, and how many there are.
+
+    def inside(first: float, count: int) -> float:
+        return min(max(first, _LINE / 2), foot - (count - 0.5) * _LINE)
+
     for height in wanted:
-        first, count = height, 1
+        first, count = inside(height, 1), 1
         while blocks and first < blocks[-1][0] + blocks[-1][1] * _LINE:
             above, more = blocks.pop()
             first = (above * more + (first - more * _LINE) * count) / (more + count)
             count += more
-            first = min(max(first, _LINE / 2), foot - (count - 0.5) * _LINE)
-        blocks.append((min(max(first, _LINE / 2), foot - (count - 0.5) * _LINE), count))
+            first = inside(first, count)
+        blocks.append((first, count))
     return [first + k * _LINE for first, count in blocks for k in range(count)]
 
 

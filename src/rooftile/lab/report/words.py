@@ -57,7 +57,10 @@ def tick(value: float) -> str:
 def shape(problem: Mapping[str, Any]) -> str:
     """A problem's sizes, without what is as usual: ``batch 64, channels 1, mask 7 × 7, relu``."""
     parts = []
-    for key, value in problem.items():
+    # The history sorts the fields by name; here they stand as the operation has them.
+    known = next(iter(_named(str(problem["operation"])).values()), {})
+    for key in dict.fromkeys([*known, *problem]):
+        value = problem.get(key)
         if key in _DERIVED or value is None or _USUAL.get(key) == value or value is False:
             continue
         parts.append(_part(key, value))
@@ -68,11 +71,19 @@ def name(problem: Mapping[str, Any]) -> str:
     """A problem's operation, with its name if it is one of the named: ``conv2d lenet-conv1``."""
     operation = str(problem["operation"])
     sizes = {key: value for key, value in problem.items() if key not in (*_DERIVED, "batch")}
-    for one in names(operation):
-        fields: dict[str, Any] = dataclasses.asdict(named(operation, one))  # type: ignore[call-overload]
-        if {key: value for key, value in plain(fields).items() if key != "batch"} == sizes:
+    for one, fields in _named(operation).items():
+        if {key: value for key, value in fields.items() if key != "batch"} == sizes:
             return f"{operation} {one}"
     return operation
+
+
+def _named(operation: str) -> dict[str, dict[str, Any]]:
+    """The fields of an operation's named problems."""
+    problems = {one: named(operation, one) for one in names(operation)}
+    return {
+        one: plain(dataclasses.asdict(problem))  # type: ignore[call-overload]
+        for one, problem in problems.items()
+    }
 
 
 def moment(text: str) -> str:

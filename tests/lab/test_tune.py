@@ -344,7 +344,10 @@ def test_a_kill_at_any_moment_loses_no_finished_sample(history_path, tmp_path, o
     killed = 0
     for _ in range(6):
         child = start_child(history_path, log, go)
-        time.sleep(moments.uniform(0, 0.5))
+        wanted = len(log.read_text().split()) + moments.randint(0, 5)
+        while child.is_alive() and len(log.read_text().split()) < wanted:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.05))
         killed += child.is_alive()
         child.kill()
         child.join()
@@ -352,7 +355,7 @@ def test_a_kill_at_any_moment_loses_no_finished_sample(history_path, tmp_path, o
             assert history.rows("PRAGMA integrity_check") == [("ok",)]
             kept = {record.fingerprint for record in history.records(status="passed")}
         assert set(log.read_text().split()) <= kept
-    assert killed > 2
+    assert killed == 6
     child = start_child(history_path, log, go)
     child.join(120)
     assert child.exitcode == 0

@@ -120,7 +120,8 @@ class Search:
         names = [one.name for one in self.strategy.tunables]
         found = {self.name(self.default): self.default}
         for values in itertools.product(*(one.values for one in self.strategy.tunables)):
-            config = dict(zip(names, values, strict=True))
+            given = dict(zip(names, values, strict=True))
+            config = self.strategy.config(self.problem, given)
             if self.invalid(config) is None:
                 found.setdefault(self.name(config), config)
         return list(found.values())
@@ -203,7 +204,7 @@ class Search:
                 yield trial
         vain = 0
         while len(self.known()) < trials and vain < _IN_VAIN:
-            config = sampler.ask()
+            config = self.strategy.config(self.problem, sampler.ask())
             vain += 1
             if self.invalid(config) is not None:
                 sampler.tell(None)
@@ -243,7 +244,8 @@ class Search:
         run = self._begin("final")
         numbers = {id(row): self._history.add(run, self.problem, row) for row in rows}
         won = next(i for i, row in enumerate(rows) if row is crowned.winner)
-        name, config = list(own.items())[won]
+        name, full = list(own.items())[won]
+        config = {one.name: full[one.name] for one in self.strategy.tunables}
         winner = Winner(
             self.problem.batch, self.precision, self.strategy.name, config, name, crowned.preferred
         )

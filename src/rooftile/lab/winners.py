@@ -73,7 +73,10 @@ def tuned_config(
     Taken is the newest of the nearest batch, if the strategy still launches with it what was
     timed then.  Raises `InputError` for a database that cannot be read.
     """
-    for winner in _winners(problem, device.kind, device.name):
+    stamp, path = _stamp(), history_file()
+    if not stamp:
+        return None
+    for winner in _near(problem, device.kind, device.name, path, stamp):
         if winner.strategy == strategy.name and _still(strategy, problem, winner):
             return dict(winner.config)
     return None
@@ -86,14 +89,33 @@ def tuned_choice(problem: Problem, precision: str, device: str) -> GpuStrategy |
     cannot be read.
     """
     kind, index = parse_device(device)
-    if kind == "cpu" or not _any_preferred(problem, kind):
+    stamp, path = _stamp(), history_file()
+    if kind == "cpu" or not stamp or not _any_preferred(problem, kind, path, stamp):
         return None
     try:
         gpu = describe_gpu(kind, index)
     except DeviceMissing:
         return None  # Whoever runs the strategy will say so.
+    return _choice(problem, precision, kind, gpu.name, path, stamp)
+
+
+@lru_cache(maxsize=1024)
+def _any_preferred(problem: Problem, kind: str, path: Path, stamp: Stamp) -> bool:
+    """Whether there may be a choice on some device of a kind; opens none."""
+    return any(
+        winner.preferred
+        for (text, of, _), winners in _table(path, stamp).items()
+        if of == kind and text == problem_text(problem)
+        for winner in winners
+    )
+
+
+@lru_cache(maxsize=1024)
+def _choice(
+    problem: Problem, precision: str, kind: str, hardware: str, path: Path, stamp: Stamp
+) -> GpuStrategy | None:
     rungs = {rung.name: rung for rung in ladder(problem.operation, kind)}
-    for winner in _winners(problem, kind, gpu.name):
+    for winner in _near(problem, kind, hardware, path, stamp):
         rung = rungs.get(winner.strategy)
         if not isinstance(rung, GpuStrategy) or not winner.preferred:
             continue
@@ -103,25 +125,14 @@ def tuned_choice(problem: Problem, precision: str, device: str) -> GpuStrategy |
     return None
 
 
-def _any_preferred(problem: Problem, kind: str) -> bool:
-    """Whether there may be a choice on some device of a kind; opens none."""
-    stamp = _stamp()
-    return bool(stamp) and any(
-        winner.preferred
-        for (text, of, _), winners in _table(history_file(), stamp).items()
-        if of == kind and text == problem_text(problem)
-        for winner in winners
-    )
-
-
 @lru_cache(maxsize=4096)
 def fingerprint(
     strategy: GpuStrategy, problem: Problem, config: tuple[tuple[str, int], ...]
 ) -> str:
     """A name for what a strategy launches: its text, macros and steps.  Configs with the same one
-    are the same program; a record with another one is of an older program.  Raises what the
-    strategy raises for a config that it does not know."""
-    values = dict(config)
+    are the same program; a record with another one is of an older program.  What the config leaves
+    out has its default.  Raises what the strategy raises for a config that it does not know."""
+    values = strategy.config(problem, dict(config))
     macros = sorted(strategy.macros(problem, values).items())
     launched = (strategy.text, macros, strategy.steps(problem, values))
     return hashlib.sha256(repr(launched).encode()).hexdigest()[:24]
@@ -138,19 +149,14 @@ def _still(strategy: GpuStrategy, problem: Problem, winner: Winner) -> bool:
         return False
     then = problem.with_batch(winner.batch)
     same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
-    return same and strategy.invalid(problem, winner.config) is None
-
-
-def _winners(problem: Problem, kind: str, hardware: str) -> tuple[Winner, ...]:
-    """Those of near batches: the nearest first, of one batch the newest."""
-    stamp = _stamp()
-    return _near(problem, kind, hardware, history_file(), stamp) if stamp else ()
+    return same and strategy.invalid(problem, strategy.config(problem, winner.config)) is None
 
 
 @lru_cache(maxsize=1024)
 def _near(
     problem: Problem, kind: str, hardware: str, path: Path, stamp: Stamp
 ) -> tuple[Winner, ...]:
+    """Those of near batches: the nearest first, of one batch the newest."""
     found = _table(path, stamp).get((problem_text(problem), kind, hardware), ())
 
     def distance(winner: Winner) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
@@ -16,7 +17,14 @@ def cache_directory() -> Path:
 def history_file() -> Path:
     """The database of all records, among the user's data: a cache may be emptied at any time.
 
-    The environment's ``ROOFTILE_HISTORY`` overrides it.
+    The environment's ``ROOFTILE_HISTORY`` overrides it.  Asked at every call of an operation.
     """
-    named = os.environ.get("ROOFTILE_HISTORY")
+    return _history_file(*(os.environ.get(name) for name in _HISTORY_VARIABLES))
+
+
+_HISTORY_VARIABLES = ("ROOFTILE_HISTORY", "XDG_DATA_HOME", "HOME")
+
+
+@lru_cache(maxsize=8)
+def _history_file(named: str | None, *_: str | None) -> Path:
     return Path(named or Path(platformdirs.user_data_dir("rooftile")) / "history.sqlite")

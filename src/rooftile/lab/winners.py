@@ -73,7 +73,8 @@ def tuned_config(
     Taken is the newest of the nearest batch, if the strategy still launches with it what was
     timed then.  Raises `InputError` for a database that cannot be read.
     """
-    stamp, path = _stamp(), history_file()
+    path = history_file()
+    stamp = _stamp(path)
     if not stamp:
         return None
     for winner in _near(problem, device.kind, device.name, path, stamp):
@@ -89,8 +90,11 @@ def tuned_choice(problem: Problem, precision: str, device: str) -> GpuStrategy |
     cannot be read.
     """
     kind, index = parse_device(device)
-    stamp, path = _stamp(), history_file()
-    if kind == "cpu" or not stamp or not _any_preferred(problem, kind, path, stamp):
+    if kind == "cpu":
+        return None  # Its strategies have no tunables.
+    path = history_file()
+    stamp = _stamp(path)
+    if not stamp or not _any_preferred(problem, kind, path, stamp):
         return None
     try:
         gpu = describe_gpu(kind, index)
@@ -183,14 +187,15 @@ def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str, str], tuple[Winn
     return found
 
 
-def _stamp() -> Stamp:
+def _stamp(path: Path) -> Stamp:
     """Number, size and time of the database and of its log; empty without a database."""
-    path = history_file()
-    stamps = []
+    stamps: Stamp = ()
     for name in (path, f"{path}-wal"):
         try:
             found = os.stat(name)
         except FileNotFoundError:
+            if not stamps:
+                return ()
             continue
-        stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
-    return tuple(stamps)
+        stamps += ((found.st_ino, found.st_size, found.st_mtime_ns),)
+    return stamps

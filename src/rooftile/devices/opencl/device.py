@@ -124,9 +124,14 @@ class OpenclDevice:
         """See `GpuDevice.copy_out`."""
         self._cl.enqueue_copy(self._queue, array, buffer, is_blocking=True)
 
-    def compile(self, text: str, macros: Mapping[str, int | str]) -> OpenclProgram:
-        """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache."""
-        source = macro_lines(macros) + prelude() + text
+    def compile(
+        self, text: str, macros: Mapping[str, int | str], *, plain: bool = False
+    ) -> OpenclProgram:
+        """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache.
+
+        ``plain``: without the prelude, for a text that is not ours.
+        """
+        source = macro_lines(macros) + ("" if plain else prelude()) + text
         program = self._cl.Program(self._context, source)
         directory = cache_directory() / "opencl"
         try:

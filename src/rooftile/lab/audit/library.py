@@ -24,10 +24,16 @@ _FILES = re.compile(
 _OPERATIONS = re.compile(
     r"^aten::(_?conv|convolution|_convolution|thnn_|mkldnn_|cudnn_|miopen_|slow_conv|"
     r"(mm|addmm|bmm|baddbmm|matmul|linear|einsum|addmv|mv|dot|_softmax|softmax)(_out)?$|"
-    r"max_pool|avg_pool|adaptive_|_fft|fft_|_scaled_dot|histc|cumsum|sum$)|"
+    r"max_pool|avg_pool|adaptive_|_fft|fft_|_scaled_dot)|"
     r"cudnn|cublas|cutlass|xmma|implicit_gemm|sgemm|hgemm|cufft|cusparse|^cu[a-z]+$",
 )
 """PyTorch's operations, and kernels of vendors on a GPU."""
+_OWN = {
+    "reduce": "sum|amax|amin|prod|max|min",
+    "scan": "cumsum|cumprod",
+    "histogram": "histc|bincount",
+}
+"""PyTorch's, of operations that may be a small part of another kernel."""
 _SECONDS, _BETWEEN_S = 0.4, 0.002
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 2
 _MOST_CALLS = 100_000
@@ -45,7 +51,13 @@ class Inspection:
     def look(self, call_s: float) -> None:
         """``call_s``: about how long a call takes."""
         told = self.session.child.ask({"do": "inspect"})
-        operations = [o for o in map(str, told.get("operations", ())) if _OPERATIONS.search(o)]
+        assert self.session.problem is not None
+        own = _OWN.get(self.session.problem.operation, "convolution")
+        operations = [
+            name
+            for name in map(str, told.get("operations", ()))
+            if _OPERATIONS.search(name) or re.fullmatch(f"aten::_?({own})(_out)?", name)
+        ]
         called = [str(name) for name in told.get("rooftile", ())]
         told = self.session.child.ask({"do": "tell"})
         self._reference(called, [str(name) for name in told.get("imports", ())])

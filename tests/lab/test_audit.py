@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rooftile.errors import InputError
+from rooftile.lab.audit import CHECKS, Foreign
+from rooftile.lab.audit.arena import GUARD, HostArena, layout
+from rooftile.lab.audit.child import Child, Complained, Died, running_libraries
+from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
+from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS, check_claim
+from rooftile.lab.shapes import off_grid, smallest
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax, named
+
+PROBLEM = Conv2d(6, 2, 20, 24, 3, (3, 5), padding=(1, 2), activation="relu")
+WORKER = Path(sys.modules["rooftile.lab.audit"].__file__).with_name("worker.py")
+
+
+class TestLaunchLine:
+    def test_expressions_of_the_problem(self):
+        line = LaunchLine.parse(
+            "grid=ceil(columns/16),ceil(rows/16),batch*maps block=16,8 shared=4*(16+2)*(8+2) "
+            "args=x,weights,bias,out,height,min(width,7) define=P:mask_height,FUSED"
+        )
+        launch = line.launch("conv", PROBLEM)
+        assert (launch.grid, launch.block, launch.shared_bytes) == ((2, 2, 18), (16, 8, 1), 720)
+        assert line.macros(PROBLEM) == {"P": 3, "FUSED": 1}
+        arrays = {"x": 1.5, "weights": 2.5, "bias": 3.5, "out": 4.5}
+        given = line.arguments(PROBLEM, arrays)
+        assert given == [1.5, 2.5, 3.5, 4.5, 20, 7]
+        assert [type(one) for one in given[4:]] == [np.int32, np.int32]
+
+    @pytest.mark.parametrize(
+        ("expression", "expected"),
+        [
+            ("columns/16", "whole number"),
+            ("__import__('os').system('true')", "not allowed"),
+            ("x.shape", "not allowed"),
+            ("2**1000", "not allowed"),
+            ("depth", "a name among"),
+            ("1//0", "division"),
+            ("(", "integers and names"),
+            ("1.5", "not allowed"),
+            ("ceil(" * 50 + "1" + ")" * 50, "at most"),
+        ],
+    )
+    def test_nothing_else_of_python_is_reachable(self, expression, expected):
+        with pytest.raises(InputError, match=expected):
+            evaluate(expression, names_of(PROBLEM))
+
+    @pytest.mark.parametrize("line", ["", "grid=1 block=1", "grid=1,1,1,1 block=1 args=x", "a b=1"])
+    def test_a_line_must_be_whole(self, line):
+        with pytest.raises(InputError):
+            LaunchLine.parse(line)
+
+    @given(st.integers(1, 500), st.integers(1, 64))
+    def test_a_ceiling_covers(self, size, tile):
+        blocks = evaluate(f"ceil(size/{tile})", {"size": size})
+        assert (blocks - 1) * tile < size <= blocks * tile
+
+    def test_a_pool_has_names(self):
+        names = names_of(named("conv2d", "lenet-conv1", 2))
+        assert (names["pool_window_height"], names["rows"], names["out_size"]) == (2, 40, 12800)
+
+
+class TestForeign:
+    @pytest.fixture
+    def file(self, tmp_path):
+        (tmp_path / "kernel.py").write_text("", encoding="utf-8")
+        (tmp_path / "kernel.cu").write_text("", encoding="utf-8")
+        return tmp_path
+
+    def test_a_function_of_a_file(self, file):
+        kernel = Foreign.parse(f"{file}/kernel.py:conv", "cpu")
+        assert (kernel.function, kernel.text, kernel.kind) == ("conv", False, "cpu")
+
+    @pytest.mark.parametrize(
+        ("given", "device", "arrays", "launch", "argument"),
+        [
+            ("kernel.py", "cpu", "auto", "", "kernel"),
+            ("missing.py:conv", "cpu", "auto", "", "kernel"),
+            ("kernel.py:conv", "opencl", "auto", "", "device"),
+            ("kernel.cu:conv", "cpu", "auto", "grid=1 block=1 args=x", "device"),
+            ("kernel.py:conv", "cpu", "cupy", "", "arrays"),
+            ("kernel.py:conv", "cpu", "auto", "grid=1 block=1 args=x", "launch"),
+            ("kernel.cu:conv", "cuda", "auto", "", "launch"),
+        ],
+    )
+    def test_what_cannot_be_says_which_argument(
+        self, file, given, device, arrays, launch, argument
+    ):
+        with pytest.raises(InputError) as caught:
+            Foreign.parse(f"{file}/{given}", device, arrays, launch)
+        assert caught.value.argument == argument
+
+
+class TestShapes:
+    @pytest.mark.parametrize(
+        "problem",
+        [
+            PROBLEM,
+            named("conv2d", "lenet-conv2"),
+            named("conv2d", "stride-4"),
+            Linear(8, 64, 32, "relu"),
+            Pool2d(4, 8, 32, 32, Pool.of("max", 3, 2)),
+            Softmax(128, 10),
+        ],
+    )
+    def test_neighbours_are_small_and_fit_no_tile(self, problem):
+        found = off_grid(problem)
+        assert found
+        for one in found:
+            assert one.flops <= 10**8
+            assert type(one) is type(problem)
+        first = found[0].input_shape[1:]
+        assert all(size % 2 for size in first)
+        least = smallest(problem)
+        assert least[0].batch == 1
+        assert np.prod(least[0].output_shape[2:]) == 1
+        fixed = ("mask", "stride", "padding", "activation", "pool")
+        for one in (*found, *least):
+            for name in fixed:
+                assert getattr(one, name, None) == getattr(problem, name, None)
+
+
+class TestRounding:
+    @given(st.floats(-6e4, 6e4, width=32).filter(lambda v: v == 0 or abs(v) > 1e-4))
+    def test_rounded_values_are_within_the_unit(self, value):
+        given = np.array([value], np.float32)
+        for name, rounded in ROUNDINGS.items():
+            unit = 2 * CLAIMS["tf32"].unit if name == "tf32, cut" else CLAIMS[name].unit
+            assert abs(float(rounded(given)[0]) - float(given[0])) <= unit * abs(float(given[0]))
+            assert rounded(rounded(given)) == rounded(given)
+
+    def test_a_claim_is_one_of_those(self):
+        check_claim("tf32")
+        with pytest.raises(InputError):
+            check_claim("fp8")
+
+
+def test_a_failure_stays():
+    findings = Findings()
+    findings.passed("cache")
+    findings.failed("cache", "first")
+    findings.failed("cache", "second")
+    findings.passed("cache")
+    findings.skipped("cache", "third")
+    (check,) = (one for one in findings.checks() if one.name == "cache")
+    assert (check.status, check.evidence) == ("failed", "first")
+    assert not findings.right
+    assert [one.name for one in findings.checks()] == list(CHECKS)
+
+
+def test_arrays_and_guards_do_not_overlap():
+    slots, nbytes = layout(PROBLEM, 3, "cpu")
+    taken = np.zeros(nbytes // 4, int)
+    for slot in slots:
+        for offset, shape in slot.inputs:
+            taken[offset // 4 : offset // 4 + int(np.prod(shape))] += 1
+            assert offset % 16 == 0
+        offset, shape = slot.out
+        taken[offset // 4 - GUARD : offset // 4 + int(np.prod(shape)) + GUARD] += 1
+        # No more than NumPy promises: a wider alignment would hide a wrong assumption.
+        assert offset % 32 == 16
+    assert taken.max() == 1
+
+
+class TestChild:
+    @pytest.fixture
+    def load(self, tmp_path):
+        arena, made = HostArena(4096), []
+
+        def start(text, limit_s=20.0):
+            path = tmp_path / "kernel.py"
+            path.write_text(text, encoding="utf-8")
+            child = Child(WORKER, arena.fd, 0, limit_s)
+            made.append(child)
+            request = {"do": "load", "file": str(path), "function": "kernel", "arrays": "auto"}
+            return child, {**request, "device": "cpu"}
+
+        yield start
+        for child in made:
+            child.close()
+        arena.close()
+
+    def test_it_is_frozen_unless_it_is_asked(self, load):
+        child, request = load("def kernel(): pass")
+        assert child.ask(request)["arrays"] == "numpy"
+        assert Path(f"/proc/{child.pid}/stat").read_text().split(")")[-1].split()[0] == "T"
+
+    def test_what_it_runs_is_seen_from_outside(self, load):
+        child, request = load("while True: pass")
+        child.begin(request)
+        seen = []
+        for _ in range(50):
+            child.answered(0.02)
+            child.freeze()
+            try:
+                seen += running_libraries(child.pid)
+            except OSError as error:
+                pytest.skip(f"the system does not let one process look at another: {error}")
+            child.thaw()
+        assert any("python" in Path(name).name for name in seen), seen
+
+    @pytest.mark.parametrize(
+        ("text", "how"),
+        [
+            ("import os; os._exit(3)", "ended its process with exit code 3"),
+            ("import os; os.abort()", "SIGABRT"),
+            ("while True: pass", "did not answer within 0.5 s"),
+            ("import os; os.write(int(__import__('sys').argv[1]), b'nonsense\\n')", "no answer"),
+            ("import os; os.close(int(__import__('sys').argv[1])); os._exit(0)", "exit code 0"),
+        ],
+    )
+    def test_an_end_is_told(self, load, text, how):
+        child, request = load(text, 0.5 if "while" in text else 20.0)
+        with pytest.raises(Died, match=how):
+            child.ask(request)
+
+    @pytest.mark.parametrize(
+        ("text", "kind", "what"),
+        [
+            ("raise ValueError('no')", "raised", "ValueError: no"),
+            ("raise SystemExit(0)", "exit", "ended the process"),
+            ("def other(): pass", "usage", "no function 'kernel'"),
+        ],
+    )
+    def test_an_error_is_told(self, load, text, kind, what):
+        child, request = load(text)
+        with pytest.raises(Complained, match=what) as caught:
+            child.ask(request)
+        assert caught.value.kind == kind
+
+    def test_much_printing_hangs_nothing(self, load):
+        child, request = load("print('noise' * 10**6)\ndef kernel(): pass")
+        child.ask(request)
+        assert child.noise.endswith("noise")
+        assert len(child.noise) <= 2000

@@ -166,7 +166,7 @@ def test_every_gpu_strategy_is_explained_and_one_is_taken(problem, kind):
 
 def test_gpu_preferences_exist():
     for operation, names in dispatch.GPU_PREFERENCE.items():
-        assert set(names) <= {rung.name for rung in ladder(operation, "opencl")}
+        assert set(names) <= {rung.name for rung in ladder(operation, "cuda")}
 
 
 def test_a_strategy_of_another_kind_of_device_is_unknown():

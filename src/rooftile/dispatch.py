@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rooftile.devices.select import parse_device
-from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.devices.select import open_gpu, parse_device
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.winners import tuned_choice
 from rooftile.ops import Conv2d, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
+from rooftile.strategies.gpu import GpuStrategy
 
 PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
@@ -31,6 +32,7 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 
 GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
+        "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
         "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": ("warp_rows", "register_tile", "tiled", "naive"),
@@ -41,6 +43,9 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
 
 DIRECT_CHANNELS = 16
 """Up to so many channels, `direct_tile` comes before the matrix products on GPUs."""
+
+FEW_MAPS = 4
+"""Up to so many maps, `pool_folded` keeps their weights in registers and needs no warpgroup."""
 
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
@@ -86,7 +91,7 @@ def choose(
     tuned = tuned_choice(problem, precision, device)
     if tuned is not None:
         return tuned
-    for rung, reason in _considered(problem, precision, kind):
+    for rung, reason in _considered(problem, precision, device):
         if reason is None:
             return rung
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
@@ -109,7 +114,7 @@ def explain_choice(
             return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
         return Consideration(rung.name, False, against or f"{later} {chosen.name}")
 
-    return tuple(of(rung, against) for rung, against in _considered(problem, precision, kind))
+    return tuple(of(rung, against) for rung, against in _considered(problem, precision, device))
 
 
 def _check_operation(problem: Problem, kind: str) -> None:
@@ -136,9 +141,10 @@ def _named(problem: Problem, precision: str, name: str, kind: str) -> Strategy:
 
 
 def _considered(
-    problem: Problem, precision: str, kind: str
+    problem: Problem, precision: str, device: str
 ) -> Iterator[tuple[Strategy, str | None]]:
     """The ladder by preference, each rung with why it is out of the question (None: it is not)."""
+    kind, _ = parse_device(device)
     preferred = (PREFERENCE if kind == "cpu" else GPU_PREFERENCE).get(problem.operation, ())
 
     def place(rung: Strategy) -> tuple[bool, int]:
@@ -147,14 +153,16 @@ def _considered(
         return not known, preferred.index(rung.name) if known else -rung.order
 
     for rung in sorted(ladder(problem.operation, kind), key=place):
-        yield rung, _against(rung, problem, precision, kind)
+        yield rung, _against(rung, problem, precision, device)
 
 
-def _against(rung: Strategy, problem: Problem, precision: str, kind: str) -> str | None:
+def _against(rung: Strategy, problem: Problem, precision: str, device: str) -> str | None:
     if not admits(precision, rung.precision):
         return f"its precision is {rung.precision!r}, asked was {precision!r}"
-    pays_not = _does_not_pay if kind == "cpu" else _does_not_pay_on_gpus
-    return rung.why_not(problem) or pays_not(rung, problem)
+    if not isinstance(rung, GpuStrategy):
+        return rung.why_not(problem) or _does_not_pay(rung, problem)
+    against = rung.why_not(problem) or _does_not_pay_on_gpus(rung, problem)
+    return against or _not_of_this_gpu(rung, device)
 
 
 def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
@@ -171,12 +179,26 @@ def _does_not_pay(rung: Strategy, problem: Problem) -> str | None:
 def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
     if rung.name not in GPU_PREFERENCE.get(problem.operation, (rung.name,)):
         return "taken by name only: where it pays is not known"
-    if isinstance(problem, Conv2d) and rung.name == "direct_tile":
-        many = problem.channels > DIRECT_CHANNELS
-        return f"it pays up to {DIRECT_CHANNELS} channels" if many else None
+    if isinstance(problem, Conv2d):
+        if rung.name == "direct_tile" and problem.channels > DIRECT_CHANNELS:
+            return f"it pays up to {DIRECT_CHANNELS} channels"
+        if rung.name.startswith("pool_folded_wgmma") and problem.maps <= FEW_MAPS:
+            return f"it pays beyond {FEW_MAPS} maps"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
         return f"it pays up to {FEW_IMAGES} images"
     return None
+
+
+def _not_of_this_gpu(rung: GpuStrategy, device: str) -> str | None:
+    """Why the GPU cannot run it.  Asked only of a strategy of one architecture, and last."""
+    if not rung.architectures:
+        return None
+    only = " and ".join(rung.architectures)
+    try:
+        architecture = open_gpu(device).description.architecture
+    except DeviceMissing:
+        return f"it is for {only}, and no GPU is there"
+    return None if architecture in rung.architectures else f"it is for {only}, not {architecture}"
 
 
 def _winograd_does_not_pay(p: Conv2d) -> str | None:

@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
 from rooftile import _blas
 from rooftile.errors import InputError
@@ -16,6 +18,7 @@ from rooftile.ops import (
     Linear,
     Pool,
     Pool2d,
+    Precision,
     Problem,
     Softmax,
     activation,
@@ -23,7 +26,10 @@ from rooftile.ops import (
     check_precision,
     conv2d,
     named,
+    narrowed,
     parse,
+    rounded,
+    widened,
 )
 
 
@@ -204,8 +210,45 @@ def test_shapes_that_do_not_fit_name_the_argument(argument, build):
 
 
 def test_admission():
-    pairs = set(itertools.product(["ieee", "fast"], repeat=2))
-    assert {pair for pair in pairs if admits(*pair)} == pairs - {("ieee", "fast")}
+    names = get_args(Precision)
+    admitted = {pair for pair in itertools.product(names, repeat=2) if admits(*pair)}
+    assert admitted == {(name, name) for name in names} | {(name, "ieee") for name in names}
+
+
+_bits = npst.arrays(np.uint32, 64, elements=st.integers(0, 2**32 - 1))
+_DROPPED = {"tf32": 13, "fp16": 13, "bf16": 16}
+
+
+@given(bits=_bits, precision=st.sampled_from(list(_DROPPED)))
+def test_rounding_is_to_the_nearest_that_the_operands_hold(bits, precision):
+    values = bits.view(np.float32)
+    result = rounded(values, precision)
+    assert np.array_equal(np.isnan(result), np.isnan(values))
+    dropped = _DROPPED[precision]
+    exact = np.isfinite(values) & (np.abs(values) < 6e4) & (np.abs(values) > 2.0**-14)
+    # The two neighbours that the type holds; the nearer one, or the even one between them.
+    below = (bits & np.uint32(0xFFFFFFFF << dropped & 0xFFFFFFFF)).view(np.float32)
+    above = ((bits >> dropped) + 1 << dropped).astype(np.uint32).view(np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.minimum(np.abs(values - below), np.abs(values - above))
+        distance = np.abs(values - result)
+    assert np.array_equal(distance[exact], near[exact])
+    ties = exact & (np.abs(values - below) == np.abs(values - above))
+    assert not (result.view(np.uint32)[ties] >> dropped & 1).any()
+    assert np.array_equal(rounded(result, precision), result, equal_nan=True)
+
+
+@given(bits=_bits, precision=st.sampled_from(["fp16", "bf16"]))
+def test_narrow_bits_hold_what_was_rounded(bits, precision):
+    values = bits.view(np.float32)
+    back = widened(narrowed(values, precision), precision)
+    assert np.array_equal(back, rounded(values, precision), equal_nan=True)
+
+
+def test_other_precisions_round_nothing():
+    values = np.array([1 + 2**-23, np.inf, -0.0], np.float32)
+    assert rounded(values, "ieee") is values
+    assert rounded(values, "fast") is values
 
 
 def test_shapes_are_parsed_from_pairs():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
 
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
     parser.add_argument(
-        "--precision", default="fast", metavar="ieee|fast",
-        help="ieee leaves out the strategies that lose a digit (default: all)",
+        "--precision", metavar="ieee|fast|tf32|fp16|bf16",
+        help="only strategies as accurate as that (default: all, each judged by its own)",
     )  # fmt: skip
     parser.add_argument("--strategy", metavar="NAME", help="only this one")
     parser.add_argument(
@@ -123,11 +123,13 @@ def _reasons(rows: tuple[Row, ...]) -> list[str]:
 
 def _comparison(ladder: Ladder) -> list[str]:
     """How the best strategies stand to the best peer."""
+    from rooftile.ops import Precision
+
     peer = ladder.best("peer")
     if peer is None or peer.time_ms is None:
         return []
     lines = []
-    for precision in ("ieee", "fast"):
+    for precision in get_args(Precision):
         best = ladder.best("strategy", precision)
         if best is not None and best.time_ms is not None:
             ratio = peer.time_ms.median / best.time_ms.median

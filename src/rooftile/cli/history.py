@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, metavar="N", help="only the problem's batch N")
     parser.add_argument("--strategy", metavar="NAME", help="only this strategy")
     parser.add_argument(
-        "--precision", metavar="ieee|fast", help="only strategies of this precision"
+        "--precision", metavar="ieee|fast|tf32|fp16|bf16", help="only strategies of this precision"
     )
     parser.add_argument(
         "--status", metavar="passed|failed|skipped|error", help="only results of this kind"

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", type=int, default=256, metavar="N", help="images at a time (default 256)"
     )
     parser.add_argument(
-        "--precision", default="ieee", metavar="ieee|fast",
+        "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16",
         help="fast admits transforms that lose about one decimal digit (default ieee)",
     )  # fmt: skip
     parser.add_argument(

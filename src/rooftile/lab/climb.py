@@ -39,7 +39,7 @@ def climb(
     batch: int | None = None,
     device: str = "cpu",
     *,
-    precision: str = "fast",
+    precision: str | None = None,
     only: str | None = None,
     limit_s: float = 20.0,
     everything: bool = False,
@@ -52,15 +52,16 @@ def climb(
     ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``; a GPU's strategies are timed on
     data that lies in its memory, see `rooftile.lab.climb_gpu`.
     ``shape`` is a named problem or ``key=value`` pairs, see `rooftile.ops.parse`.
-    ``precision="ieee"`` leaves out the strategies of precision ``fast``; ``only`` is
-    the one strategy to run.  A strategy whose estimated time is beyond ``limit_s``
+    ``precision`` leaves out the strategies that it does not admit, see `rooftile.ops.admits`;
+    None leaves out none: each is judged by its own.  ``only`` is the one strategy to run.  A strategy whose estimated time is beyond ``limit_s``
     seconds is skipped unless ``everything``.  ``peers`` adds the other libraries that
     are installed.  ``progress`` is told what is being done.
 
     Raises `InputError` for an unknown name, or for peers on OpenCL, where there are none;
     `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.
     """
-    check_precision(precision)
+    if precision is not None:
+        check_precision(precision)
     kind, _ = parse_device(device)
     problem = parse(operation, shape, batch)
     rungs = ladder(operation, kind) if only is None else (strategy(operation, only, kind),)
@@ -114,11 +115,11 @@ class _Judge:
         )
 
 
-def _rung(judge: _Judge, rung: Strategy, precision: str, limit_s: float, seed: int) -> Row:
+def _rung(judge: _Judge, rung: Strategy, precision: str | None, limit_s: float, seed: int) -> Row:
     problem, exam = judge.exam.problem, judge.exam
     row = functools.partial(Row, "strategy", rung.name, "cpu", rung.precision)
     reason = rung.why_not(problem)
-    if reason is None and not admits(precision, rung.precision):
+    if reason is None and precision is not None and not admits(precision, rung.precision):
         reason = f"its precision is {rung.precision}, asked for is {precision}"
     if reason is not None:
         return row("skipped", reason)

@@ -28,7 +28,7 @@ from rooftile.lab.peers_gpu import GPU_PEERS, GpuPeer, float32_only
 from rooftile.lab.records import Error, Ladder, Resources, Row
 from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import Exam, Verdict, random_inputs
-from rooftile.ops import Float32, Problem, admits
+from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, admits
 from rooftile.strategies.gpu import Config, GpuBound, GpuStrategy
 
 VERIFIED_IMAGES = 64
@@ -48,6 +48,7 @@ class _Entry:
 
     row: Callable[..., Row]
     precision: str
+    errors: ErrorModel
     work: Work
     result: Callable[[], Float32]
     """Its whole result, computed by the work that is timed."""
@@ -61,7 +62,7 @@ def climb_gpu(
     device: GpuDevice,
     rungs: Sequence[Rung],
     *,
-    precision: str,
+    precision: str | None,
     limit_s: float,
     peers: bool,
     seed: int,
@@ -94,7 +95,7 @@ class GpuJudge:
         exam: Exam,
         device: GpuDevice,
         roof: GpuCeilings | None,
-        precision: str,
+        precision: str | None,
         limit_s: float,
         seed: int,
         report: Callable[[str], None],
@@ -116,8 +117,9 @@ class GpuJudge:
         """Skipped with its reason, or bound and verified; what goes wrong is a row."""
         row = functools.partial(Row, "strategy", rung.name, self.name, rung.precision)
         reason = rung.why_not(self.problem)
-        if reason is None and not admits(self.precision, rung.precision):
-            reason = f"its precision is {rung.precision}, asked for is {self.precision}"
+        asked = self.precision
+        if reason is None and asked is not None and not admits(asked, rung.precision):
+            reason = f"its precision is {rung.precision}, asked for is {asked}"
         if reason is not None:
             return row("skipped", reason, config=dict(config or {}))
         self.report(f"{self.problem.operation}: {rung.name}")
@@ -146,25 +148,33 @@ class GpuJudge:
             small = rung.bind(
                 self.exam.problem, *self.exam.parameters, device=self.device, config=bound.config
             )
-        verdict = self.exam.examine(_poisoned(small), rung.precision, repeatable=not rung.atomic)
+        verdict = self.exam.examine(_poisoned(small), bound.errors, repeatable=not rung.atomic)
         if not verdict.passed:
             return row("failed", verdict.reason, error=Error.of(verdict))
-        self._launch(bound, self.problem.batch)
+        given, target = self._arrays(bound)
+        bound.launch(given, target, self.problem.batch)
+        self.device.synchronise()
         work = work_of(
-            self.device,
-            lambda: bound.launch(self.given, self.target, self.problem.batch),
-            self.flush,
+            self.device, lambda: bound.launch(given, target, self.problem.batch), self.flush
         )
 
         def result() -> Float32:
-            self.device.copy_in(self._poison, self.target)
+            self.device.copy_in(self._poison, target)
             work.once()
             out = np.empty_like(self._poison)
-            self.device.copy_out(self.target, out)
+            bound.copy_out(target, out)
             return out
 
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
-        return _Entry(row, rung.precision, work, result, first, note)
+        return _Entry(row, rung.precision, bound.errors, work, result, first, note)
+
+    def _arrays(self, bound: GpuBound) -> tuple[Any, Any]:
+        """What a rung reads and writes: all the same arrays, but for 16-bit numbers."""
+        if not (bound.config.get("X_NARROW") or bound.config.get("OUT_NARROW")):
+            return self.given, self.target
+        given, target = bound.resident()
+        bound.copy_in(self.x, given)
+        return given, target
 
     def peer(self, peer: GpuPeer) -> Row | _Entry:
         """Another library; skipped where it is not installed."""
@@ -186,7 +196,7 @@ class GpuJudge:
                 call()
                 return call.result()
 
-            return _Entry(row, "ieee", work, result, first, peer=True)
+            return _Entry(row, "ieee", ERROR_MODELS["ieee"], work, result, first, peer=True)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}"[:500])
 
@@ -204,7 +214,7 @@ class GpuJudge:
     def _timed(self, entry: _Entry, timing: GpuTiming) -> Row:
         problem, row, roof = self.problem, entry.row, self.roof
         try:
-            verdict = self._judge_batch(entry.result(), entry.precision)
+            verdict = self._judge_batch(entry.result(), entry.errors)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}")
         row = functools.partial(row, error=Error.of(verdict), clocks=timing.clocks)
@@ -233,10 +243,10 @@ class GpuJudge:
             roof_fraction=roof.floor_ms(problem, entry.precision) / warm.median if roof else None,
         )
 
-    def _judge_batch(self, out: Float32, precision: str) -> Verdict:
+    def _judge_batch(self, out: Float32, errors: ErrorModel) -> Verdict:
         """The verdict on all images.  They repeat, so bits that do need no second look."""
         images = self.exam.problem.batch
-        worst = self.exam.expected.judge(out[:images].copy(), precision)
+        worst = self.exam.expected.judge(out[:images].copy(), errors)
         for first in range(images, len(out), images):
             here = out[first : first + images]
             if not worst.passed:
@@ -245,7 +255,7 @@ class GpuJudge:
                 continue
             part = out[:images].copy()
             part[: len(here)] = here
-            verdict = self.exam.expected.judge(part, precision)
+            verdict = self.exam.expected.judge(part, errors)
             if not verdict.passed or verdict.budget_fraction > worst.budget_fraction:
                 worst = verdict
         return worst

@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.errors import VerificationFailure
 from rooftile.lab.chain import layers_of
-from rooftile.ops import ERROR_MODELS, Conv2d, Float32, Float64, Problem, check_precision
+from rooftile.ops import (
+    ERROR_MODELS,
+    Conv2d,
+    ErrorModel,
+    Float32,
+    Float64,
+    Problem,
+    check_precision,
+    rounded,
+)
 from rooftile.strategies import Bound, Strategy
 
 _CHUNK_BYTES = 64 * 2**20
@@ -92,10 +101,19 @@ class Expected:
 
     def __init__(self, problem: Problem, x: Float32, *parameters: Float32) -> None:
         self._problem, self._x, self._parameters = problem.with_batch(len(x)), x, parameters
+        self._of_rounded: dict[str, Expected] = {}
 
-    def judge(self, out: NDArray[Any], precision: str) -> Verdict:
-        """Compare a result with the reference: shape and dtype, NaN and infinity, closeness."""
-        check_precision(precision)
+    def judge(self, out: NDArray[Any], precision: str | ErrorModel) -> Verdict:
+        """Compare a result with the reference: shape and dtype, NaN and infinity, closeness.
+
+        ``precision`` is one that rooftile knows, or the errors that another one admits.
+        """
+        if isinstance(precision, str):
+            check_precision(precision)
+            precision = ERROR_MODELS[precision]
+        if precision.operands != "float32":
+            expected = self._rounded(precision.operands)
+            return expected.judge(out, replace(precision, operands="float32"))
         shape = self._problem.output_shape
         if out.shape != shape:
             return Verdict(False, f"shape {out.shape} instead of {shape}")
@@ -107,6 +125,18 @@ class Expected:
             verdict = _compare(self._problem, part, reference, magnitude, precision)
             worst = _worse(worst, verdict, first)
         return worst if worst.passed else replace(worst, reason=_describe(worst, out.size))
+
+    def _rounded(self, operands: str) -> Expected:
+        """What is expected of inputs and weights rounded to a precision's operands."""
+        if operands not in self._of_rounded:
+            names = [name for layer in layers_of(self._problem) for name in layer.parameter_shapes]
+            parameters = (
+                rounded(array, operands) if name == "weights" else array
+                for name, array in zip(names, self._parameters, strict=True)
+            )
+            x = rounded(self._x, operands)
+            self._of_rounded[operands] = Expected(self._problem, x, *parameters)
+        return self._of_rounded[operands]
 
     def _chunks(self) -> Iterator[tuple[int, Float64, Float64]]:
         small = 16 * math.prod(self._problem.output_shape) <= _KEEP_BYTES
@@ -129,10 +159,10 @@ class Expected:
 
 
 def _compare(
-    problem: Problem, out: Float32, reference: Float64, magnitude: Float64, precision: str
+    problem: Problem, out: Float32, reference: Float64, magnitude: Float64, model: ErrorModel
 ) -> Verdict:
     """The verdict on some images; the index counts from the first of them."""
-    budget = _budget(problem, reference, magnitude, precision)
+    budget = _budget(problem, reference, magnitude, model)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(out - reference)
         # What float64 holds and float32 does not is an infinity.
@@ -161,8 +191,7 @@ def _compare(
     )
 
 
-def _budget(problem: Problem, reference: Float64, magnitude: Float64, precision: str) -> Float64:
-    model = ERROR_MODELS[precision]
+def _budget(problem: Problem, reference: Float64, magnitude: Float64, model: ErrorModel) -> Float64:
     terms = _roundings(problem)
     finite = np.isfinite(magnitude)
     images = tuple(range(1, magnitude.ndim))
@@ -173,10 +202,12 @@ def _budget(problem: Problem, reference: Float64, magnitude: Float64, precision:
     scale = np.where(finite, magnitude, np.maximum(value, largest))
     if model.spreads and scale.ndim == 4:
         scale = scale.max(axis=(2, 3), keepdims=True)
+    unit, smallest = model.rounding
     roundings = _ACTIVATION_ULPS.get(getattr(problem, "activation", "none"), 1.0)
     budget: Float64 = (
         model.factor * model.unit * math.sqrt(terms) * scale
         + roundings * model.unit * value
+        + unit * np.maximum(value, smallest)
         + _FLOOR * largest
         + model.factor * terms * _UNDERFLOW
     )
@@ -230,7 +261,9 @@ class Exam:
         self.expected = Expected(problem, self.x, *self.parameters)
         self._digests = self._digest()
 
-    def examine(self, bound: Bound, precision: str, *, repeatable: bool = True) -> Verdict:
+    def examine(
+        self, bound: Bound, precision: str | ErrorModel, *, repeatable: bool = True
+    ) -> Verdict:
         """The verdict on a candidate that was bound to `parameters`.
 
         ``repeatable``: two runs must agree in every bit; a candidate whose atomics make

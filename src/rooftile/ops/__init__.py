@@ -12,7 +12,16 @@ from rooftile.ops.linear import Linear
 from rooftile.ops.named import named, names, operations, parse
 from rooftile.ops.pool2d import Pool2d
 from rooftile.ops.pooling import Pool, PoolSpec
-from rooftile.ops.precision import ERROR_MODELS, ErrorModel, Precision, admits, check_precision
+from rooftile.ops.precision import (
+    ERROR_MODELS,
+    ErrorModel,
+    Precision,
+    admits,
+    check_precision,
+    narrowed,
+    rounded,
+    widened,
+)
 from rooftile.ops.problem import Float32, Float64, Problem
 from rooftile.ops.softmax import Softmax
 
@@ -20,5 +29,5 @@ __all__ = [
     "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel",
     "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision",
     "Problem", "Softmax", "activation", "admits", "check_precision", "named", "names",
-    "operations", "parse",
+    "narrowed", "operations", "parse", "rounded", "widened",
 ]  # fmt: skip

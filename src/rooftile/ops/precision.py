@@ -11,12 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rooftile.errors import InputError
 
-Precision = Literal["ieee", "fast"]
+Precision = Literal["ieee", "fast", "tf32", "fp16", "bf16"]
 """``ieee``: the error of float32 arithmetic, whatever the instructions.
 ``fast``: float32 storage, but transforms (Winograd) that lose about one decimal
-digit, and whose error in one output depends on its neighbours' magnitudes."""
+digit, and whose error in one output depends on its neighbours' magnitudes.
+``tf32``, ``fp16``, ``bf16``: inputs and weights rounded to 11, 11 and 8 significant bits
+(fp16 to its narrow range too), their products summed in float32 by tensor cores."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,18 @@ class ErrorModel:
     spreads: bool
     """Whether rounding errors spread over a transform's tile, so that the
     magnitude that counts is the largest of the whole output plane."""
+    operands: str = "float32"
+    """What inputs and weights are rounded to before the sum: the reference is that of the
+    rounded ones.  ``float32``, or the name of a precision."""
+    results: str = "float32"
+    """What results are rounded to, likewise."""
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """The unit roundoff of the results beyond float32's, and where gradual underflow begins."""
+        return {"fp16": (2.0**-11, 2.0**-14), "bf16": (2.0**-8, 2.0**-126)}.get(
+            self.results, (0.0, 0.0)
+        )
 
 
 ERROR_MODELS: dict[str, ErrorModel] = {
@@ -37,7 +54,30 @@ ERROR_MODELS: dict[str, ErrorModel] = {
     # Transforms multiply errors by their matrices' norms; with one channel nothing averages
     # them, and the worst of many thousand small planes came to 50.
     "fast": ErrorModel(unit=2.0**-24, factor=64.0, spreads=True),
+    # Products of so few bits are exact; tensor cores cut their sums off instead of rounding.
+    **{
+        name: ErrorModel(unit=2.0**-24, factor=8.0, spreads=False, operands=name)
+        for name in ("tf32", "fp16", "bf16")
+    },
 }
+
+
+def rounded(values: NDArray[np.float32], precision: str) -> NDArray[np.float32]:
+    """``values`` to the nearest that a precision's operands hold, ties to even, as float32.
+
+    Beyond float16's range lies infinity.  NaN stays NaN.
+    """
+    if precision == "fp16":
+        with np.errstate(over="ignore"):
+            return values.astype(np.float16).astype(np.float32)
+    dropped = {"tf32": 13, "bf16": 16}.get(precision, 0)
+    if not dropped:
+        return values
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    half = np.uint32((1 << dropped - 1) - 1) + (bits >> np.uint32(dropped) & np.uint32(1))
+    nearest = (bits + half) & np.uint32(0xFFFFFFFF << dropped & 0xFFFFFFFF)
+    # An infinity or NaN must not be carried into another exponent.
+    return np.where(np.isfinite(values), nearest, bits).view(np.float32)
 
 
 def check_precision(precision: str) -> None:
@@ -48,4 +88,22 @@ def check_precision(precision: str) -> None:
 
 def admits(asked: str, strategy: str) -> bool:
     """Whether a caller who asked for one precision may be given a strategy of another."""
-    return strategy == asked or (asked == "fast" and strategy == "ieee")
+    return strategy in (asked, "ieee")
+
+
+def narrowed(values: NDArray[np.float32], precision: str) -> NDArray[np.uint16]:
+    """``values`` as the bits of float16 (``fp16``) or bfloat16 (``bf16``), rounded as `rounded`."""
+    if precision == "fp16":
+        with np.errstate(over="ignore"):
+            return values.astype(np.float16).view(np.uint16)
+    bits = np.ascontiguousarray(rounded(values, precision)).view(np.uint32)
+    # A NaN whose payload lies in the lower half must not become an infinity.
+    quiet = np.where(np.isnan(values), np.uint32(0x400000), np.uint32(0))
+    return ((bits | quiet) >> np.uint32(16)).astype(np.uint16)
+
+
+def widened(bits: NDArray[np.uint16], precision: str) -> NDArray[np.float32]:
+    """What `narrowed` gives, as float32."""
+    if precision == "fp16":
+        return bits.view(np.float16).astype(np.float32)
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

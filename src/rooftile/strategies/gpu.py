@@ -13,7 +13,7 @@ import math
 import threading
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources, TensorMap
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import Float32
+from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, narrowed, widened
 from rooftile.strategies.base import Strategy
 
 _MOST_IN_IMAGE = 2**31 - 1
@@ -62,10 +62,15 @@ class GpuStrategy(Strategy):
 
     devices: ClassVar[tuple[str, ...]] = ("cuda", "opencl")
     tunables: ClassVar[tuple[Tunable, ...]] = ()
+    source: ClassVar[str] = ""
+    """The text's name, where rungs share one; empty where it is the module's own."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     apart: ClassVar[str] = ""
     """What of the fused block runs as a kernel of its own; empty when nothing does."""
+    narrow: ClassVar[str] = ""
+    """The precision in whose 16-bit numbers it can read ``x`` and write ``out``, where the config
+    says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it cannot."""
     atomic: ClassVar[bool] = False
     """Whether atomics make the order of sums, and so the last bits, differ between runs."""
     transforms_weights: ClassVar[bool] = False
@@ -107,19 +112,23 @@ class GpuStrategy(Strategy):
         """Why its kernels do not run on GPUs of an architecture; None when they do."""
         if not self.architectures or architecture in self.architectures:
             return None
-        return f"its instructions are those of {self.architectures}, and not of {architecture}"
+        return (
+            f"it uses instructions of {' and '.join(self.architectures)} alone, not {architecture}"
+        )
 
     def defaults(self, problem: Any) -> dict[str, int]:
         """The config for a problem where none is given."""
         return {tunable.name: tunable.default for tunable in self.tunables}
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
-        """Every tunable's value: the problem's default, or the given one.  Raises `InputError`."""
+        """Every tunable's value: the problem's default, or the given one; and, for a strategy that
+        has them, which arrays are narrow.  Raises `InputError`."""
+        formats = dict.fromkeys(("X_NARROW", "OUT_NARROW") if self.narrow else (), 0)
         names = [tunable.name for tunable in self.tunables]
-        unknown = sorted(set(given or {}) - set(names))
+        unknown = sorted(set(given or {}) - {*names, *formats})
         if unknown:
             raise InputError("config", unknown, f"tunables among {names}")
-        return {**self.defaults(problem), **(given or {})}
+        return {**formats, **self.defaults(problem), **(given or {})}
 
     @cached_property
     def text(self) -> str:
@@ -127,7 +136,8 @@ class GpuStrategy(Strategy):
         path = Path(inspect.getfile(type(self)))
         shared = path.with_name("_shared.h")
         heads = [_FUSED, *([shared] if shared.exists() else [])]
-        return "".join(p.read_text(encoding="utf-8") for p in (*heads, path.with_suffix(".cu")))
+        text = path.with_name(f"{self.source or path.stem}.cu")
+        return "".join(p.read_text(encoding="utf-8") for p in (*heads, text))
 
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
         """The kernels for a problem; ``config`` sets tunables.
@@ -142,7 +152,9 @@ class GpuStrategy(Strategy):
             )
         reason = self.why_not_on(device.description.architecture)
         if reason is not None:
-            raise UnsupportedProblem(self.name, reason, "a strategy without such instructions")
+            raise UnsupportedProblem(
+                self.name, reason, "strategy=None (the best that any GPU runs)"
+            )
         values = self.config(problem, config)
         reason = self.invalid(problem, values)
         if reason is not None:
@@ -232,9 +244,31 @@ class GpuBound:
     def __call__(self, x: Float32, out: Float32) -> None:
         with self._turn, self.device.on():
             given, result = self.resident()
-            self.device.copy_in(x, given)
+            self.copy_in(x, given)
             self.launch(given, result, x.shape[0])
-            self.device.copy_out(result, out)
+            self.copy_out(result, out)
+
+    def copy_in(self, x: Float32, given: Any) -> None:
+        """Copy an input to the device, in the numbers that the kernels read."""
+        narrow = self.config.get("X_NARROW")
+        self.device.copy_in(narrowed(x, self.strategy.narrow) if narrow else x, given)
+
+    def copy_out(self, result: Any, out: Float32) -> None:
+        """Copy a result from the device, from the numbers that the kernels write."""
+        if not self.config.get("OUT_NARROW"):
+            return self.device.copy_out(result, out)
+        bits = np.empty(out.shape, np.uint16)
+        self.device.copy_out(result, bits)
+        out[...] = widened(bits, self.strategy.narrow)
+        return None
+
+    @property
+    def errors(self) -> ErrorModel:
+        """How large an error its precision admits, the rounding of narrow results included."""
+        model = ERROR_MODELS[self.strategy.precision]
+        return (
+            replace(model, results=self.strategy.narrow) if self.config.get("OUT_NARROW") else model
+        )
 
     def resident(self) -> tuple[Any, Any]:
         """Device memory for a whole batch's input and output, allocated once."""

@@ -58,8 +58,10 @@ __device__ __forceinline__ void load_rows(const GLOBAL float* channel, SHARED fl
     int pieces = (rows * WIDTH + PIECE - 1) / PIECE;
     const GLOBAL piece* from = (const GLOBAL piece*)(channel + top * WIDTH) + thread;
     SHARED piece* to = (SHARED piece*)tile + thread;
-    UNROLL for (int e = 0; e < (TILE_ROWS * WIDTH + PIECE - 1) / PIECE; e += THREADS)
-        if (thread + e < pieces) COPY_ASYNC(piece, to + e, from + e);
+    const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
+    UNROLL for (int e = 0; e < most; e += THREADS)
+        if ((whole && e + THREADS <= most) || thread + e < pieces)
+            COPY_ASYNC(piece, to + e, from + e);
 #else
     for (int e = thread; e < TILE_ROWS * PITCH; e += THREADS)
         tile[e] = pixel(channel, top + e / PITCH, e % PITCH - PAD_X);

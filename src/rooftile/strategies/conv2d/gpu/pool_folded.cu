@@ -1,0 +1,366 @@
+// Rung 19, pool_folded: the pooling window's positions as columns of a matrix product.
+//
+// Four neighbouring outputs of a map, 2x2 of them, read one patch of (MASK + 1)^2 inputs.
+// With the mask shifted to each of the four places and zeros around it, they are four
+// columns of a matrix product over that patch, which tensor cores compute from the
+// image as it lies in shared memory: nothing is unrolled.  The columns are ordered so
+// that one thread holds a map's four positions: bias, activation and pool happen in
+// registers, and the convolution's output never exists in memory.  From one row of
+// windows to the next only two rows of the patch are new; the others stay in registers.
+// What it removes: the FMA units' limit, and the traffic between convolution and pool.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
+// weights[MAP_GROUPS][SLABS][2][2][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
+// out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
+// Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS rows of windows; images x BANDS in all.
+// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
+// again half a band below, of four maps.
+
+#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
+#define SLABS (CHANNELS * PATCH_SLABS)
+#define RING (PATCH_SLABS + AHEAD)
+#define MAP_GROUPS ((MAPS + 3) / 4)
+#define WINDOWS_DOWN (POOL_HEIGHT / 2)
+#define WINDOWS_RIGHT (POOL_WIDTH / 2)
+#define FOLD_ROWS (ROWS * WINDOWS_DOWN)
+#define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
+#define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
+#define STRIPS ((FOLD_COLUMNS + 7) / 8)
+#define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
+#define STEPS (HALF_STEPS / SEGMENTS)
+#define THREADS (32 * WARPS)
+#define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
+#define TILES (FLAT && X_NARROW ? 2 : 1)
+
+#if WGMMA
+#define WEIGHTS(b) unsigned long long b
+#define GROUPS MAP_GROUPS
+#define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
+#define WORKERS WARPS
+#define SLAB_BYTES (512 * MAP_GROUPS)
+#define WEIGHT_BYTES (SLABS * SLAB_BYTES)
+// 8x8 core matrices without a swizzle: beside each other in a slab's depth, then below.
+#define MATRIX_DESCRIPTOR(address)                                                              \
+    ((address) >> 4 | (unsigned long long)(SLAB_BYTES / 2 >> 4) << 16 | 128ull >> 4 << 32)
+#define TAP_AT(m, c, p, q)                                                                      \
+    (((((c) * PATCH_SLABS + (p) / 2) * 2 + (p) % 2) * 2 * MAP_GROUPS + (m) / 4 * 2) * 64 +      \
+     (m) % 4 * 16 + (q))
+#else
+#define WEIGHTS(b) const pair b[SLABS][2][2]
+#define GROUPS 1
+#define TASKS (STRIPS * SEGMENTS)
+#define WORKERS (WARPS / MAP_GROUPS)
+#define WEIGHT_BYTES 0
+#define TAP_AT(m, c, p, q)                                                                      \
+    (((((m) / 4 * SLABS + (c) * PATCH_SLABS + (p) / 2) * 4 + (p) % 2) * 32 + (m) % 4 * 8 +      \
+      (q) / 2) * 2 + (q) % 2)
+#endif
+
+typedef unsigned pair;
+typedef unsigned short narrow;
+
+// Two elements of a register: the first in the lower half.
+__device__ __forceinline__ pair pack(float low, float high)
+{
+    pair both;
+#if BFLOAT
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
+    return both;
+}
+
+__device__ __forceinline__ float widened(narrow element)
+{
+#if BFLOAT
+    return __uint_as_float((unsigned)element << 16);
+#else
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+    return value;
+#endif
+}
+
+#if X_NARROW
+typedef narrow given;
+#define VALUE(x) widened(x)
+#else
+typedef float given;
+#define VALUE(x) widened((narrow)pack(x, 0.0f))
+#endif
+#if PIECE_BYTES == 16
+typedef uint4 piece;
+#elif PIECE_BYTES == 8
+typedef uint2 piece;
+#else
+typedef unsigned piece;
+#endif
+#define PIECE (PIECE_BYTES / (int)sizeof(given))
+
+#if OUT_NARROW
+typedef narrow result;
+#define RESULT(y) ((narrow)pack(y, 0.0f))
+#define IS_NAN(y) (widened(y) != widened(y))
+#else
+typedef float result;
+#define RESULT(y) (y)
+#define IS_NAN(y) ((y) != (y))
+#endif
+
+__device__ __forceinline__ void multiply(float sum[4], const pair a[4], const pair b[2])
+{
+#if BFLOAT
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+#else
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+#endif
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// Start to copy a band of all channels, without ghost cells: contiguous, here as there.
+__device__ __forceinline__ void start_band(const given* x, int band, given* to)
+{
+    int top = band % BANDS * BAND_STEP;
+    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
+    UNROLL for (int c = 0; c < CHANNELS; c++) {
+        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + threadIdx.x;
+        piece* piece_to = (piece*)(to + c * TILE_SIZE) + threadIdx.x;
+        const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
+        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)threadIdx.x;
+        UNROLL for (int e = 0; e < most; e += THREADS)
+            if ((whole && e + THREADS <= most) || e < pieces)
+                COPY_ASYNC(piece, piece_to + e, from + e);
+    }
+}
+
+// A band in the cores' type, from floats that lie as it will, or from the image itself.
+__device__ __forceinline__ void convert(const float* raw, narrow* tile)
+{
+    const int most = CHANNELS * TILE_SIZE / 4;
+    UNROLL for (int e = 0; e < most; e += THREADS) {
+        if (e + THREADS > most && threadIdx.x + e >= most) break;
+        float4 four = ((const float4*)raw)[threadIdx.x + e];
+        ((uint2*)tile)[threadIdx.x + e] = make_uint2(pack(four.x, four.y), pack(four.z, four.w));
+    }
+}
+
+__device__ __forceinline__ void fill(const given* x, int band, narrow* tile)
+{
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+    int top = band % BANDS * BAND_STEP - PAD_Y;
+    for (int e = threadIdx.x; e < CHANNELS * TILE_ROWS * PITCH; e += THREADS) {
+        int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
+        bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
+        float value = inside ? VALUE(image[(c * HEIGHT + top + i) * WIDTH + j]) : 0.0f;
+        tile[c * TILE_SIZE + i * PITCH + j + PAD_X] = (narrow)pack(value, 0.0f);
+    }
+}
+
+// A result from its definition: where a zero of the folded mask met an infinity or NaN.
+__device__ __noinline__ float directly(const given* image, const pair* weights, float shift,
+                                       int map, int row, int column)
+{
+    float pooled = POOL_START;
+    _Pragma("unroll 1") for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
+        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
+        float sum = 0.0f;
+        _Pragma("unroll 1") for (int k = 0; k < CHANNELS * MASK_SIZE; k++) {
+            int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
+            int i = top + p, j = left + q;
+            if (i < 0 || i >= HEIGHT || j < 0 || j >= WIDTH) continue;
+            float tap = widened(((const narrow*)weights)[TAP_AT(map, c, p, q)]);
+            sum += tap * VALUE(image[(c * HEIGHT + i) * WIDTH + j]);
+        }
+        pooled = POOL_STEP(pooled, activate(sum + shift));
+    }
+    return POOL_END(pooled);
+}
+
+// The two rows of a patch that a slab of 16 elements holds, for a lane's two windows.
+__device__ __forceinline__ void load_slab(const narrow* patch, pair a[4])
+{
+    const narrow* below = patch + 2 * HALF_STEPS * PITCH;
+    a[0] = *(const pair*)patch, a[1] = *(const pair*)below;
+    a[2] = *(const pair*)(patch + PITCH), a[3] = *(const pair*)(below + PITCH);
+}
+
+// The pool of four positions in registers; an average needs the activations first.
+__device__ __forceinline__ float of_four(const float sum[2][4], int half, float shift)
+{
+    float pooled = 0.0f;
+    UNROLL for (int e = 0; e < 4; e++) {
+        float z = sum[e / 2][2 * half + e % 2];
+        if (POOL_AVERAGE) z = activate(z + shift);
+        pooled = e == 0 ? z : POOL_STEP(pooled, z);
+    }
+    return pooled;
+}
+
+// Pool across the lanes of a window; bias and activation.
+__device__ __forceinline__ float completed(float most, float shift)
+{
+    UNROLL for (int step = 1; step < WINDOWS_RIGHT; step *= 2)
+        most = POOL_STEP(most, __shfl_xor_sync(~0u, most, 4 * step));
+    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+}
+
+// Whether a lane holds a result: literally true where sizes leave none over.
+__device__ __forceinline__ bool held(int map, int window, int row)
+{
+    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
+    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
+    return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
+}
+
+// The NaNs of a lane's results in a strip, from their definition.
+__device__ __noinline__ void repair(const given* image, const pair* weights, float shift,
+                                    result* out, int map, int window, int top, int start)
+{
+    const int rows = STEPS / WINDOWS_DOWN;
+    _Pragma("unroll 1") for (int e = 0; e < 2 * rows; e++) {
+        int row = top + start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
+        result* place = out + (map * ROWS + row) * COLUMNS + column;
+        if (held(map, window, row) && IS_NAN(*place))
+            *place = RESULT(directly(image, weights, shift, map, row, column));
+    }
+}
+
+// The product of a row of windows' patches with all folded masks.  Begun, it may still run;
+// what it reads must stay until it is complete.
+__device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int turn, WEIGHTS(b),
+                                      float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    WGMMA_FIRST(sum[0], a[0][turn], b);
+    UNROLL for (int e = 1; e < SLABS; e++)
+        WGMMA_NEXT(sum[0], a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING],
+                   b + e * (SLAB_BYTES >> 4));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#else
+    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+    UNROLL for (int e = 0; e < SLABS; e++)
+        UNROLL for (int t = 0; t < 2; t++)
+            multiply(sum[e % CHAINS][0][t],
+                     a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING], b[e][t]);
+#endif
+}
+
+__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    WGMMA_WAIT(sum[0]);
+#else
+    UNROLL for (int e = 8; e < CHAINS * 8; e++)
+        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+#endif
+}
+
+// The rows of slabs that come in at a strip's step.
+__device__ __forceinline__ void load_step(const narrow* patch, int step, int turn,
+                                          pair a[CHANNELS][RING][4])
+{
+    UNROLL for (int c = 0; c < CHANNELS; c++)
+        load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
+}
+
+// A warp's strip: its rows of windows downwards, the patches' slabs passing through registers.
+// With AHEAD, the next row's are on their way while this one's are multiplied.
+__device__ __forceinline__ void strip(const narrow* tile, WEIGHTS(b), const float shift[GROUPS],
+                                      const given* image, const pair* weights, result* out,
+                                      int map, int window, int top, int start)
+{
+    const narrow* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    result* place = out + (map * ROWS + top) * COLUMNS + window / WINDOWS_RIGHT;
+    pair a[CHANNELS][RING][4];
+    UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
+    float most[GROUPS][2];
+    bool doubtful = false;
+    _Pragma("unroll 1") for (int first = 0; first < STEPS; first += RING)
+        UNROLL for (int u = 0; u < RING; u++) {
+            int step = first + u;
+            if (STEPS % RING && step >= STEPS) break;
+            float sum[CHAINS][GROUPS][2][4];
+            if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
+            begin(a, u, b, sum);
+            if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
+            complete(sum);
+            UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
+                int h = e % 2, m = e / 2;
+                float four = of_four(sum[0][m], h, shift[m]);
+                most[m][h] = step % WINDOWS_DOWN ? POOL_STEP(most[m][h], four) : four;
+                if ((step + 1) % WINDOWS_DOWN) continue;
+                int row = h * HALF_ROWS + (start + step) / WINDOWS_DOWN;
+                float y = completed(most[m][h], shift[m]);
+                doubtful |= y != y;
+                if (held(map + 4 * m, window, top + row))
+                    place[(4 * m * ROWS + row) * COLUMNS] = RESULT(y);
+            }
+        }
+    // A zero of the folded mask makes NaN of an infinity that no mask should have met.
+    if (__any_sync(~0u, doubtful))
+        UNROLL for (int m = 0; m < GROUPS; m++)
+            repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
+}
+
+__global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
+    const given* __restrict__ x, const pair* __restrict__ weights, const float* __restrict__ bias,
+    result* __restrict__ out, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    given* raw = (given*)(shared + WEIGHT_BYTES);
+    narrow* tiles = (narrow*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
+    if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
+#if FLAT
+    // What no copy reaches meets zeros of the mask, and must be finite.
+    for (int e = threadIdx.x; e < TILES * CHANNELS * TILE_SIZE; e += THREADS) raw[e] = 0;
+    __syncthreads();
+    start_band(x, first_band, raw);
+#endif
+    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    int map = group * 4 + lane % 4;
+    float shift[GROUPS];
+    UNROLL for (int m = 0; m < GROUPS; m++) shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
+#if WGMMA
+    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
+        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    unsigned long long b = MATRIX_DESCRIPTOR((unsigned)__cvta_generic_to_shared(shared));
+#else
+    pair b[SLABS][2][2];
+    UNROLL for (int e = 0; e < SLABS * 4; e++)
+        b[e / 4][e / 2 % 2][e % 2] = weights[(group * SLABS * 4 + e) * 32 + lane];
+#endif
+    for (int stage = 0; stage < bands; stage++) {
+        int band = first_band + stage;
+        const narrow* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
+        COPIES_DONE();
+        __syncthreads();
+#if !FLAT
+        fill(x, band, tiles);
+        __syncthreads();
+#elif !X_NARROW
+        convert(raw, tiles);
+        __syncthreads();
+#endif
+#if FLAT
+        if (stage + 1 < bands)
+            start_band(x, band + 1, raw + (stage + 1) % TILES * CHANNELS * TILE_SIZE);
+#endif
+        const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+        result* results = out + (size_t)(band / BANDS) * RESULT_SIZE;
+        // Spare warps repeat a task: four multiply together.
+        for (int task = worker; task < TASKS; task += WORKERS)
+            strip(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
+                  band % BANDS * BAND_ROWS, task / STRIPS % SEGMENTS * STEPS);
+    }
+}

@@ -1,0 +1,134 @@
+"""The rungs on tensor cores: CUDA only, so their texts run on a GPU; each compiles without one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ladder_checks import PROBLEMS, check, draw_config, examples, inputs
+
+from rooftile.devices.cuda import compile_cubin
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.lab.verify import Expected
+from rooftile.ops import Conv2d, Pool
+from rooftile.ops.conv2d import NAMED
+from rooftile.strategies import ladder
+
+RUNGS = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
+FOLDED = [rung for rung in RUNGS if rung.narrow]
+
+FOLDED_PROBLEMS = (
+    # The LeNet blocks, a few images.
+    Conv2d(3, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
+    Conv2d(3, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4)),
+    # Odd sizes, ghost cells, an average, maps off the groups, rows and columns left over.
+    Conv2d(2, 2, 15, 21, 5, (3, 5), (1, 1), (1, 2), "sigmoid", Pool.of("average", 2)),
+    Conv2d(2, 3, 23, 18, 3, (5, 3), activation="tanh", pool=Pool.of("max", (2, 4))),
+    # Odd width without ghost cells; windows eight wide; one map; a mask of one row.
+    Conv2d(2, 1, 19, 37, 1, (1, 6), activation="relu", pool=Pool.of("average", (4, 8))),
+    Conv2d(1, 2, 9, 8, 9, (2, 2), pool=Pool.of("max", 2)),
+    # A mask larger than the image, over the padding only in part.
+    Conv2d(1, 1, 3, 4, 2, (5, 6), (1, 1), (2, 3), pool=Pool.of("max", 2)),
+)
+
+
+def taken(rungs=RUNGS):
+    """Every rung with every problem that it takes."""
+    named = [make(min(batch, 3)) for make, batch in NAMED.values()]
+    return [
+        pytest.param(rung, problem, id=f"{rung.name}-{number}")
+        for rung in rungs
+        for number, problem in enumerate((*FOLDED_PROBLEMS, *PROBLEMS, *named))
+        if rung.why_not(problem) is None
+    ]
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken())
+def test_is_right_repeatable_and_stays_inside_its_output(rung, problem, cuda_device):
+    check(rung, problem, cuda_device, seed=1)
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken())
+@pytest.mark.parametrize("specials", [(0,), (1, 2)], ids=["input", "parameters"])
+def test_nan_and_infinity_propagate(rung, problem, specials, cuda_device):
+    check(rung, problem, cuda_device, seed=2, specials=specials)
+
+
+_sizes = st.integers(1, 3)
+_windows = st.tuples(st.sampled_from([2, 4, 6]), st.sampled_from([2, 4, 8]))
+
+
+@pytest.mark.parametrize("rung", FOLDED, ids=lambda rung: rung.name)
+@settings(examples, max_examples=12)
+@given(data=st.data())
+def test_any_problem_that_folds_with_any_config(rung, cuda_device, data):
+    window = data.draw(_windows)
+    mask = data.draw(st.tuples(st.integers(1, 7), st.integers(1, 7)))
+    padding = data.draw(st.sampled_from([(0, 0), (0, 0), (1, 2)]))
+    rows, columns = data.draw(_sizes), data.draw(_sizes)
+    height = max(1, rows * window[0] + mask[0] - 1 - 2 * padding[0] + data.draw(st.integers(0, 1)))
+    width = max(
+        1, columns * window[1] + mask[1] - 1 - 2 * padding[1] + data.draw(st.integers(0, 1))
+    )
+    try:
+        problem = Conv2d(
+            data.draw(st.integers(1, 9)), data.draw(_sizes), height, width,
+            data.draw(st.integers(1, 17)), mask, (1, 1), padding,
+            data.draw(st.sampled_from(["none", "relu", "sigmoid"])),
+            Pool.of(data.draw(st.sampled_from(["max", "average"])), window),
+        )  # fmt: skip
+    except InputError:
+        return
+    if rung.why_not(problem) is None:
+        check(rung, problem, cuda_device, config=draw_config(rung, problem, data.draw))
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(FOLDED))
+@pytest.mark.parametrize("formats", [(0, 1), (1, 0), (1, 1)])
+def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
+    x, *parameters = inputs(problem, 3)
+    config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
+    bound = rung.bind(problem, *parameters, device=cuda_device, config=config)
+    out = np.full(problem.output_shape, np.nan, np.float32)
+    bound(x, out)
+    verdict = Expected(problem, x, *parameters).judge(out, bound.errors)
+    assert verdict.passed, verdict
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a", "sm_100a"])
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+def test_compiles_without_spills(rung, architecture, compiler):
+    if rung.architectures and architecture.rstrip("a") not in rung.architectures:
+        pytest.skip(f"its instructions are those of {' and '.join(rung.architectures)}")
+    for make, batch in NAMED.values():
+        problem = make(batch)
+        if rung.why_not(problem) is None:
+            config = rung.config(problem)
+            code = compile_cubin(rung.text, rung.macros(problem, config), architecture)
+            spilled = {k: t.frame_bytes for k, t in resources(code).items() if t.frame_bytes}
+            assert not spilled, (problem, spilled)
+
+
+@pytest.mark.parametrize("rung", FOLDED, ids=lambda rung: rung.name)
+def test_what_does_not_fold_is_refused(rung):
+    pool = Pool.of("max", 2)
+    for problem, reason in (
+        (Conv2d(1, 1, 9, 9, 1, (3, 3)), "folds a pool"),
+        (Conv2d(1, 1, 9, 9, 1, (3, 3), pool=Pool.of("max", 3)), "folded 2x2"),
+        (Conv2d(1, 1, 9, 9, 1, (3, 3), pool=Pool.of("max", 2, 1)), "tile the image"),
+        (Conv2d(1, 1, 19, 19, 1, (3, 3), (2, 2), pool=pool), "without strides"),
+        (Conv2d(1, 1, 19, 19, 1, (3, 8), pool=pool), "8 wide"),
+        (Conv2d(1, 64, 19, 19, 1, (3, 3), pool=pool), "slabs of weights"),
+        (Conv2d(1, 1, 19, 19, 999, (3, 3), pool=pool), "maps"),
+    ):
+        with pytest.raises(UnsupportedProblem, match=reason):
+            rung.check(problem)

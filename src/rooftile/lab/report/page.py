@@ -135,7 +135,8 @@ def _network(id: str, run: NetworkRun) -> Part:
     shape = f"batch {run.batch}, precision {run.precision}"
     where = f"{run.hardware} ({run.device})"
     return Part(id, run.model, where, shape, tiles, (timeline.figure(run),), (),
-                tuple(_flat(run.environment)))  # fmt: skip
+                (("measured", words.moment(str(run.environment.get("time", "")))),
+                 *_machine(run.environment)))  # fmt: skip
 
 
 def _overview(content: Content) -> list[dict[str, str]]:
@@ -183,9 +184,13 @@ def _environment(section: Section) -> Iterator[tuple[str, str]]:
         yield "measured", first if first == last else f"{first} to {last}"
     if len(section.revisions) > 1:
         yield "revisions", ", ".join(section.revisions)
-    known = {"time"} if section.times else set()
-    yield from _flat({k: v for k, v in section.environment.items() if k not in known})
+    yield from _machine(section.environment)
     yield from _flat(section.ceilings, "ceiling:")
+
+
+def _machine(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Without the time, which stands before it."""
+    yield from _flat({key: value for key, value in environment.items() if key != "time"})
 
 
 def _flat(found: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -23,9 +23,8 @@ def figure(run: NetworkRun) -> Figure:
     strips.append(_whole(run, scale))
     return Figure(
         "timeline", "Timeline of the operations",
-        f"Each operation timed by itself, end to end: {words.milliseconds(alone)}. The whole plan "
-        f"takes {words.milliseconds(run.total_ms)}: it hands what lies between small operations "
-        f"on through the cache.",
+        f"Each operation timed by itself, end to end: {words.milliseconds(alone)}. The whole plan, "
+        f"run as one, takes {words.milliseconds(run.total_ms)}.",
         _table(run, alone), tuple(strips), axis(scale, [], "ms"),
     )  # fmt: skip
 
@@ -65,7 +64,8 @@ def _bar(scale: Linear, start: float, time: float, style: str) -> Markup:
     svg.add(picture, "rect", class_=f"bar {style}", x=svg.percent(left), y=5, height=16,
             width=svg.percent(right - left))  # fmt: skip
     if right - left < 1:  # Percent: too thin to be seen on a phone.
-        svg.add(svg.place(picture, left, 5), "rect", class_=f"bar {style}", width=_LEAST, height=16)
+        svg.add(svg.place(picture, left, 5), "rect", class_=f"bar {style.removeprefix('op ')}",
+                width=_LEAST, height=16)  # fmt: skip
     return svg.markup(picture)
 
 

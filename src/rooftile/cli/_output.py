@@ -7,6 +7,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Output:
         if not self._json:
             for item in items:
                 self._out.print(item, markup=False)
+
+    def path(self, path: Path) -> None:
+        """Print a path to be copied: in one line, however long; nothing under ``--json``."""
+        if not self._json:
+            self._out.print(str(path), markup=False, soft_wrap=True)
 
     def result(self, value: dict[str, Any]) -> None:
         """Print the JSON object under ``--json``."""

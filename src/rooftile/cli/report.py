@@ -31,8 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Write the page.  Exit code 0."""
-    from rich.text import Text
-
     from rooftile.errors import InputError
     from rooftile.lab.report import page
 
@@ -47,9 +45,8 @@ def command(arguments: argparse.Namespace) -> int:
     output = Output(arguments)
     output.result({"out": str(arguments.out), "ladders": ladders, "networks": networks,
                    "rows": content.rows})  # fmt: skip
-    # A path is to be copied: it stays in one line, however long.
-    path = Text(str(arguments.out), no_wrap=True, overflow="ignore")
-    output.show(path, f"ladders {ladders}, networks {networks}, rows {content.rows}")
+    output.path(arguments.out)
+    output.show(f"ladders {ladders}, networks {networks}, rows {content.rows}")
     return 0
 
 

@@ -274,6 +274,7 @@ def test_a_winner_on_real_launches(search, history, opencl_device):
     finals = history.records(command="final")
     assert [record.strategy for record in finals][-1] == "direct_tile"
     assert all(record.status == "passed" for record in finals)
+    assert finals[0].fingerprint == one.name(one.default)
     # Three samples are too few for any verdict: the default stays.
     assert crowned.winner is crowned.default
     assert not crowned.preferred

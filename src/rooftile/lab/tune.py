@@ -242,14 +242,18 @@ class Search:
         rows = self._judged(self._new_judge(self._seed + 1), rungs)
         crowned = _crowned(rows[: len(own)], rows[len(own)] if len(rows) > len(own) else None)
         run = self._begin("final")
-        numbers = {id(row): self._history.add(run, self.problem, row) for row in rows}
+        names = [*own, *([""] * (len(rows) - len(own)))]
+        numbers = [
+            self._history.add(run, self.problem, row, fingerprint=name)
+            for row, name in zip(rows, names, strict=True)
+        ]
         won = next(i for i, row in enumerate(rows) if row is crowned.winner)
         name, full = list(own.items())[won]
         config = {one.name: full[one.name] for one in self.strategy.tunables}
         winner = Winner(
             self.problem.batch, self.precision, self.strategy.name, config, name, crowned.preferred
         )
-        kind, result = self.device.description.kind, numbers[id(crowned.winner)]
+        kind, result = self.device.description.kind, numbers[won]
         record_winner(self._history, run, self.problem, winner, kind, result)
         return crowned
 

@@ -14,6 +14,8 @@ from rooftile.devices.gpu import key_of, macro_lines, prelude
 from rooftile.errors import CompileFailure, DeviceMissing
 
 INSTALL = 'pip install "rooftile[cuda]", which brings cuda-core and NVRTC'
+_FIRST_SPECIFIC = 90
+"""The first architecture with instructions that later ones do not keep."""
 
 
 def cuda_core() -> Any:
@@ -48,6 +50,12 @@ def compile_cubin(text: str, macros: Mapping[str, int | str], architecture: str)
         raise CompileFailure(f"CUDA text for {architecture}", str(error), str(kept)) from None
     _write(path, code)
     return code
+
+
+def specific(architecture: str) -> str:
+    """With the instructions of this very generation: what we compile runs nowhere else."""
+    number = int(architecture.removeprefix("sm_"))
+    return f"{architecture}a" if number >= _FIRST_SPECIFIC else architecture
 
 
 def _version() -> str:

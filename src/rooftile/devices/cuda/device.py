@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core
+from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
 from rooftile.devices.cuda.tensor_map import tensor_map
 from rooftile.devices.gpu import (
@@ -27,8 +27,6 @@ from rooftile.errors import DeviceMissing, InputError, OutOfMemory, UnsupportedP
 
 _DEFAULT_SHARED_BYTES = 48 * 1024
 """Dynamic shared memory that a kernel may have without asking."""
-_FIRST_SPECIFIC = 90
-"""The first architecture with instructions that later ones do not keep."""
 
 
 def find() -> list[Any]:
@@ -141,7 +139,7 @@ class CudaDevice:
 
     def compile(self, text: str, macros: Mapping[str, int | str]) -> CudaProgram:
         """See `GpuDevice.compile`."""
-        code = compile_cubin(text, macros, _specific(self.description.architecture))
+        code = compile_cubin(text, macros, specific(self.description.architecture))
         return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Any:
@@ -314,12 +312,6 @@ class CudaProgram:
         if int(error):
             raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
         self._raised[launch.kernel] = asked
-
-
-def _specific(architecture: str) -> str:
-    """With the instructions of this very generation: what we compile runs nowhere else."""
-    number = int(architecture.removeprefix("sm_"))
-    return f"{architecture}a" if number >= _FIRST_SPECIFIC else architecture
 
 
 def _describe(device: Any, index: int) -> Description:

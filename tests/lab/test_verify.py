@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wrong_strategies import RIGHT, WRONG
+from wrong_strategies import HIDDEN, ON_GRID, RIGHT, WRONG
 
 from rooftile.errors import VerificationFailure
 from rooftile.lab import verify as lab
@@ -37,6 +37,39 @@ def test_every_wrong_strategy_is_caught(problem, name, precision, monkeypatch):
         verdict.raise_if_wrong()
 
 
+@pytest.mark.parametrize("name", ["whole tiles only", "the first values alone"])
+def test_what_one_problem_and_known_inputs_do_not_show(name):
+    strategy = HIDDEN[name]
+    exam = lab.Exam(ON_GRID)
+    out = np.empty(ON_GRID.output_shape, np.float32)
+    strategy.bind(ON_GRID, *exam.parameters)(exam.x, out)
+    assert exam.expected.judge(out, "ieee").passed
+    verdict = lab.verify(ON_GRID, strategy)
+    assert not verdict.passed
+    assert verdict.reason.startswith(("at Conv2d(", "on fresh inputs"))
+
+
+def test_no_input_is_degenerate():
+    for seed in range(5):
+        arrays = lab.random_inputs(PROBLEM, seed)
+        result = PROBLEM.reference(*arrays)
+        assert result.std() > 0.1
+        for i, array in enumerate(arrays):
+            assert (array != 0).all()
+            without = [*arrays[:i], np.zeros_like(array), *arrays[i + 1 :]]
+            assert np.abs(PROBLEM.reference(*without) - result).max() > 0.1
+
+
+def test_what_is_not_finite_is_told_before_closeness():
+    exam = lab.Exam(PROBLEM)
+    out = PROBLEM.reference(exam.x, *exam.parameters).astype(np.float32)
+    out[0, 0, 0, 0] += 1
+    out[1, 1, 1, 1:3] = np.nan, np.inf
+    verdict = exam.expected.judge(out, "ieee")
+    assert (verdict.wrong_elements, verdict.not_finite) == (3, 2)
+    assert "2 of 1989 elements are NaN, infinite, or not written" in verdict.reason
+
+
 def test_the_worst_element_is_named():
     exam = lab.Exam(PROBLEM)
     out = PROBLEM.reference(exam.x, *exam.parameters).astype(np.float32)
@@ -64,6 +97,7 @@ def test_chunks_give_the_verdict_of_the_whole(monkeypatch):
     [
         (np.zeros((3, 3, 13, 16), np.float32), "shape"),
         (np.zeros(PROBLEM.output_shape, np.float64), "dtype"),
+        ([0.0], "a list instead of a NumPy array"),
     ],
 )
 def test_shape_and_dtype_come_first(out, reason):
@@ -137,5 +171,5 @@ def test_float32_sums_stay_within_the_budget(seed, channels, mask, kind, activat
     pool = None if kind is None else Pool.of(kind, 2)
     problem = Conv2d(1, channels, 9, 9, 2, (mask, mask), activation=activation, pool=pool)
     (loops,) = (rung for rung in ladder("conv2d") if rung.name == "loops")
-    verdict = lab.verify(problem, loops, seed)
+    verdict = lab.verify(problem, loops, seed, neighbours=False)
     assert verdict.passed, verdict

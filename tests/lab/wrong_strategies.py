@@ -106,6 +106,26 @@ def cached() -> Callable[..., None]:
     return call
 
 
+ON_GRID = Conv2d(2, 2, 16, 16, 3, (3, 3), padding=(1, 1))
+
+
+def whole_tiles(problem, weights, bias, x, out):
+    """Tiles of eight columns; what is left over is zero."""
+    out[:] = compute(problem, x, weights, bias)
+    out[..., out.shape[-1] // 8 * 8 :] = 0
+
+
+def known_values(problem, weights, bias, x, out):
+    """Right where the input is that of the usual seed."""
+    out[:] = compute(problem, x, weights, bias)
+    if x.flat[0] != np.random.default_rng(0).standard_normal(1, np.float32)[0]:
+        out[:] = out[..., ::-1].copy()
+
+
+HIDDEN = {
+    "whole tiles only": Fake("whole tiles only", whole_tiles),
+    "the first values alone": Fake("the first values alone", known_values),
+}
 RIGHT = Fake("right", right)
 WRONG = {
     "swapped taps": Fake("swapped taps", swapped_taps),

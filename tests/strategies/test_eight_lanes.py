@@ -20,7 +20,7 @@ ragged = Conv2d(2, 3, 15, 23, 5, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 
 rows = Conv2d(1, 2, 13, 19, 3, (7, 7), activation="tanh")
 for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "winograd"),
                       (Linear(9, 70, 21, "relu"), "blocked")):
-    verify(problem, strategy(problem.operation, name)).raise_if_wrong()
+    verify(problem, strategy(problem.operation, name), neighbours=False).raise_if_wrong()
 """
 
 

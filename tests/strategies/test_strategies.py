@@ -35,7 +35,9 @@ examples = settings(
 
 @pytest.mark.parametrize(("rung", "problem"), TAKEN)
 def test_is_right_repeatable_and_stays_inside_its_output(rung, problem):
-    verdict = verify(problem, rung, seed=1, threads=2 if rung.name in SHARED["conv2d"] else 1)
+    # The cases are off every grid themselves, and each shape is compiled.
+    threads = 2 if rung.name in SHARED["conv2d"] else 1
+    verdict = verify(problem, rung, seed=1, threads=threads, neighbours=False)
     assert verdict.passed, verdict
 
 

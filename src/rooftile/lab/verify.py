@@ -6,15 +6,17 @@ and a floor of 2^-40 of the image's largest ``S``, so that an exact zero that a
 transform computes in double precision passes.
 
 A strategy must also survive what a timing harness can be fooled by: it is first
-called on other values in the same array, its output is poisoned, its inputs are
-compared after the calls, guards around the output are checked, and two runs must
-agree in every bit.
+called on other values in the same array, which nobody knows before, and judged on
+them; its output is poisoned, its inputs are compared after the calls, guards around
+the output are checked, and two runs must agree in every bit.  And it must be right
+where no tile divides the sizes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.errors import VerificationFailure
 from rooftile.lab.chain import layers_of
+from rooftile.lab.shapes import off_grid
 from rooftile.ops import (
     ERROR_MODELS,
     Conv2d,
@@ -42,6 +45,8 @@ _CHUNK_BYTES = 64 * 2**20
 """Largest share of images, in float64, whose reference is computed at a time."""
 _KEEP_BYTES = 512 * 2**20
 """Largest reference that is kept for the next strategy; larger ones are computed anew."""
+_FRESH_FLOPS = 10**8
+"""Work of the reference on inputs of one candidate's own."""
 _GUARD = 1024 + 4
 """float32 on either side of the output.  Four more than a round number, so that the output
 lies on a 16-byte boundary and no wider one: NumPy promises its users no more."""
@@ -72,6 +77,8 @@ class Verdict:
     budget: float = 0.0
     wrong_elements: int = 0
     """How many elements are outside their budget."""
+    not_finite: int = 0
+    """How many of them are NaN or infinite and should not be, or the reverse."""
 
     def raise_if_wrong(self) -> None:
         """Raise `VerificationFailure` unless the verdict is that it passed."""
@@ -114,6 +121,8 @@ class Expected:
         if precision.operands != "float32":
             expected = self._rounded(precision.operands)
             return expected.judge(out, replace(precision, operands="float32"))
+        if type(out) is not np.ndarray:
+            return Verdict(False, f"a {type(out).__name__} instead of a NumPy array on the CPU")
         shape = self._problem.output_shape
         if out.shape != shape:
             return Verdict(False, f"shape {out.shape} instead of {shape}")
@@ -168,6 +177,7 @@ def _compare(
         # What float64 holds and float32 does not is an infinity.
         expected = reference.astype(np.float32)
     special = ~np.isfinite(expected)
+    not_finite = special | ~np.isfinite(out)
     same = (out == expected) | (np.isnan(out) & np.isnan(expected))
     error = np.where(special, np.where(same, 0.0, np.inf), error)
     # A NaN or infinity in place of a number is infinitely wrong.
@@ -188,6 +198,7 @@ def _compare(
         expected=float(reference[where]),
         budget=float(budget[where]),
         wrong_elements=wrong,
+        not_finite=int((not_finite & ~same).sum()),
     )
 
 
@@ -222,10 +233,11 @@ def _roundings(problem: Problem) -> int:
 
 
 def _describe(verdict: Verdict, size: int) -> str:
-    share = f"{verdict.wrong_elements} of {size} elements outside the budget"
-    if math.isnan(verdict.got) and not math.isnan(verdict.expected):
-        return f"{share}; the worst is NaN, or was not written"
-    return share
+    """NaN and infinity first: what is not finite, or should not be, is not merely inexact."""
+    if verdict.not_finite:
+        what = "NaN, infinite, or not written" if math.isfinite(verdict.expected) else "finite"
+        return f"{verdict.not_finite} of {size} elements are {what}, and should not be"
+    return f"{verdict.wrong_elements} of {size} elements outside the budget"
 
 
 def _worse(a: Verdict, b: Verdict, first: int) -> Verdict:
@@ -238,6 +250,7 @@ def _worse(a: Verdict, b: Verdict, first: int) -> Verdict:
         max_abs=max(a.max_abs, b.max_abs),
         max_rel=max(a.max_rel, b.max_rel),
         wrong_elements=a.wrong_elements + b.wrong_elements,
+        not_finite=a.not_finite + b.not_finite,
     )
 
 
@@ -269,9 +282,7 @@ class Exam:
         ``repeatable``: two runs must agree in every bit; a candidate whose atomics make
         the order of its sums differ says that it is not.
         """
-        np.negative(self.x, out=self.x)  # A result kept from this call is wrong in the next.
-        self._run(bound)
-        np.negative(self.x, out=self.x)
+        others = self._on_others(bound, precision)
         out, intact = self._run(bound)
         if self._digest() != self._digests:
             self._restore()
@@ -279,12 +290,30 @@ class Exam:
         verdict = self.expected.judge(out, precision)
         if not verdict.passed:
             return verdict
+        if not others.passed:
+            return replace(others, reason=f"on fresh inputs: {others.reason}")
         if not intact:
             return replace(verdict, passed=False, reason="it wrote outside its output")
         again, _ = self._run(bound)
         if repeatable and not np.array_equal(out.view(np.uint32), again.view(np.uint32)):
             return replace(verdict, passed=False, reason="two runs differ")
         return verdict
+
+    def _on_others(self, bound: Bound, precision: str | ErrorModel) -> Verdict:
+        """The verdict on values that nobody knows, in the same array; as it was afterwards.
+
+        A result that is kept from this call is wrong in the next.  Of large problems a few
+        images are compared, or none.
+        """
+        kept = self.x.copy()
+        self.x[...] = random_inputs(self.problem, secrets.randbits(128))[0]
+        count = int(_FRESH_FLOPS * len(self.x) / max(1, self.problem.flops))
+        some = self.x[: min(count, len(self.x))].copy()
+        out, _ = self._run(bound)
+        self.x[...] = kept
+        if not len(some):
+            return Verdict(True)
+        return Expected(self.problem, some, *self.parameters).judge(out[: len(some)], precision)
 
     def _run(self, bound: Bound) -> tuple[Float32, bool]:
         """A poisoned output after the call, and whether the guards around it are intact."""
@@ -307,13 +336,32 @@ class Exam:
 
 
 def verify(
-    problem: Problem, strategy: Strategy, seed: int = 0, *, threads: int | None = None
+    problem: Problem,
+    strategy: Strategy,
+    seed: int = 0,
+    *,
+    threads: int | None = None,
+    neighbours: bool = True,
 ) -> Verdict:
     """The verdict on a strategy for a problem, on random inputs made from ``seed``.
 
-    Raises `UnsupportedProblem` when the strategy does not take the problem.
+    ``neighbours``: also for small problems of the same kind that no tile divides, as far as
+    the strategy takes them.  Raises `UnsupportedProblem` when it does not take the problem.
     """
     strategy.check(problem)
+    verdict = _verify(problem, strategy, seed, threads)
+    others = off_grid(problem) if neighbours else ()
+    for other in others:
+        if not verdict.passed:
+            break
+        if strategy.why_not(other) is None:
+            found = _verify(other, strategy, seed, threads)
+            if not found.passed:
+                verdict = replace(found, reason=f"at {other}: {found.reason}")
+    return verdict
+
+
+def _verify(problem: Problem, strategy: Strategy, seed: int, threads: int | None) -> Verdict:
     exam = Exam(problem, seed)
     bound = strategy.bind(problem, *exam.parameters, threads=threads)
     return exam.examine(bound, strategy.precision)

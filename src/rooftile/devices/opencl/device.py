@@ -129,7 +129,7 @@ class OpenclDevice:
     ) -> OpenclProgram:
         """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache.
 
-        ``plain``: without the prelude, for a text that is not ours.
+        ``plain``: without the prelude, and kept nowhere, for a text that is not ours.
         """
         source = macro_lines(macros) + ("" if plain else prelude()) + text
         program = self._cl.Program(self._context, source)
@@ -138,7 +138,8 @@ class OpenclDevice:
             with warnings.catch_warnings():
                 # Some compilers talk even of success.
                 warnings.simplefilter("ignore", self._cl.CompilerWarning)
-                built = program.build(["-cl-std=CL1.2"], cache_dir=str(directory))
+                keeping = False if plain else str(directory)
+                built = program.build(["-cl-std=CL1.2"], cache_dir=keeping)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             kept.parent.mkdir(parents=True, exist_ok=True)

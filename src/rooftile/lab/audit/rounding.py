@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.ops import ERROR_MODELS, ErrorModel, Float32
+from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, rounded
 
 CLAIMS: dict[str, ErrorModel] = {
     **ERROR_MODELS,
@@ -23,34 +26,14 @@ def check_claim(precision: str) -> None:
         raise InputError("precision", repr(precision), f"one of {sorted(CLAIMS)}")
 
 
-def fp16(values: Float32) -> Float32:
-    """Rounded to 16-bit floats."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float16).astype(np.float32)
-
-
-def bf16(values: Float32) -> Float32:
-    """Rounded to 8 significant bits, to nearest even."""
-    return _to_bits(values, 16)
-
-
-def tf32(values: Float32) -> Float32:
-    """Rounded to 11 significant bits, to nearest even."""
-    return _to_bits(values, 13)
-
-
 def tf32_cut(values: Float32) -> Float32:
     """Cut to 11 significant bits, as a tensor core does with float32 that was not rounded."""
     bits = values.view(np.uint32) & np.uint32(0xFFFFE000)
     return bits.view(np.float32)
 
 
-def _to_bits(values: Float32, dropped: int) -> Float32:
-    bits = np.ascontiguousarray(values).view(np.uint32).astype(np.uint64)
-    half, last = np.uint64((1 << (dropped - 1)) - 1), (bits >> np.uint64(dropped)) & np.uint64(1)
-    rounded = (bits + half + last) >> np.uint64(dropped) << np.uint64(dropped)
-    return rounded.astype(np.uint32).view(np.float32)
-
-
-ROUNDINGS = {"fp16": fp16, "bf16": bf16, "tf32": tf32, "tf32, cut": tf32_cut}
+ROUNDINGS: dict[str, Callable[[Float32], Float32]] = {
+    **{name: partial(rounded, precision=name) for name in ("fp16", "bf16", "tf32")},
+    "tf32, cut": tf32_cut,
+}
 """How inputs are rounded, by name."""

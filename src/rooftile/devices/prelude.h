@@ -8,6 +8,9 @@
 //   {
 //       SHARED_ARRAY(float, tile);                      dynamic shared memory
 //
+// LAUNCH_BOUNDS(threads, blocks) holds a kernel to registers for so many threads a block and
+// blocks a multiprocessor, where the language knows it.
+//
 // COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
 // COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
 // copies, the first copies and the second does nothing.
@@ -21,7 +24,7 @@
 #define __shared__ __local
 #define __restrict__ restrict
 #define __forceinline__ inline
-#define __launch_bounds__(...)
+#define LAUNCH_BOUNDS(threads, blocks)
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
 #define GLOBAL __global
 #define SHARED __local
@@ -64,6 +67,7 @@ inline float atomicAdd(volatile __global float* address, float value)
 #define SHARED_ARGUMENT(type, name)
 #define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
 #define UNROLL _Pragma("unroll")
+#define LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define INFINITY __int_as_float(0x7f800000)
 #if __CUDA_ARCH__ >= 800
 #define COPY_ASYNC(type, to, from)                                                        \

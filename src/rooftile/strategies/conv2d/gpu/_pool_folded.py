@@ -100,6 +100,10 @@ class PoolFolded(GpuConv2d):
             return f"{warps} warps, where four multiply together"
         if not self.wgmma and (warps % groups or warps > _MOST_WARPS):
             return f"{warps} warps for {groups} groups of four maps"
+        # The sums and patches of an instruction must fit, whatever the compiler would rather do.
+        held = 8 * groups + 4 * problem.channels * _slabs(problem) + 40
+        if self.wgmma and config["LEAST_BLOCKS"] * 32 * warps * held > _REGISTERS:
+            return f"{config['LEAST_BLOCKS']} blocks of {warps} warps of {held} registers a thread"
         if not _divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
         shared = _shared(problem, config) + self._weight_bytes(problem)

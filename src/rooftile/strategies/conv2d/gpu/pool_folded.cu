@@ -174,9 +174,9 @@ __device__ __noinline__ float directly(const given* image, const pair* weights, 
         _Pragma("unroll 1") for (int k = 0; k < CHANNELS * MASK_SIZE; k++) {
             int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
             int i = top + p, j = left + q;
-            if (i < 0 || i >= HEIGHT || j < 0 || j >= WIDTH) continue;
+            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
             float tap = widened(((const narrow*)weights)[TAP_AT(map, c, p, q)]);
-            sum += tap * VALUE(image[(c * HEIGHT + i) * WIDTH + j]);
+            sum += tap * (inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f);
         }
         pooled = POOL_STEP(pooled, activate(sum + shift));
     }
@@ -310,7 +310,7 @@ __device__ __forceinline__ void strip(const narrow* tile, WEIGHTS(b), const floa
             repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
 }
 
-__global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ LAUNCH_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const given* __restrict__ x, const pair* __restrict__ weights, const float* __restrict__ bias,
     result* __restrict__ out, int images)
 {
@@ -329,7 +329,8 @@ __global__ __launch_bounds__(THREADS, LEAST_BLOCKS) void conv2d(
     int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
     int map = group * 4 + lane % 4;
     float shift[GROUPS];
-    UNROLL for (int m = 0; m < GROUPS; m++) shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
+    UNROLL for (int m = 0; m < GROUPS; m++)
+        shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
 #if WGMMA
     for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
         ((uint4*)shared)[e] = ((const uint4*)weights)[e];

@@ -1,0 +1,258 @@
+"""Rungs on Hopper's warpgroups and bulk copy engine: an implicit matrix product.
+
+Sources: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and tensor copies; for the split
+products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
+surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch, TensorMap
+from rooftile.ops import Conv2d, Float32, narrowed, rounded
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+LEAST_SPLIT = 2.0**-110
+"""The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
+rounding left."""
+LEAST_SPLIT_REDUCTION = 64
+"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
+the budget of short sums."""
+
+_SHARED_BYTES = 227 * 1024
+_MULTIPROCESSORS = 132
+"""Of the H100 and H200 SXM: persistent blocks, one on each."""
+_ROWS = 16
+_MOST_STAGES = 8
+_PACK_PIXELS, _PACK_THREADS = 32, 128
+_MOST_SUMS = 128
+"""A thread's registers for sums."""
+_MOST_BOX = 256
+"""Rows that one copy of the engine brings."""
+
+
+@dataclass(frozen=True)
+class _Cores:
+    """What the tensor cores multiply for a precision."""
+
+    name: str
+    code: int
+    """In the text."""
+    bytes: int
+    parts: int = 1
+    """Numbers that stand for one."""
+
+    @property
+    def chunk(self) -> int:
+        """Channels in 128 bytes: as wide as the swizzle is."""
+        return 128 // self.bytes
+
+
+_CORES = {
+    "fp16": _Cores("f16", 0, 2),
+    "bf16": _Cores("bf16", 1, 2),
+    "tf32": _Cores("tf32", 2, 4),
+    "ieee": _Cores("tf32", 2, 4, parts=2),
+}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where a problem's arrays lie, in device memory and in a block's shared memory."""
+
+    problem: Conv2d
+    cores: _Cores
+    columns: int
+    maps: int
+    """Of a tile."""
+    patches: int
+
+    @property
+    def image(self) -> tuple[int, int, int, int]:
+        """[parts x images][height][width][channels], in whole pieces of 16 bytes."""
+        problem, piece = self.problem, 16 // self.cores.bytes
+        images, channels = self.cores.parts * problem.batch, blocks(problem.channels, piece) * piece
+        return (images, problem.height, problem.width, channels)
+
+    @property
+    def weights(self) -> tuple[int, int, int, int, int, int]:
+        """[map tiles][chunks][taps][parts][maps of a tile][channels of a chunk]"""
+        problem, chunk = self.problem, self.cores.chunk
+        tiles, chunks = blocks(problem.maps, self.maps), blocks(problem.channels, chunk)
+        return (tiles, chunks, math.prod(problem.mask), self.cores.parts, self.maps, chunk)
+
+    @property
+    def patch(self) -> tuple[int, int]:
+        """Rows and columns of inputs that a tile's pixels read."""
+        rows, columns = self.problem.mask
+        return _ROWS + rows - 1, self.columns + columns - 1
+
+    @property
+    def patch_bytes(self) -> int:
+        """Of one part, up to the next boundary of the swizzle's pattern."""
+        return blocks(math.prod(self.patch) * 128, 1024) * 1024
+
+    @property
+    def stages(self) -> int:
+        """Taps whose weights fit beside the patches; barriers take 16 bytes each."""
+        room = _SHARED_BYTES - self.patches * (self.cores.parts * self.patch_bytes + 16)
+        return min(_MOST_STAGES, room // (self.cores.parts * self.maps * 128 + 16))
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        patches = self.patches * (self.cores.parts * self.patch_bytes + 16)
+        return patches + self.stages * (self.cores.parts * self.maps * 128 + 16)
+
+    @property
+    def tiles(self) -> int:
+        """Of one image."""
+        rows, columns = self.problem.conv_span
+        return blocks(rows, _ROWS) * blocks(columns, self.columns) * self.weights[0]
+
+
+class ImplicitGemm(GpuConv2d):
+    """Takes no strides, and no pool or one of 2x2."""
+
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    source = "implicit_gemm"
+    transforms_weights = True
+    tunables = (
+        Tunable("TILE_COLUMNS", (8, 16), 16),
+        Tunable("TILE_MAPS", (64, 128, 256), 128),
+        Tunable("PATCHES", (1, 2), 2),
+    )
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Strides, other pools, masks whose patches leave no room; split, short sums."""
+        pool = problem.pool
+        if problem.stride != (1, 1):
+            return "a tap's pixels lie beside each other: no strides"
+        if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
+            return "it pools 2x2 or not at all"
+        if self._cores.parts > 1 and problem.reduction <= LEAST_SPLIT_REDUCTION:
+            return f"split products pay from sums of {LEAST_SPLIT_REDUCTION} products"
+        return self.invalid(problem, self.defaults(problem))
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Half as many maps where there are no more; a split needs registers twice."""
+        columns, maps = 16 // self._cores.parts, 64 if problem.maps <= 64 else 128
+        config = {"TILE_COLUMNS": columns, "TILE_MAPS": maps, "PATCHES": 2}
+        return config if self.invalid(problem, config) is None else {**config, "PATCHES": 1}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Registers for the sums, a copy for a tap's weights, two stages beside the patches."""
+        parts, maps = self._cores.parts, config["TILE_MAPS"]
+        sums = parts * config["TILE_COLUMNS"] * maps // 16
+        if sums > _MOST_SUMS:
+            return f"{sums} sums a thread, where registers hold {_MOST_SUMS}"
+        if parts * maps > _MOST_BOX:
+            return f"{parts * maps} rows of weights a tap, where one copy brings {_MOST_BOX}"
+        if max(problem.mask) + _ROWS > _MOST_BOX or self._layout(problem, config).stages < 2:
+            return f"patches of a mask of {problem.mask} leave no room for the weights"
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Sizes, tunables, the cores' type, and what shared memory holds."""
+        layout, cores = self._layout(problem, config), self._cores
+        return {
+            **super().macros(problem, config),
+            "CORES": cores.code,
+            "ELEMENT_BYTES": cores.bytes,
+            "PARTS": cores.parts,
+            "PACK_PIXELS": _PACK_PIXELS,
+            "PACK_THREADS": _PACK_THREADS,
+            "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
+            "PADDED_CHANNELS": layout.image[-1],
+            "PATCH_ROWS": layout.patch[0],
+            "PATCH_COLUMNS": layout.patch[1],
+            "PATCH_BYTES": layout.patch_bytes,
+            "STAGES": layout.stages,
+            "TILES": layout.tiles,
+            "SPLIT_SIZE": math.prod(layout.weights),
+            "WGMMA(sum, a, b, more)": _wgmma(layout.maps, cores),
+        }
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The packed image."""
+        return {"packed": math.prod(self._layout(problem, config).image) * self._cores.bytes // 4}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """As `_Layout.weights` says, zeros up to whole tiles and chunks; behind split ones follow
+        the weights as given."""
+        tiles, chunks, taps, parts, maps, chunk = self._layout(problem, config).weights
+        padded = np.zeros((tiles * maps, chunks * chunk, taps), np.float32)
+        padded[: problem.maps, : problem.channels] = weights.reshape(*weights.shape[:2], taps)
+        ordered = padded.reshape(tiles, maps, chunks, chunk, taps).transpose(0, 2, 4, 1, 3)
+        ordered = np.ascontiguousarray(ordered)
+        if parts > 1:
+            return np.concatenate([np.stack(split(ordered), axis=3).ravel(), weights.ravel()])
+        if self._cores.bytes == 2:
+            return narrowed(ordered, self.precision).view(np.float32)
+        return rounded(ordered, self.precision)
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Pack the image, multiply; after split products, look after what became NaN."""
+        layout, cores, images = self._layout(problem, config), self._cores, problem.batch
+        runs = blocks(problem.height * problem.width, _PACK_PIXELS)
+        grid = (runs, layout.weights[1], min(images, MOST_BLOCKS))
+        rows, chunk = math.prod(layout.weights[:-1]), cores.chunk
+        patches = TensorMap("packed", layout.image, (1, *layout.patch, chunk), cores.bytes)
+        stages = TensorMap(
+            "weights", (rows, chunk), (cores.parts * layout.maps, chunk), cores.bytes
+        )
+        persistent = (min(images * layout.tiles, _MULTIPROCESSORS), 1, 1)
+        multiply = Launch("conv2d", persistent, (384, 1, 1), layout.shared_bytes)
+        steps = (
+            Step(Launch("pack", grid, (_PACK_THREADS, 1, 1)), ("x", "packed", images)),
+            Step(multiply, (patches, stages, "bias", "out", images)),
+        )
+        if cores.parts == 1:
+            return steps
+        repair = Launch("repair", (8 * _MULTIPROCESSORS, 1, 1), (256, 1, 1))
+        return (*steps, Step(repair, ("x", "weights", "bias", "out", images)))
+
+    @cached_property
+    def text(self) -> str:
+        """The kernels behind what texts for warpgroups share."""
+        return Path(__file__).with_name("_warpgroups.h").read_text(encoding="utf-8") + super().text
+
+    @property
+    def _cores(self) -> _Cores:
+        return _CORES[self.precision]
+
+    def _layout(self, problem: Conv2d, config: Config) -> _Layout:
+        columns, maps, patches = (config[tunable.name] for tunable in self.tunables)
+        return _Layout(problem, self._cores, columns, maps, patches)
+
+
+def split(values: Float32) -> tuple[Float32, Float32]:
+    """hi + lo, both in TF32; hi is NaN where they would not hold what float32 does."""
+    high = rounded(values, "tf32")
+    with np.errstate(invalid="ignore"):
+        low = rounded(values - high, "tf32")
+    size = np.abs(values)
+    held = (size == 0) | ((size >= LEAST_SPLIT) & (size < np.inf))
+    return np.where(held, high, np.float32(np.nan)), low
+
+
+def _wgmma(maps: int, cores: _Cores) -> str:
+    """The instruction for 64 pixels and a tile's maps: sums += a b, or = where not ``more``."""
+    count, kind = maps // 2, cores.name
+    names = ", ".join(f"%{n}" for n in range(count))
+    transposed = "" if kind == "tf32" else ", 0, 0"
+    instruction = (
+        f"{{ .reg .pred more; setp.ne.b32 more, %{count + 2}, 0; "
+        f"wgmma.mma_async.sync.aligned.m64n{maps}k{32 // cores.bytes}.f32.{kind}.{kind} "
+        f"{{{names}}}, %{count}, %{count + 1}, more, 1, 1{transposed}; }}"
+    )
+    outputs = ", ".join(f'"+f"((sum)[{n}])' for n in range(count))
+    return f'asm volatile("{instruction}" : {outputs} : "l"(a), "l"(b), "r"((int)(more)))'

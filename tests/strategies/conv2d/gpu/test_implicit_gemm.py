@@ -1,0 +1,168 @@
+"""Implicit matrix products on Hopper's warpgroups: deep problems, splits, what they refuse."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from ladder_checks import check, draw_config, examples, run
+
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.verify import Expected, random_inputs
+from rooftile.ops import Conv2d, Pool, rounded, widened
+from rooftile.strategies import strategy
+from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT, split
+
+RUNGS = [strategy("conv2d", f"implicit_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
+IEEE = RUNGS[-1]
+each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+
+PROBLEMS = (
+    # One tile, one tap; a batch; chunks of channels and tiles of maps left over.
+    Conv2d(1, 64, 16, 16, 64, (1, 1)),
+    Conv2d(2, 64, 16, 16, 128, (3, 3), padding=(1, 1), activation="relu"),
+    Conv2d(2, 100, 33, 29, 70, (5, 5), padding=(2, 2), activation="relu", pool=Pool.of("max", 2)),
+    # An average, ghost cells wider one way, more blocks' tiles than multiprocessors.
+    Conv2d(3, 40, 50, 61, 200, (7, 7), (1, 1), (3, 2), "tanh", Pool.of("average", 2)),
+    Conv2d(2, 130, 20, 90, 300, (2, 5), padding=(0, 4)),
+)
+deep = st.builds(
+    Conv2d, st.integers(1, 3), st.integers(8, 150), st.integers(7, 40), st.integers(7, 40),
+    st.integers(1, 150), st.tuples(st.integers(1, 7), st.integers(1, 7)), st.just((1, 1)),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)), st.sampled_from(["none", "relu", "sigmoid"]),
+    st.none() | st.sampled_from([Pool.of("max", 2), Pool.of("average", 2)]),
+)  # fmt: skip
+
+
+@pytest.fixture
+def hopper(cuda_device):
+    architecture = cuda_device.description.architecture
+    if architecture != "sm_90":
+        pytest.skip(f"{architecture} has no warpgroups of sm_90")
+    return cuda_device
+
+
+@each_rung
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])
+def test_deep_problems(rung, problem, specials, hopper):
+    check(rung, problem, hopper, seed=1, specials=specials)
+
+
+@each_rung
+@settings(examples, max_examples=12)
+@given(data=st.data())
+def test_any_deep_problem_with_any_config(rung, hopper, data):
+    problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))
+    check(rung, problem, hopper, config=draw_config(rung, problem, data.draw))
+
+
+@each_rung
+def test_the_last_batch_may_be_partial(rung, hopper):
+    problem = Conv2d(5, 64, 11, 20, 3, (3, 3), activation="relu", pool=Pool.of("max", 2))
+    x, *parameters = random_inputs(problem, 0)
+    bound = rung.bind(problem, *parameters, device=hopper)
+    for images in (5, 1, 3):
+        out = run(bound, x[:images])
+        verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
+        assert verdict.passed, verdict
+
+
+def _exponents(generator, shape, most):
+    return np.exp2(generator.integers(-most, most + 1, shape)).astype(np.float32)
+
+
+HARD = {
+    "positive": lambda g, x, w: (abs(x), abs(w)),
+    "constant": lambda g, x, w: (np.full_like(x, 1.2345678), np.full_like(w, 0.7654321)),
+    "wide exponents": lambda g, x, w: (
+        x * _exponents(g, x.shape, 40), w * _exponents(g, w.shape, 40)
+    ),
+    "subnormal": lambda g, x, w: (x * np.float32(2.0**-126), w),
+    "subnormal products": lambda g, x, w: (x * np.float32(2.0**-65), w * np.float32(2.0**-62)),
+    "some close to underflow": lambda g, x, w: (np.where(x > 1, x, x * np.float32(2.0**-120)), w),
+    "close to overflow": lambda g, x, w: (x * np.float32(2.0**100), w * np.float32(2.0**20)),
+    "rounds to infinity": lambda g, x, w: (np.where(x > 3, np.finfo(np.float32).max, x), w / 1e6),
+    "cancellation": lambda g, x, w: (
+        np.repeat(x[:, ::2], 2, 1) * np.resize([1, -1], x.shape[1])[:, None, None]
+        * (1 + np.float32(2.0**-20) * x), np.repeat(w[:, ::2], 2, 1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize(("channels", "mask"), [(64, 3), (256, 5), (72, 1), (256, 1)])
+def test_split_products_have_float32s_error(kind, channels, mask, hopper):
+    problem = Conv2d(1, channels, 20, 24, 64, (mask, mask), padding=(mask // 2, mask // 2))
+    x, weights, bias = random_inputs(problem, mask)
+    generator = np.random.default_rng(channels)
+    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
+    bound = IEEE.bind(problem, weights, 0 * bias, device=hopper)
+    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
+    assert verdict.passed, verdict
+
+
+@given(arrays.arrays(np.float32, 8, elements=st.floats(width=32)))
+def test_a_split_holds_what_float32_does_or_says_nan(values):
+    high, low = split(values)
+    size = np.abs(values.astype(np.float64))
+    held = (size == 0) | ((size >= LEAST_SPLIT) & (size < np.inf))
+    assert np.isnan(high[~held]).all()
+    near = held & (size < 2.0**127)
+    for part in (high[near], low[near]):
+        assert np.array_equal(part, rounded(part, "tf32"))
+    error = np.abs(high[near].astype(np.float64) + low[near] - values[near])
+    assert (error <= 2.0**-22 * size[near]).all()
+
+
+@each_rung
+@given(data=st.data())
+def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
+    problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))
+    config = draw_config(rung, problem, data.draw)
+    _, weights, _ = random_inputs(problem, 0)
+    packed = rung.pack(problem, weights, config).reshape(-1)
+    macros = rung.macros(problem, config)
+    parts, size = macros["PARTS"], macros["ELEMENT_BYTES"]
+    values = widened(packed.view(np.uint16), rung.precision) if size == 2 else packed
+    taps, chunk = problem.mask[0] * problem.mask[1], 128 // size
+    chunks = -(-problem.channels // chunk)
+    tiles = values[: macros["SPLIT_SIZE"]].reshape(
+        -1, chunks, taps, parts, config["TILE_MAPS"], chunk
+    )
+    # part, map (tile and place in it), channel (chunk and place in it), tap
+    whole = tiles.transpose(3, 0, 4, 1, 5, 2).reshape(parts, -1, chunks * chunk, taps)
+    used = whole[:, : problem.maps, : problem.channels].reshape(parts, *weights.shape)
+    assert np.count_nonzero(whole) == np.count_nonzero(used)
+    expected = split(weights) if rung is IEEE else [rounded(weights, rung.precision)]
+    assert np.array_equal(used, np.stack(expected))
+    given = weights.ravel() if rung is IEEE else []
+    assert np.array_equal(values[macros["SPLIT_SIZE"] :], given)
+
+
+def _gpu(architecture):
+    return SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+
+
+@each_rung
+def test_other_gpus_are_refused(rung):
+    with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
+        rung.compile(PROBLEMS[0], _gpu("sm_80"))
+
+
+@each_rung
+def test_what_it_does_not_take(rung):
+    for problem, reason in (
+        (Conv2d(1, 64, 19, 19, 9, (3, 3), (2, 2)), "no strides"),
+        (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 3)), "2x2 or not"),
+        (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 2, 1)), "2x2 or not"),
+        (Conv2d(1, 64, 99, 99, 9, (40, 40)), "no room for the weights"),
+    ):
+        with pytest.raises(UnsupportedProblem, match=reason):
+            rung.check(problem)
+    assert "sums of 64" in IEEE.why_not(Conv2d(1, 7, 19, 19, 9, (3, 3)))
+    config = {"TILE_COLUMNS": 16, "TILE_MAPS": 256}
+    with pytest.raises(InputError, match="sums a thread"):
+        rung.compile(PROBLEMS[0], _gpu("sm_90"), config)

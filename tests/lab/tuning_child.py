@@ -25,7 +25,8 @@ def tune(path, log, ready, start):
         search = Search(PROBLEM, LARGER, device, history)
         search._judge  # noqa: B018  What it measures once is not what is watched here.
         ready.set()
-        start.wait()
+        if start is not None:
+            start.wait()
         for trial in search.run()[1]:
             if not trial.resumed:
                 os.write(written, f"{search.name(trial.config)}\n".encode())

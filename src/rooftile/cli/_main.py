@@ -9,10 +9,10 @@ import traceback
 from collections.abc import Sequence
 
 import rooftile
-from rooftile.cli import audit, climb, compare, devices, history, report, run, train, tune
+from rooftile.cli import audit, climb, compare, devices, explain, history, report, run, train, tune
 from rooftile.errors import RooftileError
 
-_COMMANDS = (run, train, climb, tune, audit, history, compare, report, devices)
+_COMMANDS = (run, train, climb, tune, audit, explain, history, compare, report, devices)
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
 _INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""

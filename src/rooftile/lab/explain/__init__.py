@@ -1,0 +1,11 @@
+"""Why a strategy takes the time it takes: the paper's numbers beside the measured ones.
+
+`explain` joins strategies, whose launches it reads, with the analysis room, which knows nothing
+of them; `rooftile.lab.explain.profile` asks Nsight Compute for the same counts.
+"""
+
+from rooftile.lab.explain.explanation import Explanation, explain
+from rooftile.lab.explain.kernels import KernelView
+from rooftile.lab.explain.measured import Measured, latest, of_record
+
+__all__ = ["Explanation", "KernelView", "Measured", "explain", "latest", "of_record"]

@@ -1,0 +1,121 @@
+"""What to try next: sentences, each from a number of the explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, Explanation
+from rooftile.lab.explain.kernels import KernelView
+
+_NEAR = 0.75
+"""Of the bound: from here on little is left under it."""
+_FAR = 0.4
+_BEYOND = 1.05
+_LOW_OCCUPANCY = 0.3
+_MANY_DIVERGE = 0.2
+_MOST_SENTENCES = 2
+
+
+def advice(found: Explanation) -> list[str]:
+    """At most two sentences, the more telling first."""
+    sentences = [*_device_filled(found), *_bound(found), *_latency(found), *_divergence(found)]
+    if not sentences:
+        sentences = ["Nothing here stands out: measure (rooftile climb), or read the counters."]
+    return sentences[:_MOST_SENTENCES]
+
+
+def _device_filled(found: Explanation) -> Iterator[str]:
+    for kernel in found.kernels:
+        if kernel.spill_bytes:
+            yield (
+                f"{kernel.name} keeps {kernel.spill_bytes} bytes a thread in local memory: a "
+                "smaller tile a thread would keep them in registers."
+            )
+        if kernel.waves is not None and kernel.waves < 1:
+            yield (
+                f"{kernel.name} has {kernel.grid.block_count} blocks, {kernel.waves:.0%} of what "
+                "the device holds at a time: smaller tiles, or sums shared out, would fill it."
+            )
+
+
+def _bound(found: Explanation) -> Iterator[str]:
+    if found.bound_ms is None:
+        return
+    share = found.bound_fraction
+    if share is not None and share > _BEYOND:
+        yield (
+            f"It runs at {share:.0%} of the bound, which counts accesses as the kernel's text has "
+            "them: the compiler keeps values that the text reads again, or the caches hold the "
+            "arrays from launch to launch."
+        )
+        return
+    if found.floor_ms and found.bound_ms <= found.floor_ms / _NEAR and (share or 0) >= _NEAR:
+        yield (
+            f"It runs at {share:.0%} of its bound, which is the problem's own floor: what is left "
+            "are fewer FLOPs (a transform) or fewer bytes (a lower precision)."
+        )
+        return
+    if found.bound_by == CACHES:
+        yield _caches(found)
+    elif found.bound_by == MEMORY and found.moved_bytes > 1.5 * found.problem.bytes:
+        ratio = found.moved_bytes / found.problem.bytes
+        yield (
+            f"Its kernels move {ratio:.1f} times the compulsory bytes: fusing them would keep "
+            "what lies between out of device memory."
+        )
+    elif found.bound_by == ARITHMETIC and share is not None and _FAR <= share < _NEAR:
+        yield (
+            f"Arithmetic bounds it, and it runs at {share:.0%} of that: more multiply-adds for "
+            "each instruction that is none (a larger tile a thread) would bring it nearer."
+        )
+
+
+def _caches(found: Explanation) -> str:
+    """Reads of L1 and shared memory bind: which of the two, and what lowers them."""
+    counted = [k.accesses for k in found.kernels if k.accesses is not None]
+    shared = sum(a.shared_reads for a in counted)
+    passes = sum(a.cache_passes for a in counted)
+    adds = found.problem.flops / 2 / 32 / passes
+    if shared > passes / 2:
+        return (
+            f"A read of shared memory serves {adds:.2g} multiply-adds of its warp: several "
+            "results a thread, in registers, would share each value."
+        )
+    return (
+        f"Every element is loaded {found.input_loads or 0:.0f} times from global memory, and a "
+        f"read serves {adds:.2g} multiply-adds of its warp: a tile in shared memory or in "
+        "registers would be loaded once for many."
+    )
+
+
+def _latency(found: Explanation) -> Iterator[str]:
+    share, kernel = found.bound_fraction, _largest(found)
+    held = kernel.occupancy
+    if held is not None and held.occupancy < _LOW_OCCUPANCY and (share is None or share < _NEAR):
+        yield (
+            f"{kernel.name} holds {held.warps} warps a multiprocessor ({held.occupancy:.0%}), "
+            f"bound by {' and '.join(held.binding)}: lowering that gives more warps to hide "
+            "latency with."
+        )
+    elif share is not None and share < _FAR:
+        yield (
+            f"It runs at {share:.0%} of its bound and no resource explains it: latency or "
+            "instructions do; --profile shows the stalls."
+        )
+
+
+def _divergence(found: Explanation) -> Iterator[str]:
+    kernel = _largest(found)
+    if kernel.accesses is None:
+        return
+    share = kernel.accesses.divergent_warps / (kernel.grid.warps() * kernel.launches)
+    if share > _MANY_DIVERGE:
+        yield (
+            f"{share:.0%} of the warps of {kernel.name} diverge at a guard: tiles that divide the "
+            "result, or fit it closely, would idle fewer threads."
+        )
+
+
+def _largest(found: Explanation) -> KernelView:
+    """The kernel with the sums."""
+    return next((k for k in found.kernels if k.sums), found.kernels[0])

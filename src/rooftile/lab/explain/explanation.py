@@ -1,0 +1,169 @@
+"""The whole explanation of one strategy on one problem."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rooftile.errors import InputError
+from rooftile.lab.explain.kernels import KernelView, kernel_views
+from rooftile.lab.explain.measured import Measured
+from rooftile.lab.explain.target import Target
+from rooftile.lab.records import plain, problem_json
+from rooftile.ops import Problem
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+ARITHMETIC, MEMORY, CACHES = "arithmetic", "device memory", "L1 and shared memory"
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What bounds a strategy, and how near it is.  Times in ms, of the whole batch."""
+
+    problem: Problem
+    device: str
+    strategy: str
+    summary: str
+    precision: str
+    config: Mapping[str, int]
+    target: Target
+    kernels: tuple[KernelView, ...]
+    limits_ms: Mapping[str, float]
+    """The time that each limit alone allows, over all kernels; those that are known."""
+    bound_ms: float | None
+    """Kernels one after another, each as long as its own highest limit; None where no rate is
+    known."""
+    bound_by: str
+    """The limit of the kernel that takes longest."""
+    floor_ms: float | None
+    """The problem's own: its FLOPs and compulsory bytes, whatever the strategy."""
+    missing: str
+    """What could not be told, and why; empty where nothing is missing."""
+    measured: Measured | None = None
+
+    @property
+    def bound_fraction(self) -> float | None:
+        """The bound over the measured time; None without either."""
+        if self.measured is None or self.bound_ms is None:
+            return None
+        return self.bound_ms / self.measured.median_ms
+
+    @property
+    def moved_bytes(self) -> int:
+        """What all kernels together must read and write of device memory."""
+        return sum(k.read_bytes + k.written_bytes for k in self.kernels)
+
+    @property
+    def input_loads(self) -> float | None:
+        """Elements that threads load from global memory over those of inputs and parameters;
+        None without a model."""
+        found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
+        shapes = (self.problem.input_shape, *self.problem.parameter_shapes.values())
+        return sum(found) / sum(map(math.prod, shapes)) if found else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``rooftile explain --json`` prints, less its advice."""
+        fields = {
+            name: getattr(self, name)
+            for name in (
+                "device", "strategy", "summary", "precision", "config", "limits_ms", "bound_ms",
+                "bound_by", "bound_fraction", "floor_ms", "moved_bytes", "input_loads", "missing",
+            )
+        }  # fmt: skip
+        target = dataclasses.asdict(self.target)
+        del target["ceilings"]
+        measured = dataclasses.asdict(self.measured) if self.measured else None
+        found: dict[str, Any] = plain(
+            {**fields, "target": target, "measured": measured,
+             "kernels": [_kernel_json(kernel) for kernel in self.kernels]}
+        )  # fmt: skip
+        return {"problem": problem_json(self.problem), **found}
+
+
+def explain(
+    strategy: GpuStrategy,
+    problem: Problem,
+    device: str,
+    target: Target,
+    *,
+    config: Config | None = None,
+    measured: Measured | None = None,
+) -> Explanation:
+    """Explain a GPU strategy on a problem for a target.
+
+    ``config`` sets tunables; without it, those of the measured time are taken, or the
+    defaults.  Raises `UnsupportedProblem`, and `InputError` for a config that cannot run.
+    """
+    strategy.check(problem)
+    if target.sm is not None and device.startswith("opencl") and "opencl" not in strategy.devices:
+        raise InputError("device", repr(device), f"one of {list(strategy.devices)}")
+    chosen = config if config is not None else (dict(measured.config) if measured else None)
+    values = strategy.config(problem, chosen)
+    reason = strategy.invalid(problem, values)
+    if reason is not None:
+        raise InputError("config", values, f"one that can run: {reason}")
+    views = kernel_views(strategy, problem, values, target)
+    each = [_limits(kernel, strategy, problem, target) for kernel in views.kernels]
+    totals: dict[str, float] = {}
+    for limits in each:
+        for name, value in limits.items():
+            totals[name] = totals.get(name, 0.0) + value
+    longest = max((limits for limits in each if limits), key=_most, default={})
+    return Explanation(
+        problem=problem,
+        device=device,
+        strategy=strategy.name,
+        summary=strategy.summary,
+        precision=strategy.precision,
+        config=values,
+        target=target,
+        kernels=views.kernels,
+        limits_ms=totals,
+        bound_ms=sum(map(_most, each)) if totals else None,
+        bound_by=max(longest, key=lambda name: longest[name], default=""),
+        floor_ms=_floor(problem, strategy.precision, target),
+        missing=views.missing,
+        measured=measured,
+    )
+
+
+def _most(limits: Mapping[str, float]) -> float:
+    return max(limits.values(), default=0.0)
+
+
+def _limits(
+    kernel: KernelView, strategy: GpuStrategy, problem: Problem, target: Target
+) -> dict[str, float]:
+    """The least time in ms that each limit allows one kernel."""
+    found = {}
+    rate = target.gflops(strategy.precision)
+    # Transforms save multiplications, and how many is not told.
+    if kernel.sums and rate is not None and not strategy.transforms_weights:
+        found[ARITHMETIC] = 1e-6 * problem.flops / rate
+    if target.bandwidth_gb_s is not None:
+        found[MEMORY] = 1e-6 * (kernel.read_bytes + kernel.written_bytes) / target.bandwidth_gb_s
+    passes = target.passes_per_ms()
+    if kernel.accesses is not None and passes is not None:
+        found[CACHES] = kernel.accesses.cache_passes / passes
+    return found
+
+
+def _floor(problem: Problem, precision: str, target: Target) -> float | None:
+    rate, bandwidth = target.gflops(precision), target.bandwidth_gb_s
+    if rate is None or bandwidth is None:
+        return None
+    return 1e-6 * max(problem.flops / rate, problem.bytes / bandwidth)
+
+
+def _kernel_json(kernel: KernelView) -> dict[str, Any]:
+    fields = dataclasses.asdict(kernel)
+    grid = kernel.grid
+    fields["grid"], fields["block"] = list(grid.blocks), list(grid.block)
+    counts = {"blocks": grid.block_count, "threads": grid.threads, "warps": grid.warps()}
+    if kernel.occupancy is not None:
+        fields["occupancy"]["binding"] = list(kernel.occupancy.binding)
+    return {**fields, **counts}

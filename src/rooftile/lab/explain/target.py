@@ -1,0 +1,114 @@
+"""What a strategy is explained for: a GPU that is here, or an architecture's data sheet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rooftile.analysis.architectures import ARCHITECTURES, GPUS, Multiprocessor, capability
+from rooftile.devices.gpu import Description
+from rooftile.devices.select import open_gpu, parse_device
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.ceilings_gpu import GpuCeilings, cache_file, read_ceilings
+
+DEFAULT = "sm_90"
+"""Explained for where no GPU is at hand and none is named."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Limits and rates; None where nobody tells."""
+
+    name: str
+    source: str
+    """Where the rates come from."""
+    architecture: str | None
+    """What NVRTC compiles for."""
+    sm: Multiprocessor | None
+    multiprocessors: int | None
+    clock_mhz: int | None
+    fma_gflops: float | None
+    bandwidth_gb_s: float | None
+    cache_bytes: int | None = None
+    """The last-level cache."""
+    ceilings: GpuCeilings | None = None
+
+    def gflops(self, precision: str) -> float | None:
+        """The rate of a precision's instructions; None where it is not known."""
+        if precision in ("ieee", "fast"):
+            return self.fma_gflops
+        return self.ceilings.mma_gflops.get(precision) if self.ceilings else None
+
+    def passes_per_ms(self) -> float | None:
+        """Passes of 128 bytes of L1 or shared memory a millisecond, one a cycle each."""
+        if self.multiprocessors is None or self.clock_mhz is None:
+            return None
+        return 1e3 * self.multiprocessors * self.clock_mhz
+
+
+def find_target(device: str, architecture: str | None = None) -> Target:
+    """A named architecture's product; else the device; else, for CUDA, `DEFAULT`'s product.
+
+    Raises `InputError`, and `DeviceMissing` for an OpenCL device that is not there.
+    """
+    kind, _ = parse_device(device)
+    if kind == "cpu":
+        raise InputError("device", repr(device), "cuda or opencl: a CPU has no such launch")
+    if architecture is not None:
+        return _product(architecture, "data sheet")
+    try:
+        return _of_device(open_gpu(device).description)
+    except DeviceMissing:
+        if kind != "cuda":
+            raise
+        return _product(DEFAULT, "no GPU here; data sheet")
+
+
+def _product(architecture: str, source: str) -> Target:
+    key = capability(architecture)
+    gpu = GPUS[key]
+    return Target(
+        name=gpu.name,
+        source=source,
+        architecture=f"sm_{key.replace('.', '')}",
+        sm=ARCHITECTURES[key],
+        multiprocessors=gpu.multiprocessors,
+        clock_mhz=gpu.clock_mhz,
+        fma_gflops=gpu.peak_gflops,
+        bandwidth_gb_s=gpu.bandwidth_gb_s,
+    )
+
+
+def _of_device(found: Description) -> Target:
+    ceilings = read_ceilings(cache_file(found))
+    cuda = found.kind == "cuda"
+    name = found.name if found.gpu else f"{found.name} (not a GPU)"
+    source = "measured ceilings" if ceilings else "no ceilings measured: rooftile devices --measure"
+    return Target(
+        name=name,
+        source=source,
+        architecture=found.architecture if cuda else None,
+        sm=_multiprocessor(found) if cuda else None,
+        multiprocessors=found.units if found.gpu else None,
+        clock_mhz=found.clock_mhz if found.gpu else None,
+        fma_gflops=ceilings.fma_gflops if ceilings else None,
+        bandwidth_gb_s=ceilings.bandwidth_gbps if ceilings else None,
+        cache_bytes=found.cache_bytes,
+        ceilings=ceilings,
+    )
+
+
+def _multiprocessor(found: Description) -> Multiprocessor | None:
+    """The preset, or for an architecture without one what the driver tells."""
+    try:
+        return ARCHITECTURES[capability(found.architecture)]
+    except InputError:
+        if found.threads_per_unit is None:
+            return None
+    return Multiprocessor(
+        threads=found.threads_per_unit,
+        blocks=32,
+        registers=found.registers_per_unit,
+        shared_bytes=found.shared_bytes_per_unit,
+        threads_per_block=found.threads_per_block,
+        shared_bytes_per_block=found.shared_bytes_per_block,
+    )

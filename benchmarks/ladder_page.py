@@ -47,9 +47,11 @@ def records() -> dict[str, Record]:
 def explanation(rung: Strategy) -> str:
     """The paragraphs at the head of a rung's text, between its title and its arrays."""
     assert isinstance(rung, GpuStrategy)
-    text = rung.text[rung.text.rindex(f"// Rung {rung.order}, {rung.name}:") :]
+    # Several rungs may share a text, whose title then names that.
+    title = re.search(rf"^// Rungs? [\d to]+, {rung.source or rung.name}:", rung.text, re.MULTILINE)
+    assert title, rung.name
     lines = []
-    for line in text.splitlines():
+    for line in rung.text[title.start() :].splitlines():
         if not line.startswith("//"):
             break
         lines.append(line.removeprefix("//").strip())
@@ -93,11 +95,13 @@ def gain(record: Record, rungs: tuple[Strategy, ...], rung: Strategy) -> str:
 
 def walk(found: dict[str, Record], rungs: tuple[Strategy, ...]) -> list[str]:
     """A section a rung."""
-    lines = ["## Up the ladder", ""]
+    lines, told = ["## Up the ladder", ""], set[str]()
     for rung in rungs:
         summary = code(f"{rung.summary[0].upper()}{rung.summary[1:]}.")
         lines += [f"### {rung.order}. `{rung.name}`", "", summary, ""]
-        lines += [why, ""] if (why := explanation(rung)) else []
+        why = explanation(rung)
+        lines += [why, ""] if why and why not in told else []
+        told.add(why)
         if isinstance(rung, GpuStrategy) and rung.apart:
             lines += [f"Kernels of their own: {rung.apart}.", ""]
         lines += [f"- `{name}`: {gain(record, rungs, rung)}" for name, record in found.items()]

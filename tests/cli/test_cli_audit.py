@@ -7,6 +7,7 @@ import pytest
 
 from rooftile.lab import ceilings
 from rooftile.lab.audit import CHECKS, library, speed, verdict
+from rooftile.lab.history import History
 
 KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
 SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
@@ -56,6 +57,19 @@ def test_one_json_object(audit):
     assert 0 < found["roof_fraction"] < 1
     assert found["precision"] == "fast"
     assert found["printed"].endswith("called")
+
+
+def test_the_history_keeps_it(audit, history_path):
+    audit("honest_numpy.py")
+    audit("fraud_cache_shape.py", "--seed", 3)
+    audit("fraud_cache_shape.py", "--no-history")
+    with History(history_path) as history:
+        newest, oldest = sorted(history.records(), key=lambda record: -record.id)
+    assert (newest.command, newest.strategy) == ("audit", "fraud_cache_shape.py:kernel")
+    assert (newest.status, newest.seed, newest.kind) == ("failed", 3, "peer")
+    assert newest.to_row().reason.startswith("cache: on fresh inputs")
+    assert oldest.status == "passed"
+    assert oldest.median_ms > 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ parameter (stride, padding, activation, pool, problem, ...) it is given.  A kern
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -57,11 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=float, default=60.0, metavar="S",
         help="a call of more seconds is a hang (default 60)",
     )  # fmt: skip
+    parser.add_argument("--no-history", action="store_true", help="do not record the result")
 
 
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
     from rooftile.lab.audit import Foreign, UnusableKernel, audit
+    from rooftile.lab.history import History
     from rooftile.ops import parse
 
     output = Output(arguments)
@@ -87,9 +88,11 @@ def command(arguments: argparse.Namespace) -> int:
             raise
         print(f"rooftile: {error}", file=sys.stderr)
         return _USAGE
+    if not arguments.no_history:
+        with History() as history:
+            history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
     output.result(found.to_json())
-    with contextlib.suppress(BrokenPipeError):
-        _show(output, found)
+    _show(output, found)
     return 0 if found.passed else 1
 
 
@@ -100,8 +103,9 @@ def _show(output: Output, found: Audit) -> None:
     for check in found.checks:
         verdicts.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
-    name = f"{found.kernel.path.name}:{found.kernel.function}"
-    output.show(f"{name} as {problem}", f"{work}; claimed precision: {found.claim}", "", verdicts)
+    output.show(
+        f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}", "", verdicts
+    )
     output.show("", *_speed(found))
     if found.noise:
         output.show("", "it printed:", found.noise)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +38,8 @@ from rooftile.errors import (
 if TYPE_CHECKING:
     import pyopencl
 
+_STALE_S = 2.0
+"""A lock of PyOpenCL's cache that is older than this is nobody's."""
 _INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
 
 
@@ -138,7 +142,7 @@ class OpenclDevice:
             with warnings.catch_warnings():
                 # Some compilers talk even of success.
                 warnings.simplefilter("ignore", self._cl.CompilerWarning)
-                keeping = False if plain else str(directory)
+                keeping = False if plain else str(_unlocked(directory))
                 built = program.build(["-cl-std=CL1.2"], cache_dir=keeping)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
@@ -243,6 +247,17 @@ class OpenclProgram:
         if name not in self._kernels:
             self._kernels[name] = self._device._cl.Kernel(self._program, name)
         return self._kernels[name]
+
+
+def _unlocked(directory: Path) -> Path:
+    """PyOpenCL's cache without the lock that a killed process left, for which it would wait a
+    minute; a living process has it for milliseconds."""
+    lock = directory / "lock"
+    with contextlib.suppress(OSError):
+        while time.time() - lock.stat().st_mtime < _STALE_S:
+            time.sleep(0.02)
+        lock.unlink()
+    return directory
 
 
 def _describe(cl: Any, device: Any, index: int) -> Description:

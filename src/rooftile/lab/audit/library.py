@@ -55,14 +55,14 @@ class Inspection:
         own = _OWN.get(self.session.problem.operation, "convolution")
         operations = [
             name
-            for name in map(str, told.get("operations", ()))
+            for name in strings(told.get("operations"))
             if _OPERATIONS.search(name) or re.fullmatch(f"aten::_?({own})(_out)?", name)
         ]
-        called = [str(name) for name in told.get("rooftile", ())]
+        called = strings(told.get("rooftile"))
         told = self.session.child.ask({"do": "tell"})
-        self._reference(called, [str(name) for name in told.get("imports", ())])
-        self._processes([str(event) for event in told.get("processes", ())])
-        self._timers([str(name) for name in told.get("timers", ())])
+        self._reference(called, strings(told.get("imports")))
+        self._processes(strings(told.get("processes")))
+        self._timers(strings(told.get("timers")))
         self._library(operations, call_s)
 
     def _reference(self, called: list[str], imported: list[str]) -> None:
@@ -78,8 +78,10 @@ class Inspection:
         # To compile, a kernel may call a compiler: while it is loaded, or at a first call.
         while_called = [event for event in events if event.endswith(("while run", "while inspect"))]
         living = _children(self.session.child.pid)
-        if while_called and living:
-            self.findings.failed("processes", f"{while_called[0]}; {living} still live")
+        forked = [event for event in events if event.startswith("os.fork")]
+        if while_called or forked:
+            first = (while_called or forked)[0]
+            self.findings.failed("processes", f"{first}; {living} others live")
         elif living:
             self.findings.failed("processes", f"{living} other processes live on between calls")
         else:
@@ -130,6 +132,11 @@ class Inspection:
                 child.thaw()
         child.collect()
         return counts
+
+
+def strings(told: object) -> list[str]:
+    """What a process that is not to be believed gives as a list of words."""
+    return [str(one) for one in told] if isinstance(told, list) else []
 
 
 def _children(pid: int) -> int:

@@ -9,6 +9,7 @@ device, the delivery of a returned result.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -90,15 +91,16 @@ class Speed:
         """What the process's clocks said, against the judge's."""
         told = [(run.wall_s, _number(run.told.get("seconds"))) for run in self.runs]
         short = min(wall - said for wall, said in told)
-        if all(said < _AGREE * wall - _SLACK_S for wall, said in told):
+        if not any(said >= _AGREE * wall - _SLACK_S for wall, said in told):
             self._contradict("its clock", short)
-        elif all(said > 1.1 * wall + _SLACK_S for wall, said in told):
+        if not any(said <= 1.1 * wall + _SLACK_S for wall, said in told):
             self.findings.failed("timers", f"its clock ran {-1e3 * short:.3g} ms longer than ours")
         for name, what in (("library_s", "the library's events"), ("event_s", "the driver's")):
-            pairs = [(run.wall_s, _number(run.told[name])) for run in self.runs if name in run.told]
-            if pairs and all(
-                said < (1 - _EVENTS_AGREE) * wall - _EVENT_SLACK_S for wall, said in pairs
-            ):
+            if self.session.kernel.kind != "cuda":
+                continue
+            pairs = [(run.wall_s, _number(run.told.get(name))) for run in self.runs]
+            least = 1 - _EVENTS_AGREE
+            if not any(said >= least * wall - _EVENT_SLACK_S for wall, said in pairs):
                 self._contradict(what, min(wall - said for wall, said in pairs))
         self.findings.passed("timers")
 
@@ -120,4 +122,5 @@ def _renewed(arrays: Arrays, generator: np.random.Generator) -> Arrays:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    known = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if known else 0.0  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rooftile.devices import cpu
+from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu
 from rooftile.lab.audit.arena import layout
 from rooftile.lab.audit.child import Complained, Died
@@ -23,12 +24,12 @@ from rooftile.lab.audit.session import Session, slots_for
 from rooftile.lab.audit.speed import Speed
 from rooftile.lab.audit.text_speed import TextSpeed
 from rooftile.lab.audit.trials import Trials
-from rooftile.lab.ceilings import Roof, ceilings
-from rooftile.lab.ceilings_gpu import gpu_ceilings
+from rooftile.lab.ceilings import Ceilings, Roof, ceilings
+from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
 from rooftile.lab.climb_gpu import has_roof
 from rooftile.lab.environment import Environment, environment
 from rooftile.lab.measure import Timing
-from rooftile.lab.records import Error, Resources, plain, problem_json
+from rooftile.lab.records import Error, Ladder, Resources, Row, plain, problem_json
 from rooftile.lab.shapes import off_grid, smallest
 from rooftile.ops import Problem
 
@@ -70,6 +71,10 @@ class Audit:
     noise: str
     """The end of what the kernel printed."""
     environment: Environment
+    ceilings: Ceilings | GpuCeilings | None
+    """What the floor was computed from."""
+    gpu: Description | None
+    """What it ran on, if that was no CPU of ours."""
 
     @property
     def passed(self) -> bool:
@@ -86,11 +91,33 @@ class Audit:
         """The verdict of one check."""
         return next(check for check in self.checks if check.name == name)
 
+    def ladder(self) -> Ladder:
+        """The audit as a record of the history: one row, of somebody else's."""
+        failed = [f"{c.name}: {c.evidence}" for c in self.checks if c.status == "failed"]
+        median = self.time_ms.median if self.time_ms else math.nan
+        timed = self.time_ms is not None
+        row = Row(
+            "peer", self.name, self.kernel.device, self.claim,
+            "passed" if timed else "failed", "" if timed else "; ".join(failed)[:500],
+            error=self.error, time_ms=self.time_ms, cold_ms=self.cold_ms,
+            first_call_ms=self.first_call_ms if timed else None,
+            gflops=1e-6 * self.problem.flops / median if timed else None,
+            gbps=1e-6 * self.problem.bytes / median if timed else None,
+            roof_fraction=self.roof_fraction, resources=self.resources,
+        )  # fmt: skip
+        device = self.kernel.device
+        return Ladder(self.problem, device, self.ceilings, self.environment, (row,), self.gpu)
+
+    @property
+    def name(self) -> str:
+        """The kernel's file and function."""
+        return f"{self.kernel.path.name}:{self.kernel.function}"
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile audit --json`` prints."""
         median = self.time_ms.median if self.time_ms else math.nan
         found: dict[str, Any] = plain({
-            "kernel": f"{self.kernel.path.name}:{self.kernel.function}",
+            "kernel": self.name,
             "device": self.kernel.device,
             "precision": self.claim,
             "problem": problem_json(self.problem),
@@ -161,6 +188,7 @@ class _Audit:
         self.cold: Timing | None = None
         self.limit: str | None = None
         self.noise: str | None = None
+        self.ceilings: Ceilings | GpuCeilings | None = None
         self.resources = Resources()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
             judge = Judge(session, self.findings, self.claim)
@@ -184,6 +212,7 @@ class _Audit:
             self.time if self.findings.right else None,
             self.cold if self.findings.right else None,
             self.first_ms, floor, self.limit, self.resources, noise, environment(),
+            self.ceilings, self._gpu(),
         )  # fmt: skip
 
     def _trials(self, session: Session, judge: Judge) -> None:
@@ -264,9 +293,16 @@ class _Audit:
 
     def _roof(self) -> Roof | None:
         if self.kernel.kind == "cpu":
-            return ceilings(progress=self.report).all_cores
+            self.ceilings = found = ceilings(progress=self.report)
+            return found.all_cores
         device = open_gpu(self.kernel.device)
-        return gpu_ceilings(device, progress=self.report) if has_roof(device) else None
+        if has_roof(device):
+            self.ceilings = gpu_ceilings(device, progress=self.report)
+            return self.ceilings
+        return None
+
+    def _gpu(self) -> Description | None:
+        return None if self.kernel.kind == "cpu" else open_gpu(self.kernel.device).description
 
     def _cache_bytes(self) -> int:
         if self.kernel.kind == "cpu":

@@ -15,12 +15,12 @@ import json
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.lab.climb_gpu import Rung, climb_gpu
 from rooftile.lab.records import Ladder, Row
-from rooftile.ops import named
+from rooftile.ops import Precision, named
 from rooftile.strategies import ladder, strategy
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("rungs", nargs="*", metavar="RUNG[:TUNABLE=a|b,...]")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--precision", default="fast", choices=("ieee", "fast"))
+    parser.add_argument("--precision", choices=get_args(Precision), help="default: all")
     parser.add_argument("--limit", type=float, default=20.0, help="skip slower rungs, in seconds")
     parser.add_argument("--json", type=Path, help="write the record here")
     options = parser.parse_args()

@@ -54,6 +54,20 @@ def test_predictions_are_the_cpus(model: str, name: str) -> None:
         assert network.predict(x[k : k + 1], device=name) == expected[k]
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_narrow_precisions_keep_the_scores(precision: Any, cuda_device: Any) -> None:
+    network = load("lenet5")
+    x = prepare(load_images("test", limit=300).images, network.input_shape[1])
+    plan, cpu = network.plan(batch=128, precision=precision, device="cuda"), network.plan()
+    assert plan.strategies["conv1"] == f"pool_folded_{precision}"
+    expected, scores = cpu(x), plan(x)
+    # Weights, images and one layer's results keep 11 or 8 bits.
+    unit = {"fp16": 2.0**-11, "bf16": 2.0**-8}[precision]
+    error = np.linalg.norm(scores - expected) / np.linalg.norm(expected)
+    assert unit / 100 < error < 4 * unit
+    assert (scores.argmax(1) == expected.argmax(1)).mean() > 1 - 8 * unit
+
+
 @pytest.mark.parametrize("batch", [1, 4, 9, 64])
 def test_any_number_of_images_through_any_batch(batch: int, name: str) -> None:
     plan, cpu = SMALL.plan(batch=batch, device=name), SMALL.plan(batch=batch)

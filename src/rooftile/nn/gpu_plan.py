@@ -13,7 +13,7 @@ from rooftile.devices.select import open_gpu, parse_device
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import Flush, in_turns, work_of
 from rooftile.lab.winners import tuned_config
-from rooftile.nn.plan import Plan, PlannedLayer
+from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Precision
 from rooftile.strategies.gpu import GpuBound, GpuStrategy
 
@@ -45,7 +45,7 @@ class GpuPlan(Plan):
         with cuda.kept_context():
             self._gpu = open_gpu(device)
         with self._gpu.on():
-            self._bound = [self._bind(layer) for layer in self.layers]
+            self._bound = [self._bind(number) for number in range(len(self.layers))]
             self._arrays = self._allocate()
         self._replay: Callable[[], object] | None = None
 
@@ -100,12 +100,24 @@ class GpuPlan(Plan):
         for bound, x, out in zip(self._bound, self._arrays, self._arrays[1:], strict=False):
             bound.launch(x, out, count)
 
-    def _bind(self, layer: PlannedLayer) -> GpuBound:
+    def _bind(self, number: int) -> GpuBound:
+        layer = self.layers[number]
         assert isinstance(layer.strategy, GpuStrategy)
-        config = tuned_config(layer.strategy, layer.problem, self._gpu.description)
+        config = dict(tuned_config(layer.strategy, layer.problem, self._gpu.description) or {})
+        if layer.strategy.narrow:
+            config |= {"X_NARROW": self._narrow(number), "OUT_NARROW": self._narrow(number + 1)}
         return layer.strategy.bind(
             layer.problem, *layer.parameters, device=self._gpu, config=config
         )
+
+    def _narrow(self, number: int) -> int:
+        """Whether what a layer is given lies in memory in 16-bit numbers: both sides can."""
+        if not 0 < number < len(self.layers):
+            return 0
+        giver, taker = (self.layers[i].strategy for i in (number - 1, number))
+        assert isinstance(giver, GpuStrategy)
+        assert isinstance(taker, GpuStrategy)
+        return int(bool(giver.narrow) and giver.narrow == taker.narrow)
 
     def _allocate(self) -> list[Any]:
         """The images' array, then each layer's result: two arrays in turns hold all of them."""

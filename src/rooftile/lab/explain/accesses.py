@@ -71,6 +71,11 @@ def row_stores(length: int, count: float, *, stride: int = 1, lanes: int = WARP)
     return Accesses(stores=found.loads, store_sectors=found.load_sectors)
 
 
+def linear_stores(elements: int) -> Accesses:
+    """Elements that threads store by linear index: whole sectors."""
+    return Accesses(stores=elements, store_sectors=ceil_div(elements, SECTOR_FLOATS))
+
+
 def broadcasts(requests: float, lanes: float = WARP) -> Accesses:
     """Loads whose lanes all read one address: one sector each."""
     return Accesses(loads=requests * lanes, load_requests=requests, load_sectors=requests)

@@ -18,10 +18,21 @@ _MOST_SENTENCES = 2
 
 def advice(found: Explanation) -> list[str]:
     """At most two sentences, the more telling first."""
-    sentences = [*_device_filled(found), *_bound(found), *_latency(found), *_divergence(found)]
+    rules = (_beyond, _device_filled, _bound, _latency, _divergence)
+    sentences = [sentence for rule in rules for sentence in rule(found)]
     if not sentences:
         sentences = ["Nothing here stands out: measure (rooftile climb), or read the counters."]
     return sentences[:_MOST_SENTENCES]
+
+
+def _beyond(found: Explanation) -> Iterator[str]:
+    share = found.bound_fraction
+    if share is not None and share > _BEYOND:
+        yield (
+            f"It runs at {share:.0%} of the bound, which counts accesses as the kernel's text has "
+            "them: the compiler keeps values that the text reads again, or the caches hold the "
+            "arrays from launch to launch."
+        )
 
 
 def _device_filled(found: Explanation) -> Iterator[str]:
@@ -31,7 +42,7 @@ def _device_filled(found: Explanation) -> Iterator[str]:
                 f"{kernel.name} keeps {kernel.spill_bytes} bytes a thread in local memory: a "
                 "smaller tile a thread would keep them in registers."
             )
-        if kernel.waves is not None and kernel.waves < 1:
+        if kernel.waves is not None and kernel.waves < 1 and not _is_near(found):
             yield (
                 f"{kernel.name} has {kernel.grid.block_count} blocks, {kernel.waves:.0%} of what "
                 "the device holds at a time: smaller tiles, or sums shared out, would fill it."
@@ -39,17 +50,10 @@ def _device_filled(found: Explanation) -> Iterator[str]:
 
 
 def _bound(found: Explanation) -> Iterator[str]:
-    if found.bound_ms is None:
-        return
     share = found.bound_fraction
-    if share is not None and share > _BEYOND:
-        yield (
-            f"It runs at {share:.0%} of the bound, which counts accesses as the kernel's text has "
-            "them: the compiler keeps values that the text reads again, or the caches hold the "
-            "arrays from launch to launch."
-        )
+    if found.bound_ms is None or (share or 0) > _BEYOND:
         return
-    if found.floor_ms and found.bound_ms <= found.floor_ms / _NEAR and (share or 0) >= _NEAR:
+    if found.floor_ms and found.bound_ms <= found.floor_ms / _NEAR and _is_near(found):
         yield (
             f"It runs at {share:.0%} of its bound, which is the problem's own floor: what is left "
             "are fewer FLOPs (a transform) or fewer bytes (a lower precision)."
@@ -91,7 +95,7 @@ def _caches(found: Explanation) -> str:
 def _latency(found: Explanation) -> Iterator[str]:
     share, kernel = found.bound_fraction, _largest(found)
     held = kernel.occupancy
-    if held is not None and held.occupancy < _LOW_OCCUPANCY and (share is None or share < _NEAR):
+    if held is not None and held.occupancy < _LOW_OCCUPANCY and not _is_near(found):
         yield (
             f"{kernel.name} holds {held.warps} warps a multiprocessor ({held.occupancy:.0%}), "
             f"bound by {' and '.join(held.binding)}: lowering that gives more warps to hide "
@@ -114,6 +118,10 @@ def _divergence(found: Explanation) -> Iterator[str]:
             f"{share:.0%} of the warps of {kernel.name} diverge at a guard: tiles that divide the "
             "result, or fit it closely, would idle fewer threads."
         )
+
+
+def _is_near(found: Explanation) -> bool:
+    return found.bound_fraction is not None and found.bound_fraction >= _NEAR
 
 
 def _largest(found: Explanation) -> KernelView:

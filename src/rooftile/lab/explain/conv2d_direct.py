@@ -16,6 +16,7 @@ from rooftile.lab.explain.accesses import (
     broadcasts,
     inside,
     linear_loads,
+    linear_stores,
     row_loads,
     row_stores,
 )
@@ -68,7 +69,7 @@ def thread_an_output(problem: Conv2d, config: Config, *, taps_global: bool) -> A
     planes, taps = problem.batch * problem.maps, math.prod(problem.mask)
     reads = planes * problem.channels * taps * positions_of(problem)
     stride = window(problem)[1][1] * problem.stride[1]
-    warps = ceil_div(rows, WARP // lanes) * ceil_div(columns, lanes)
+    warps = ceil_div(rows, min(WARP // lanes, down)) * ceil_div(columns, lanes)
     share = real_share(problem)
     found = row_loads(columns, reads * rows * share, stride=stride, lanes=lanes)
     if taps_global:
@@ -99,7 +100,7 @@ def channels_tree(problem: Conv2d, config: Config) -> dict[str, Accesses]:
     )
     found += broadcasts(results / WARP * taps)
     found += broadcasts(results / WARP * config["PARTS"])
-    found += row_stores(results, 1)
+    found += linear_stores(results)
     steps = config["PARTS"].bit_length() - 1
     tree = 2 * results / WARP * positions_of(problem) * steps
     last = len(guard_1d(results, 1, config["BLOCK_X"])) * config["PARTS"]
@@ -115,7 +116,7 @@ def channels_atomic(problem: Conv2d, config: Config) -> dict[str, Accesses]:
     add = linear_loads(sums * taps, problem.conv_read[1], stride=problem.stride[1], share=share)
     add += broadcasts(sums / WARP * taps) + Accesses(atomics=sums * slices)
     return {
-        "clear": row_stores(sums, 1),
+        "clear": linear_stores(sums),
         "accumulate": add,
         "finish": finish_sums(problem),
     }
@@ -128,7 +129,7 @@ def finish_sums(problem: Conv2d) -> Accesses:
     # Where windows leave gaps, the sums lie close together.
     step = min(across[1], pool.window[1]) if pool else 1
     found = linear_loads(results * positions_of(problem), problem.output_size[1], stride=step)
-    return found + broadcasts(results / WARP) + row_stores(results, 1)
+    return found + broadcasts(results / WARP) + linear_stores(results)
 
 
 def row_private(problem: Conv2d, config: Config) -> dict[str, Accesses]:

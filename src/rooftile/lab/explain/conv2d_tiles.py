@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from rooftile.analysis.access import bank_conflicts
 from rooftile.analysis.divergence import activity, rectangle
@@ -13,6 +14,7 @@ from rooftile.lab.explain.accesses import (
     broadcasts,
     inside,
     linear_loads,
+    linear_stores,
     row_stores,
     vector_loads,
     warps_of,
@@ -81,7 +83,7 @@ def direct_tile(problem: Conv2d, config: Config) -> dict[str, Accesses]:
         found += vector_loads(planes * bands * taps / held)
     results = math.prod(problem.output_shape)
     found += broadcasts(results / WARP / config["THREAD_COLUMNS"])
-    found += row_stores(results, 1)
+    found += linear_stores(results)
     # A patch row comes by loads of ALIGNED floats, each read once by the thread that owns it.
     thread_rows = config["THREAD_ROWS"] * height * down - down + problem.mask[0]
     columns = (config["THREAD_COLUMNS"] * across - 1) * problem.stride[1] + problem.mask[1]
@@ -170,32 +172,45 @@ def _conflicts(problem: Conv2d, tile: Tile) -> int:
 
 
 def _halo(problem: Conv2d, tile: Tile, centre: tuple[int, int]) -> Accesses:
-    """Reads beyond the core: real taps less those inside, both products over the axes."""
-    sizes = problem.height, problem.width
-    real, within, runs = 1, 1, 0
-    rows_out = 0
-    for axis in (0, 1):
-        step, mask = problem.stride[axis], problem.mask[axis]
-        all_taps = core_taps = 0
-        for first in _firsts(problem, tile, axis, centre[axis]):
-            for i in range(tile.positions[axis]):
-                taps = range(i * step - centre[axis], i * step - centre[axis] + mask)
-                met = [t for t in taps if 0 <= first + t < sizes[axis]]
-                all_taps += len(met)
-                core_taps += sum(0 <= t < tile.loaded[axis] for t in met)
-        if axis == 0:
-            rows_out, rows_in = all_taps - core_taps, core_taps
-        real, within = real * all_taps, within * core_taps
+    """Reads beyond the core: real taps less those inside, each a product over the axes.
+
+    A row of lanes reads a whole run where its row is beyond the core, else an end of one.
+    """
+    down = _axis(problem, tile, 0, centre[0])
+    across = _axis(problem, tile, 1, centre[1])
     passes = _units(problem, tile) * problem.channels
+    elements = passes * (down.real * across.real - down.core * across.core)
     warps_a_row = max(1, tile.positions[1] // WARP)
-    tiles_across = ceil_div(problem.output_size[1], tile.results[1])
-    # A row of lanes reads a whole run where its row is beyond the core, else an end of one.
-    runs = tiles_across * (rows_out * problem.mask[1] * warps_a_row)
-    runs += tiles_across * rows_in * (problem.mask[1] - 1)
-    elements = passes * (real - within)
-    stride = problem.stride[1]
-    spread = (elements - passes * runs) * min(1.0, stride / 8) + passes * runs
-    return Accesses(elements, passes * runs * min(1, tile.positions[1] / WARP), spread)
+    runs = (down.real - down.core) * across.lines * warps_a_row + down.core * across.ends
+    sectors = passes * runs + (elements - passes * runs) * min(1.0, problem.stride[1] / 8)
+    return Accesses(elements, passes * runs * min(1, tile.positions[1] / WARP), sectors)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Taps of all tiles along one axis."""
+
+    real: int
+    """Not of ghost cells."""
+    core: int
+    """Real and inside the tile's core."""
+    lines: int
+    """Tiles and places in the mask with any real tap."""
+    ends: int
+    """Those with a real tap beyond the core."""
+
+
+def _axis(problem: Conv2d, tile: Tile, axis: int, centre: int) -> _Axis:
+    size, step = (problem.height, problem.width)[axis], problem.stride[axis]
+    real = core = lines = ends = 0
+    for first in _firsts(problem, tile, axis, centre):
+        for place in range(problem.mask[axis]):
+            taps = [i * step + place - centre for i in range(tile.positions[axis])]
+            met = [tap for tap in taps if 0 <= first + tap < size]
+            inner = sum(0 <= tap < tile.loaded[axis] for tap in met)
+            real, core = real + len(met), core + inner
+            lines, ends = lines + bool(met), ends + (inner < len(met))
+    return _Axis(real, core, lines, ends)
 
 
 ACCESSES = {

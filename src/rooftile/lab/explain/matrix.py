@@ -13,6 +13,7 @@ from rooftile.lab.explain.accesses import (
     Accesses,
     broadcasts,
     linear_loads,
+    linear_stores,
     row_loads,
     row_stores,
     scattered_loads,
@@ -113,7 +114,7 @@ def linear_naive(problem: Linear, config: Config) -> dict[str, Accesses]:
     reads = results * problem.inputs
     found = broadcasts(reads / min(WARP, problem.outputs), min(WARP, problem.outputs))
     found += scattered_loads(reads) if problem.inputs >= SECTOR_FLOATS else row_loads(reads, 1)
-    found += row_loads(problem.outputs, problem.batch) + row_stores(results, 1)
+    found += row_loads(problem.outputs, problem.batch) + linear_stores(results)
     last = len(guard_1d(results, 1, config["BLOCK"]))
     return {"linear": found + Accesses(divergent_warps=last)}
 
@@ -152,7 +153,7 @@ def linear_register_tile(problem: Linear, config: Config) -> dict[str, Accesses]
     if parts == 1:
         return {"linear": found + broadcasts(results / WARP)}
     last = row_loads(results, parts, alignment=math.gcd(results, SECTOR_FLOATS))
-    return {"linear": found, "finish": last + broadcasts(results / WARP) + row_stores(results, 1)}
+    return {"linear": found, "finish": last + broadcasts(results / WARP) + linear_stores(results)}
 
 
 def linear_warp_rows(problem: Linear, config: Config) -> dict[str, Accesses]:

@@ -10,6 +10,7 @@ from rooftile.lab.explain.accesses import (
     SECTOR_FLOATS,
     Accesses,
     linear_loads,
+    linear_stores,
     row_loads,
     row_stores,
     scattered_loads,
@@ -25,7 +26,7 @@ def pool_naive(problem: Pool2d, config: Config) -> dict[str, Accesses]:
     reads = results * math.prod(pool.window)
     found = linear_loads(reads, problem.output_shape[3], stride=pool.stride[1])
     last = len(guard_1d(results, 1, config["BLOCK"]))
-    return {"pool2d": found + row_stores(results, 1) + Accesses(divergent_warps=last)}
+    return {"pool2d": found + linear_stores(results) + Accesses(divergent_warps=last)}
 
 
 def pool_vector_rows(problem: Pool2d, config: Config) -> dict[str, Accesses]:

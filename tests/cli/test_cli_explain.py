@@ -1,0 +1,101 @@
+"""``rooftile explain``: a page, an object, and its errors; no GPU needed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rooftile.lab import ceilings
+from rooftile.lab.explain import processor
+
+TILE = ("explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "tile_output",
+        "--device", "cuda", "--architecture", "sm_90")  # fmt: skip
+
+
+@pytest.fixture
+def known_ceilings(monkeypatch, known_roof):
+    monkeypatch.setattr(processor, "ceilings", lambda **_: ceilings.ceilings())
+
+
+def test_the_page_has_everything_in_its_order(call):
+    code, out, _ = call(*TILE)
+    assert code == 0
+    words = ("FLOP", "tile_output", "H200", "blocks of", "divergence", "L1:",
+             "device memory: reads", "traffic:", "limits:", "bound:", "measured:", "next:")  # fmt: skip
+    places = [out.index(word) for word in words]
+    assert places == sorted(places)
+
+
+def test_the_object_has_the_page_s_numbers(call_json):
+    found = call_json(*TILE)
+    assert found["problem"]["flops"] == 2508800000
+    assert found["bound_ms"] == pytest.approx(max(found["limits_ms"].values()))
+    (kernel,) = found["kernels"]
+    assert kernel["blocks"] * kernel["block"][0] * kernel["block"][1] == kernel["threads"]
+    assert found["advice"]
+    assert found["counters"] == []
+
+
+def test_the_picked_strategy_says_why(call_json):
+    found = call_json("explain", "linear", "--shape", "lenet-linear1", "--device", "cuda",
+                      "--architecture", "sm_80")  # fmt: skip
+    assert found["picked"]
+    assert found["target"]["name"].startswith("A100")
+
+
+@pytest.mark.parametrize("operation", ["pool2d", "softmax"])
+def test_other_operations(call, operation):
+    shape = {"pool2d": "channels=3,height=40,width=40,pool=max:2", "softmax": "classes=100"}
+    code, out, _ = call("explain", operation, "--shape", shape[operation], "--batch", 64,
+                        "--device", "cuda", "--architecture", "9.0")  # fmt: skip
+    assert code == 0
+    assert "bound:" in out
+
+
+def test_the_cpu_s_strategies(call, call_json, known_ceilings):
+    asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 8, "--strategy", "loops")
+    code, out, _ = call(*asked)
+    assert code == 0
+    assert "floor:" in out
+    found = call_json(*asked)
+    assert found["bound"]["limit"] == "compute"
+    assert found["floor_ms"] == pytest.approx(1e-6 * found["problem"]["flops"] / 200.0)
+
+
+def test_a_record_s_time_is_set_beside(call, tmp_path):
+    from rooftile.lab.records import problem_json
+    from rooftile.ops import named
+
+    path = tmp_path / "climb.json"
+    row = {"kind": "strategy", "strategy": "tile_output", "time_ms": {"median": 1.5}}
+    problem = problem_json(named("conv2d", "lenet-conv1"))
+    path.write_text(
+        json.dumps({"problem": problem, "device": "cuda:0", "environment": {}, "rows": [row]})
+    )
+    code, out, _ = call(*TILE, "--record", path)
+    assert code == 0
+    assert "measured: 1.50 ms" in out
+    assert "% of the bound" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--config", "TILE_X=0"), "no whole pooling window"),
+        (("--config", "TILE=16"), "tunables among"),
+        (("--architecture", "sm_12"), "sm_90"),
+        (("--record", "/nowhere.json"), "climb --json"),
+        (("--device", "cpu"), "cpu"),
+    ],
+)
+def test_errors(call, more, words):
+    code, _, err = call(*TILE, *more)
+    assert code == 1
+    assert words in err
+
+
+def test_counters_are_those_of_cuda(call):
+    code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
+    assert code == 1
+    assert "Nsight Compute" in err

@@ -1,0 +1,116 @@
+"""Closed forms of kernels' accesses against traces of their threads.
+
+Loads and stores are exact.  Sectors are means over where rows begin within sectors, so those of
+one problem, whose rows are not multiples of a sector, differ a little.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from traces import channels_tree, linear_tiled, naive, tiled
+
+from rooftile.lab.explain.tables import MODELS, accesses
+from rooftile.ops import Conv2d, Linear, Pool, named
+from rooftile.strategies import ladder, strategy
+
+unhurried = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
+LARGE = (
+    Conv2d(2, 2, 86, 86, 2, (7, 7), pool=Pool.of("max", 2)),
+    Conv2d(1, 1, 70, 61, 2, (5, 5), padding=(2, 2)),
+    Conv2d(1, 2, 64, 67, 1, (3, 3), stride=(2, 2)),
+)
+
+
+@st.composite
+def problems(draw):
+    mask = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    sizes = st.integers(max(mask) + 2, 20)
+    pool = draw(st.sampled_from((None, Pool.of("max", 2), Pool.of("max", 3, 2))))
+    try:
+        return Conv2d(
+            draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(sizes), draw(sizes),
+            draw(st.integers(1, 3)), mask, draw(st.tuples(*[st.integers(1, 2)] * 2)),
+            draw(st.tuples(*[st.integers(0, 2)] * 2)), pool=pool,
+        )  # fmt: skip
+    except ValueError:
+        assume(False)
+
+
+def conv(name, problem, **given_values):
+    rung = strategy("conv2d", name, "cuda")
+    config = rung.config(problem, given_values)
+    return rung, config, accesses(rung, problem, config)["conv2d"]
+
+
+def exact(found, trace):
+    assert found.loads == pytest.approx(trace.loads, rel=1e-9)
+    assert found.stores == trace.stores
+
+
+def close(found, trace, most=0.1):
+    exact(found, trace)
+    assert found.load_sectors == pytest.approx(trace.sectors, rel=most)
+    assert found.store_sectors == pytest.approx(trace.store_sectors, rel=most)
+
+
+def traced(name, problem, **values):
+    rung, config, found = conv(name, problem, **values)
+    if name in ("naive", "restrict_unroll", "constant"):
+        return found, naive(problem, config, weights=name != "constant")
+    if name == "channels_tree":
+        return found, channels_tree(problem, config)
+    centre = ((problem.mask[0] - 1) // 2, (problem.mask[1] - 1) // 2)
+    core = name == "tile_core"
+    tile = rung.tile(problem, config)
+    return found, tiled(problem, tile, centre=centre if core else (0, 0), core=core)
+
+
+NAMES = ("naive", "constant", "channels_tree", "tile_output", "tile_input", "tile_core")
+
+
+@unhurried
+@given(problems(), st.sampled_from(NAMES))
+def test_loads_and_stores_are_those_of_the_threads(problem, name):
+    assume(strategy("conv2d", name, "cuda").why_not(problem) is None)
+    exact(*traced(name, problem))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("problem", LARGE, ids=("pooled", "padded", "strided"))
+def test_sectors_are_near_those_of_the_threads(problem, name):
+    close(*traced(name, problem))
+
+
+@unhurried
+@given(st.integers(1, 40), st.integers(1, 60), st.integers(1, 40), st.sampled_from((8, 16, 32)))
+def test_tiles_of_linear(batch, inputs, outputs, tile):
+    problem, rung = Linear(batch, inputs, outputs), strategy("linear", "tiled", "cuda")
+    config = rung.config(problem, {"TILE": tile})
+    found = accesses(rung, problem, config)["linear"]
+    trace = linear_tiled(problem, config)
+    assert found.stores == trace.stores
+    # The lanes of a bias beyond the last output are counted as if there were results.
+    bias = found.loads - trace.loads
+    assert 0 <= bias <= -(-batch // tile) * -(-outputs // tile) * tile * tile
+
+
+@pytest.mark.parametrize("operation", ["conv2d", "linear", "pool2d", "softmax"])
+def test_models_are_of_rungs_and_of_their_kernels(operation):
+    shapes = {"conv2d": "lenet-conv1", "linear": "lenet-linear1", "pool2d": None, "softmax": None}
+    rungs = {rung.name: rung for rung in ladder(operation, "cuda")}
+    for op, name in MODELS:
+        if op != operation:
+            continue
+        assert name in rungs
+        if shapes[operation] is None:
+            continue
+        problem = named(operation, shapes[operation], 40)
+        config = rungs[name].config(problem)
+        kernels = {step.launch.kernel for step in rungs[name].steps(problem, config)}
+        found = accesses(rungs[name], problem, config)
+        assert set(found) == kernels
+        assert sum(a.stores for a in found.values()) >= 40

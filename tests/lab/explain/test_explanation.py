@@ -1,0 +1,187 @@
+"""Explanations of every rung: consistent, without a GPU, with what is missing said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from rooftile.analysis.architectures import GPUS
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.explain import explain, latest, of_record
+from rooftile.lab.explain import kernels as kernels_module
+from rooftile.lab.explain import target as target_module
+from rooftile.lab.explain.advice import advice
+from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY
+from rooftile.lab.explain.measured import Measured
+from rooftile.lab.explain.target import find_target
+from rooftile.lab.measure import Timing
+from rooftile.lab.records import Error, Row, problem_json
+from rooftile.ops import Pool, Pool2d, Softmax, named
+from rooftile.strategies import ladder, strategy
+
+PROBLEMS = {
+    "conv2d": named("conv2d", "lenet-conv1", 100),
+    "linear": named("linear", "lenet-linear1", 100),
+    "pool2d": Pool2d(10, 3, 40, 40, Pool.of("max", 2)),
+    "softmax": Softmax(100, 10),
+}
+RUNGS = [
+    pytest.param(rung, id=f"{operation}-{rung.name}")
+    for operation in PROBLEMS
+    for rung in ladder(operation, "cuda")
+    if rung.why_not(PROBLEMS[operation]) is None
+]
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+
+
+def explained(name="tile_output", architecture="sm_90", **given):
+    problem = PROBLEMS["conv2d"]
+    rung = strategy("conv2d", name, "cuda")
+    return explain(rung, problem, "cuda", find_target("cuda", architecture), **given)
+
+
+def measured(milliseconds, **config):
+    return Measured(milliseconds, None, "a GPU", "a test", config)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_every_rung_is_explained_without_a_gpu(rung, nvrtc):
+    problem = PROBLEMS[rung.operation]
+    found = explain(rung, problem, "cuda", find_target("cuda", "sm_90"))
+    steps = rung.steps(problem, found.config)
+    assert sum(kernel.launches for kernel in found.kernels) == len(steps)
+    assert found.moved_bytes >= problem.bytes - sum(
+        4 * n for n in (problem.output_shape[0], problem.batch)
+    ) - 4 * sum(len(shape) and shape[0] for shape in problem.parameter_shapes.values())  # fmt: skip
+    assert MEMORY in found.limits_ms
+    assert found.bound_ms >= max(found.limits_ms.values()) * (1 - 1e-9)
+    assert 1 <= len(advice(found)) <= 2
+    if rung.architectures in ((), ("sm_90",)):
+        assert all(kernel.occupancy.blocks for kernel in found.kernels)
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["strategy"] == rung.name
+
+
+def test_the_bound_is_the_sum_of_kernels_each_at_its_highest_limit():
+    found = explained("im2col")
+    assert [kernel.name for kernel in found.kernels] == ["unroll", "multiply", "finish"]
+    memory = [
+        1e-6 * (k.read_bytes + k.written_bytes) / GPUS["9.0"].bandwidth_gb_s for k in found.kernels
+    ]
+    assert found.limits_ms[MEMORY] == pytest.approx(sum(memory))
+    assert found.bound_ms < sum(found.limits_ms.values())
+    assert found.limits_ms[ARITHMETIC] == pytest.approx(
+        1e-6 * found.problem.flops / GPUS["9.0"].peak_gflops
+    )
+    # matrix: written once, read once; sums likewise; x, weights, bias and out once each.
+    plane = 80 * 80 * 100
+    assert found.moved_bytes == found.problem.bytes + 2 * 4 * plane * (49 + 4)
+
+
+def test_occupancy_and_divergence_of_a_launch(nvrtc):
+    (kernel,) = explained("naive", config={"BLOCK_X": 32, "BLOCK_Y": 8}).kernels
+    assert kernel.grid.blocks == (2, 5, 400)
+    # Columns 32 to 39 are 8 of a warp's 32 threads, in each row of every second block.
+    assert kernel.accesses.divergent_warps == 400 * 40
+    assert kernel.occupancy.warps == 8 * kernel.occupancy.blocks
+
+
+def test_a_named_architecture_needs_no_device(monkeypatch):
+    def none(device):
+        raise DeviceMissing("a GPU", "one")
+
+    monkeypatch.setattr(target_module, "open_gpu", none)
+    assert find_target("cuda").source.startswith("no GPU here")
+    assert find_target("cuda", "8.0").name == "A100 SXM 40 GB"
+    assert find_target("opencl", "sm_86").sm is not None
+    with pytest.raises(DeviceMissing):
+        find_target("opencl")
+    with pytest.raises(InputError, match="architecture"):
+        find_target("cuda", "sm_33")
+    with pytest.raises(InputError, match="device"):
+        find_target("cpu")
+
+
+def test_without_a_compiler_it_says_what_is_not_told(monkeypatch):
+    def none(*_):
+        raise DeviceMissing("NVRTC", "it")
+
+    monkeypatch.setattr(kernels_module, "compile_cubin", none)
+    found = explained()
+    assert found.kernels[0].occupancy is None
+    assert "NVRTC" in found.missing
+    assert found.bound_by == CACHES
+
+
+def test_a_strategy_without_a_model_is_explained_by_what_it_touches():
+    found = explained("winograd")
+    assert found.input_loads is None
+    assert "no model" in found.missing
+    assert set(found.limits_ms) == {MEMORY}
+
+
+def test_bad_configs():
+    with pytest.raises(InputError, match="config"):
+        explained(config={"TILE_Z": 3})
+    with pytest.raises(InputError, match="no whole pooling window"):
+        explained("tile_input", config={"TILE_Y": 1, "TILE_X": 1})
+
+
+def test_a_measured_time_brings_its_config_and_its_share():
+    found = explained(measured=measured(10.0, TILE_Y=8, TILE_X=32))
+    assert dict(found.config) == {"TILE_Y": 8, "TILE_X": 32}
+    assert found.bound_fraction == found.bound_ms / 10.0
+
+
+def test_advice_follows_from_the_numbers():
+    slow = explained(measured=measured(1.0))
+    assert "shared memory serves" in advice(slow)[0]
+    fast = explained("direct_tile", measured=measured(1e-9))
+    assert "as the kernel's text has them" in advice(fast)[0]
+    near = explained("direct_tile")
+    near = dataclasses.replace(near, measured=measured(near.bound_ms / 0.9))
+    assert "90%" in advice(near)[0]
+    moving = explained("im2col")
+    assert f"{moving.moved_bytes / moving.problem.bytes:.1f} times" in advice(moving)[0]
+    problem = PROBLEMS["conv2d"].with_batch(1)
+    rung = strategy("conv2d", "direct_tile", "cuda")
+    few = explain(rung, problem, "cuda", find_target("cuda", "sm_90"))
+    if few.kernels[0].waves is not None:
+        assert "of what the device holds" in advice(few)[0]
+
+
+def test_times_from_the_history_and_from_a_record(history_path, tmp_path):
+    from rooftile.lab.history import History
+
+    problem = PROBLEMS["conv2d"]
+    assert latest(problem, "cuda", "naive") is None
+    timing = Timing(2.0, 1.9, 2.1, 1.8, 9, True)
+    row = Row("strategy", "naive", "cuda:0", "ieee", "passed", time_ms=timing, gflops=1.0, gbps=1.0,
+              config={"BLOCK_X": 64, "BLOCK_Y": 4}, error=Error(0.0, 0.0, 0.1))  # fmt: skip
+    with History() as history:
+        run = history.begin("climb", "cuda:0", "NVIDIA H200", {})
+        history.add(run, problem, row)
+    found = latest(problem, "cuda", "naive")
+    assert (found.median_ms, found.hardware) == (2.0, "NVIDIA H200")
+    assert latest(problem.with_batch(7), "cuda", "naive") is None
+    path = tmp_path / "climb.json"
+    timed = {"kind": "strategy", "strategy": "naive", "time_ms": {"median": 3.0}}
+    record = {"problem": problem_json(problem), "device": "cuda:0", "environment": {}}
+    record["rows"] = [timed]
+    path.write_text(json.dumps(record))
+    assert of_record(path, problem, "naive").median_ms == 3.0
+    for other, name in ((problem, "fft"), (problem.with_batch(2), "naive")):
+        with pytest.raises(InputError, match="record"):
+            of_record(path, other, name)
+    path.write_text("{}")
+    with pytest.raises(InputError, match="climb --json"):
+        of_record(path, problem, "naive")

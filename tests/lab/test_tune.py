@@ -340,16 +340,20 @@ def start_child(path, log, go=None):
     return child
 
 
-def test_a_kill_at_any_moment_loses_no_finished_sample(history_path, tmp_path, opencl_device):
+def test_a_kill_at_any_moment_loses_no_finished_sample(
+    history_path, tmp_path, opencl_device, monkeypatch
+):
+    # What a kill leaves in the compiler's cache stays among the test's own.
+    monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path / "cache"))
     log, moments = tmp_path / "log", random.Random(5)
     log.touch()
     killed = 0
-    for _ in range(6):
+    for _ in range(5):
         child = start_child(history_path, log)
-        wanted = len(log.read_text().split()) + moments.randint(0, 5)
+        wanted = len(log.read_text().split()) + moments.randint(0, 2)
         while child.is_alive() and len(log.read_text().split()) < wanted:
             time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.05))
+        time.sleep(moments.uniform(0, 0.2))
         killed += child.is_alive()
         child.kill()
         child.join()
@@ -357,7 +361,7 @@ def test_a_kill_at_any_moment_loses_no_finished_sample(history_path, tmp_path, o
             assert history.rows("PRAGMA integrity_check") == [("ok",)]
             kept = {record.fingerprint for record in history.records(status="passed")}
         assert set(log.read_text().split()) <= kept
-    assert killed == 6
+    assert killed == 5
     child = start_child(history_path, log)
     child.join(120)
     assert child.exitcode == 0

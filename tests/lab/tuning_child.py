@@ -13,7 +13,7 @@ from rooftile.strategies import strategy
 
 PROBLEM = Conv2d(2, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 STRATEGY = strategy("conv2d", "row_private", "opencl")
-LARGER = strategy("conv2d", "im2col_fused", "opencl")
+LARGER = strategy("conv2d", "channels_tree", "opencl")
 
 
 def tune(path, log, ready, start):

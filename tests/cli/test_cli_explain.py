@@ -21,8 +21,10 @@ def known_ceilings(monkeypatch, known_roof):
 def test_the_page_has_everything_in_its_order(call):
     code, out, _ = call(*TILE)
     assert code == 0
-    words = ("FLOP", "tile_output", "H200", "blocks of", "divergence", "L1:",
-             "device memory: reads", "traffic:", "limits:", "bound:", "measured:", "next:")  # fmt: skip
+    words = (
+        "FLOP", "tile_output", "H200", "blocks of", "divergence", "L1:", "device memory: reads",
+        "traffic:", "limits:", "bound:", "measured:", "next:",
+    )  # fmt: skip
     places = [out.index(word) for word in words]
     assert places == sorted(places)
 

@@ -38,7 +38,7 @@ class Explanation:
     """Kernels one after another, each as long as its own highest limit; None where no rate is
     known."""
     bound_by: str
-    """The limit of the kernel that takes longest."""
+    """The limit that most of that time is due to."""
     floor_ms: float | None
     """The problem's own: its FLOPs and compulsory bytes, whatever the strategy."""
     missing: str
@@ -112,7 +112,10 @@ def explain(
     for limits in each:
         for name, value in limits.items():
             totals[name] = totals.get(name, 0.0) + value
-    longest = max((limits for limits in each if limits), key=_most, default={})
+    binding: dict[str, float] = {}
+    for limits in filter(None, each):
+        name = max(limits, key=lambda limit: limits[limit])
+        binding[name] = binding.get(name, 0.0) + limits[name]
     return Explanation(
         problem=problem,
         device=device,
@@ -124,7 +127,7 @@ def explain(
         kernels=views.kernels,
         limits_ms=totals,
         bound_ms=sum(map(_most, each)) if totals else None,
-        bound_by=max(longest, key=lambda name: longest[name], default=""),
+        bound_by=max(binding, key=lambda name: binding[name], default=""),
         floor_ms=_floor(problem, strategy.precision, target),
         missing=views.missing,
         measured=measured,

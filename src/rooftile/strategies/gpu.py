@@ -93,6 +93,11 @@ class GpuStrategy(Strategy):
         """The weights in the order that the kernels read them."""
         return weights
 
+    def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
+        """Launches that bring the packed weights into an array of the workspace, in numbers that
+        the host's do not become by reordering; once, for weights that stay."""
+        return ()
+
     def parts(self, problem: Any, config: Config) -> int:
         """How often the text is loaded, each time with constant memory of its own."""
         return 1
@@ -202,6 +207,13 @@ class Compiled:
             batch = self.problem.with_batch(images)
             steps = self.strategy.steps(batch, self.config)
             self._steps = images, steps
+        self._start(steps, arrays)
+
+    def prepare(self, arrays: Mapping[str, Any]) -> None:
+        """Start what comes once after new weights, with them and the workspace by name."""
+        self._start(self.strategy.preparation(self.problem, self.config), arrays)
+
+    def _start(self, steps: tuple[Step, ...], arrays: Mapping[str, Any]) -> None:
         for step in steps:
             arguments = (self._given(a, arrays) for a in step.arguments)
             self.programs[step.part].launch(step.launch, *arguments)
@@ -234,6 +246,7 @@ class GpuBound:
         self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in named.items()}
         for name, count in compiled.workspace(problem.batch).items():
             self._arrays[name] = device.allocate(4 * count)
+        compiled.prepare(self._arrays)
         self._ends: tuple[Any, Any] | None = None
         self._turn = threading.Lock()
 

@@ -76,6 +76,7 @@ class Resident:
             arrays = {"x": x, "out": out, **self._bring(parameters, allocate)}
             for name, count in self._compiled.workspace(images).items():
                 arrays[name] = allocate(count)
+            self._compiled.prepare(arrays)
             self._compiled.launch(arrays, images)
             if self._shares:
                 self._last = self.device.mark()

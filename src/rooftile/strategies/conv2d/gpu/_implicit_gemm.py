@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
-from rooftile.ops import Conv2d, Float32, narrowed, rounded
+from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-LEAST_SPLIT = 2.0**-110
+_LEAST_SPLIT = 2.0**-110
 """The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
 rounding left."""
 LEAST_SPLIT_REDUCTION = 64
@@ -124,7 +124,6 @@ class ImplicitGemm(GpuConv2d):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "implicit_gemm"
-    transforms_weights = True
     tunables = (
         Tunable("TILE_COLUMNS", (8, 16), 16),
         Tunable("TILE_MAPS", (64, 128, 256), 128),
@@ -170,34 +169,39 @@ class ImplicitGemm(GpuConv2d):
             "PARTS": cores.parts,
             "PACK_PIXELS": _PACK_PIXELS,
             "PACK_THREADS": _PACK_THREADS,
-            "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
+            "LEAST_SPLIT": f"{_LEAST_SPLIT.hex()}f",
             "PADDED_CHANNELS": layout.image[-1],
             "PATCH_ROWS": layout.patch[0],
             "PATCH_COLUMNS": layout.patch[1],
             "PATCH_BYTES": layout.patch_bytes,
             "STAGES": layout.stages,
             "TILES": layout.tiles,
-            "SPLIT_SIZE": math.prod(layout.weights),
+            "WEIGHTS": math.prod(layout.weights) // cores.parts,
             "WGMMA(sum, a, b, more)": _wgmma(layout.maps, cores),
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The packed image."""
-        return {"packed": math.prod(self._layout(problem, config).image) * self._cores.bytes // 4}
+        """The packed image, and the weights in the cores' type."""
+        layout, size = self._layout(problem, config), self._cores.bytes
+        return {
+            "packed": math.prod(layout.image) * size // 4,
+            "stages": math.prod(layout.weights) * size // 4,
+        }
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """As `_Layout.weights` says, zeros up to whole tiles and chunks; behind split ones follow
-        the weights as given."""
+        """As `_Layout.weights` says, but in one part, zeros up to whole tiles and chunks; for
+        `repair` the weights as given follow."""
         tiles, chunks, taps, parts, maps, chunk = self._layout(problem, config).weights
-        padded = np.zeros((tiles * maps, chunks * chunk, taps), np.float32)
+        padded = np.zeros((tiles * maps, chunks * chunk, taps), weights.dtype)
         padded[: problem.maps, : problem.channels] = weights.reshape(*weights.shape[:2], taps)
         ordered = padded.reshape(tiles, maps, chunks, chunk, taps).transpose(0, 2, 4, 1, 3)
-        ordered = np.ascontiguousarray(ordered)
-        if parts > 1:
-            return np.concatenate([np.stack(split(ordered), axis=3).ravel(), weights.ravel()])
-        if self._cores.bytes == 2:
-            return narrowed(ordered, self.precision).view(np.float32)
-        return rounded(ordered, self.precision)
+        return np.concatenate([ordered.ravel(), weights.ravel()]) if parts > 1 else ordered
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Round the weights, or split them."""
+        count = math.prod(self._layout(problem, config).weights) // self._cores.parts
+        launch = Launch("pack_weights", (blocks(count, _PACK_THREADS), 1, 1), (_PACK_THREADS, 1, 1))
+        return (Step(launch, ("weights", "stages", count)),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Pack the image, multiply; after split products, look after what became NaN."""
@@ -212,7 +216,7 @@ class ImplicitGemm(GpuConv2d):
         persistent = (min(images * layout.tiles, _MULTIPROCESSORS), 1, 1)
         multiply = Launch("conv2d", persistent, (384, 1, 1), layout.shared_bytes)
         steps = (
-            Step(Launch("pack", grid, (_PACK_THREADS, 1, 1)), ("x", "packed", images)),
+            Step(Launch("pack_image", grid, (_PACK_THREADS, 1, 1)), ("x", "packed", images)),
             Step(multiply, (patches, stages, "bias", "out", images)),
         )
         if cores.parts == 1:
@@ -232,16 +236,6 @@ class ImplicitGemm(GpuConv2d):
     def _layout(self, problem: Conv2d, config: Config) -> _Layout:
         columns, maps, patches = (config[tunable.name] for tunable in self.tunables)
         return _Layout(problem, self._cores, columns, maps, patches)
-
-
-def split(values: Float32) -> tuple[Float32, Float32]:
-    """hi + lo, both in TF32; hi is NaN where they would not hold what float32 does."""
-    high = rounded(values, "tf32")
-    with np.errstate(invalid="ignore"):
-        low = rounded(values - high, "tf32")
-    size = np.abs(values)
-    held = (size == 0) | ((size >= LEAST_SPLIT) & (size < np.inf))
-    return np.where(held, high, np.float32(np.nan)), low
 
 
 def _wgmma(maps: int, cores: _Cores) -> str:

@@ -16,8 +16,9 @@
 // Whatever the split cannot hold becomes NaN; `repair` computes NaNs from their definition.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; packed[PARTS x images][HEIGHT][WIDTH][PADDED_CHANNELS];
-// weights[map tiles][CHUNKS][taps][PARTS][TILE_MAPS][CHUNK], with PARTS 2 the weights as given
-// behind them; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
+// weights[map tiles][CHUNKS][taps][TILE_MAPS][CHUNK], with PARTS 2 the weights as given behind
+// them; stages[map tiles][CHUNKS][taps][PARTS][TILE_MAPS][CHUNK]; bias[MAPS];
+// out[images][MAPS][ROWS][COLUMNS].
 
 #define CHUNK (128 / ELEMENT_BYTES)
 #define CHUNKS ((CHANNELS + CHUNK - 1) / CHUNK)
@@ -59,23 +60,32 @@ __device__ __forceinline__ bool splits(float value)
     return value == 0.0f || (size >= LEAST_SPLIT && size < INFINITY);
 }
 
-// Sixteen bytes of a pixel's channels, rounded; `part` 1 is what the rounding left.
-__device__ __forceinline__ void store_piece(const float values[PIECE], int part, element* to)
+// A number for the cores; `part` 1 is what the rounding to part 0 left.
+__device__ __forceinline__ element converted(float value, int part)
 {
-    __align__(16) element piece[PIECE];
-    UNROLL for (int e = 0; e < PIECE; e++) {
-        piece[e] = rounded(values[e]);
 #if PARTS == 2
-        if (part) piece[e] = rounded(values[e] - piece[e]);
-        if (!part && !splits(values[e])) piece[e] = __int_as_float(0x7fffffff);
+    if (part) return rounded(value - rounded(value));
+    if (!splits(value)) return __int_as_float(0x7fffffff);
 #endif
-    }
-    *(uint4*)to = *(uint4*)piece;
+    return rounded(value);
+}
+
+// Both parts of all weights.  Grid: a thread a weight.
+__global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __restrict__ weights,
+                                                             element* __restrict__ stages,
+                                                             int count)
+{
+    const int tap = TILE_MAPS * CHUNK;
+    int i = blockIdx.x * PACK_THREADS + threadIdx.x;
+    if (i >= count) return;
+    UNROLL for (int part = 0; part < PARTS; part++)
+        stages[(size_t)(i / tap * PARTS + part) * tap + i % tap] = converted(weights[i], part);
 }
 
 // The image with channels innermost.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
-__global__ __launch_bounds__(PACK_THREADS) void pack(const float* __restrict__ x,
-                                                     element* __restrict__ packed, int images)
+__global__ __launch_bounds__(PACK_THREADS) void pack_image(const float* __restrict__ x,
+                                                           element* __restrict__ packed,
+                                                           int images)
 {
     __shared__ float tile[CHUNK][PACK_PIXELS + 1];
     const int size = HEIGHT * WIDTH;
@@ -93,11 +103,12 @@ __global__ __launch_bounds__(PACK_THREADS) void pack(const float* __restrict__ x
         UNROLL for (int e = 0; e < PACK_PIXELS; e += PACK_THREADS / 8) {
             int pixel = e + threadIdx.x / 8;
             if (first + pixel >= size || channel + at >= PADDED_CHANNELS) continue;
-            float values[PIECE];
-            UNROLL for (int i = 0; i < PIECE; i++) values[i] = tile[at + i][pixel];
             UNROLL for (int part = 0; part < PARTS; part++) {
+                __align__(16) element piece[PIECE];
+                UNROLL for (int i = 0; i < PIECE; i++)
+                    piece[i] = converted(tile[at + i][pixel], part);
                 size_t place = ((size_t)part * images + n) * size + first + pixel;
-                store_piece(values, part, packed + place * PADDED_CHANNELS + channel + at);
+                *(uint4*)(packed + place * PADDED_CHANNELS + channel + at) = *(uint4*)piece;
             }
         }
         __syncthreads();
@@ -275,7 +286,7 @@ __device__ __forceinline__ void finish(float sum[HALVES][TILE_MAPS / 2], struct 
 }
 
 __global__ __launch_bounds__(384, 1) void conv2d(const __grid_constant__ tensor_map image,
-                                                 const __grid_constant__ tensor_map weights,
+                                                 const __grid_constant__ tensor_map stages,
                                                  const float* __restrict__ bias,
                                                  float* __restrict__ out, int images)
 {
@@ -295,7 +306,7 @@ __global__ __launch_bounds__(384, 1) void conv2d(const __grid_constant__ tensor_
     __syncthreads();
     if (threadIdx.x < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (threadIdx.x == 0) fetch_weights(&weights, in, images);
+        if (threadIdx.x == 0) fetch_weights(&stages, in, images);
         if (threadIdx.x == 32) fetch_patches(&image, in, images);
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -324,7 +335,7 @@ __global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
         if (out[e] == out[e]) continue;
         int map = e / (ROWS * COLUMNS) % MAPS, row = e / COLUMNS % ROWS, column = e % COLUMNS;
         const float* image = x + e / RESULT_SIZE * IMAGE_SIZE;
-        const float* filter = weights + SPLIT_SIZE + map * CHANNELS * MASK_SIZE;
+        const float* filter = weights + WEIGHTS + map * CHANNELS * MASK_SIZE;
         float y = POOL_START;
         for (int a = 0; a < POOL_HEIGHT; a++)
             for (int b = 0; b < POOL_WIDTH; b++) {

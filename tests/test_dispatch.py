@@ -141,6 +141,17 @@ def test_the_pick_on_gpus_follows_the_channels(kind, precision):
     assert pick(2, 1, 28, 28, 4, (7, 7), pool=Pool.of("max", 3, 2)) == "coarsened"
 
 
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
+def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision):
+    def against(channels, maps):
+        problem = Conv2d(1, channels, 30, 30, maps, (3, 3))
+        considered = dispatch.explain_choice(problem, precision, "cuda")
+        return {c.strategy: c.reason for c in considered}[f"implicit_gemm_{precision}"]
+
+    assert against(15, 64) == against(64, 31) == "it pays from 16 channels and 32 maps"
+    assert against(16, 32) == "it is for sm_90, and no GPU is there"
+
+
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])
 def test_the_pick_on_gpus_follows_the_images_and_the_rows(kind):
     def pick(problem):

@@ -33,6 +33,7 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
+        "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
         "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": ("warp_rows", "register_tile", "tiled", "naive"),
@@ -46,6 +47,9 @@ DIRECT_CHANNELS = 16
 
 FEW_MAPS = 4
 """Up to so many maps, `pool_folded` keeps their weights in registers and needs no warpgroup."""
+
+DEEP_CHANNELS, DEEP_MAPS = 16, 32
+"""From so many channels and maps on, `implicit_gemm` comes before all that run on any GPU."""
 
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
@@ -182,6 +186,9 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
     if isinstance(problem, Conv2d):
         if rung.name == "direct_tile" and problem.channels > DIRECT_CHANNELS:
             return f"it pays up to {DIRECT_CHANNELS} channels"
+        deep = problem.channels >= DEEP_CHANNELS and problem.maps >= DEEP_MAPS
+        if rung.name.startswith("implicit_gemm") and not deep:
+            return f"it pays from {DEEP_CHANNELS} channels and {DEEP_MAPS} maps"
         if rung.name.startswith("pool_folded_wgmma") and problem.maps <= FEW_MAPS:
             return f"it pays beyond {FEW_MAPS} maps"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:

@@ -117,6 +117,7 @@ class GpuJudge:
         """Skipped with its reason, or bound and verified; what goes wrong is a row."""
         row = functools.partial(Row, "strategy", rung.name, self.name, rung.precision)
         reason = rung.why_not(self.problem)
+        reason = reason or rung.why_not_on(self.device.description.architecture)
         asked = self.precision
         if reason is None and asked is not None and not admits(asked, rung.precision):
             reason = f"its precision is {rung.precision}, asked for is {asked}"

@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strategy", metavar="NAME", help="whose tunables (default: the one that is picked)"
     )
-    parser.add_argument("--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16", help="default ieee")
+    parser.add_argument(
+        "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16", help="default ieee"
+    )
     parser.add_argument(
         "--sampler", default="auto", metavar="auto|exhaustive|random|tpe|gp",
         help="auto: everything where that is no more than --trials, else tpe (default auto)",

@@ -68,7 +68,7 @@ def _call(exam: Exam, name: str) -> Call:
 
 def _judge(problem: Problem, device: GpuDevice, seed: int) -> GpuJudge:
     exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
-    return GpuJudge(problem, exam, device, None, "fast", math.inf, seed, lambda line: None)
+    return GpuJudge(problem, exam, device, None, None, math.inf, seed, lambda line: None)
 
 
 def _work(judge: GpuJudge, rung: GpuStrategy, config: Config | None) -> Work:

@@ -185,3 +185,20 @@ def test_times_from_the_history_and_from_a_record(history_path, tmp_path):
     path.write_text("{}")
     with pytest.raises(InputError, match="climb --json"):
         of_record(path, problem, "naive")
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_the_driver_gives_the_same_occupancy(rung, cuda_device):
+    problem, description = PROBLEMS[rung.operation], cuda_device.description
+    reason = rung.why_not_on(description.architecture)
+    if reason is not None:
+        pytest.skip(reason)
+    found = explain(rung, problem, "cuda", find_target("cuda"))
+    with cuda_device.on():
+        told = rung.compile(problem, cuda_device).resources()
+    steps = rung.steps(problem, found.config)
+    for kernel in found.kernels:
+        each = [t for t, step in zip(told, steps, strict=True) if step.launch.kernel == kernel.name]
+        assert (kernel.registers, kernel.shared_bytes) == (each[0].registers, each[0].shared_bytes)
+        threads = kernel.occupancy.blocks * kernel.grid.block_threads
+        assert threads / description.threads_per_unit == pytest.approx(each[0].occupancy)

@@ -1,0 +1,53 @@
+"""docs/analysis.md: in step with its record, and what it makes of one; its example runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location(
+        "analysis_page", ROOT / "benchmarks" / "analysis_page.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_in_step_with_its_record(script):
+    text = script.PAGE.read_text(encoding="utf-8")
+    assert script.page(text, script.read()) == text
+
+
+def test_a_record_becomes_a_table_with_its_reasons(script):
+    row = {"kernel": "conv2d", "what": "loads, L1", "unit": "B", "predicted": 3e6, "counted": 2e6,
+           "off": 0.5, "why": "kept in registers"}  # fmt: skip
+    close = {**row, "what": "occupancy", "unit": "", "predicted": 0.75, "counted": 0.75, "off": 0.0,
+             "why": ""}  # fmt: skip
+    run = {"shape": "lenet-conv1", "strategy": "naive", "compared": [row, close]}
+    record = {
+        "device": {"name": "A GPU", "driver": "CUDA 13.0"},
+        "environment": {"time": "2026-11-21T10:00:00"},
+        "runs": [run],
+    }
+    text = "\n".join(script.lines(record))
+    assert "A GPU, CUDA 13.0, 2026-11-21." in text
+    assert "| `naive` | `conv2d` | loads, L1 | 3.000 MB | 2.000 MB | +50 % |" in text
+    assert "| `naive` | `conv2d` | occupancy | 75 % | 75 % | +0 % |" in text
+    assert "- loads, L1: kept in registers (`naive` `conv2d`)" in text
+    made = script.page(f"before\n{script.BEGIN}\nold\n{script.END}\nafter", record)
+    assert made.startswith("before\n")
+    assert made.endswith("\nafter")
+    assert "old" not in made
+
+
+def test_the_example_runs(script):
+    (code,) = re.findall(r"```python\n(.*?)```", script.PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    exec(code, {})

@@ -20,8 +20,8 @@ from rooftile.devices.select import open_gpu
 from rooftile.errors import RooftileError
 from rooftile.lab.environment import environment, gpu_libraries
 from rooftile.lab.explain import explain
+from rooftile.lab.explain.counters import TIME
 from rooftile.lab.explain.profile import CLOSE, compare, profile
-from rooftile.lab.explain.tables import MODELS
 from rooftile.lab.explain.target import find_target
 from rooftile.lab.records import plain
 from rooftile.ops import named
@@ -48,11 +48,11 @@ def measure(only: list[str]) -> None:
     for operation, shape, batch in PROBLEMS:
         problem = named(operation, shape, batch)
         for rung in ladder(operation, "cuda"):
-            if (operation, rung.name) not in MODELS or (only and rung.name not in only):
-                continue
-            if (shape, rung.name) in done or rung.why_not(problem) is not None:
-                continue
             assert isinstance(rung, GpuStrategy)
+            skipped = (shape, rung.name) in done or (only and rung.name not in only)
+            against = rung.why_not(problem) or rung.why_not_on(device.architecture)
+            if skipped or against is not None:
+                continue
             print(f"{shape}: {rung.name}", file=sys.stderr)
             found = explain(rung, problem, "cuda", find_target("cuda"))
             asked = {"operation": operation, "shape": shape, "batch": batch, "device": "cuda",
@@ -63,6 +63,8 @@ def measure(only: list[str]) -> None:
                 print(f"  {error}", file=sys.stderr)
                 continue
             rows = compare(found, counted)
+            asked["bound_ms"], asked["bound_by"] = found.bound_ms, found.bound_by
+            asked["time_ms"] = sum(1e-6 * each.values[TIME] for each in counted)
             asked["counters"] = [dataclasses.asdict(each) for each in counted]
             asked["compared"] = [
                 {**dataclasses.asdict(row), "off": row.off, "why": row.why} for row in rows
@@ -86,6 +88,8 @@ def lines(record: Record | None) -> list[str]:
         if not runs:
             continue
         made += ["", f"### `{operation}`, `{shape}`, {batch:,} inputs", ""]
+        made += ["| rung | bound, ms | set by | time, ms | bound over time |", "| --- " * 5 + "|"]
+        made += [_times(run) for run in runs] + [""]
         made += ["| rung | kernel | what | predicted | counted | off |", "| --- " * 6 + "|"]
         reasons: dict[str, list[str]] = {}
         for run in runs:
@@ -98,6 +102,14 @@ def lines(record: Record | None) -> list[str]:
         made += [f"- {why} ({', '.join(places)})" for why, places in reasons.items()]
         made += [] if reasons else ["- none"]
     return made
+
+
+def _times(run: Record) -> str:
+    bound, time = run["bound_ms"], run["time_ms"]
+    known = (f"{bound:.4g}", run["bound_by"]) if bound is not None else ("not known", "")
+    share = f"{100 * bound / time:.0f} %" if bound is not None else ""
+    cells = (f"`{run['strategy']}`", *known, f"{time:.4g}", share)
+    return f"| {' | '.join(cells)} |"
 
 
 def _row(strategy: str, row: Record) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from traces import channels_tree, linear_tiled, naive, tiled
+from traces import channels_tree, linear_tiled, naive, problems, tiled
 
 from rooftile.lab.explain.tables import MODELS, accesses
 from rooftile.ops import Conv2d, Linear, Pool, named
@@ -23,21 +23,6 @@ LARGE = (
     Conv2d(1, 1, 70, 61, 2, (5, 5), padding=(2, 2)),
     Conv2d(1, 2, 64, 67, 1, (3, 3), stride=(2, 2)),
 )
-
-
-@st.composite
-def problems(draw):
-    mask = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
-    sizes = st.integers(max(mask) + 2, 20)
-    pool = draw(st.sampled_from((None, Pool.of("max", 2), Pool.of("max", 3, 2))))
-    try:
-        return Conv2d(
-            draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(sizes), draw(sizes),
-            draw(st.integers(1, 3)), mask, draw(st.tuples(*[st.integers(1, 2)] * 2)),
-            draw(st.tuples(*[st.integers(0, 2)] * 2)), pool=pool,
-        )  # fmt: skip
-    except ValueError:
-        assume(False)
 
 
 def conv(name, problem, **given_values):

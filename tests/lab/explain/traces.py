@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from hypothesis import assume
+from hypothesis import strategies as st
+
 from rooftile.analysis.access import touched_sectors
+from rooftile.ops import Conv2d, Pool
 
 
 class Trace:
@@ -173,3 +177,18 @@ def linear_tiled(problem, config):
             trace.load(o for _, o in lanes)
             trace.store(n * problem.outputs + o for n, o in lanes)
     return trace
+
+
+@st.composite
+def problems(draw):
+    mask = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    sizes = st.integers(max(mask) + 2, 20)
+    pool = draw(st.sampled_from((None, Pool.of("max", 2), Pool.of("max", 3, 2))))
+    try:
+        return Conv2d(
+            draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(sizes), draw(sizes),
+            draw(st.integers(1, 3)), mask, draw(st.tuples(*[st.integers(1, 2)] * 2)),
+            draw(st.tuples(*[st.integers(0, 2)] * 2)), pool=pool,
+        )  # fmt: skip
+    except ValueError:
+        assume(False)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.lab.explain.kernels import KernelView, kernel_views
 from rooftile.lab.explain.measured import Measured
@@ -99,7 +100,7 @@ def explain(
     defaults.  Raises `UnsupportedProblem`, and `InputError` for a config that cannot run.
     """
     strategy.check(problem)
-    if target.sm is not None and device.startswith("opencl") and "opencl" not in strategy.devices:
+    if parse_device(device)[0] not in strategy.devices:
         raise InputError("device", repr(device), f"one of {list(strategy.devices)}")
     chosen = config if config is not None else (dict(measured.config) if measured else None)
     values = strategy.config(problem, chosen)

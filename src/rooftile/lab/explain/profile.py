@@ -1,8 +1,8 @@
 """Counters of a strategy's kernels by Nsight Compute, and how they compare with the paper's.
 
 ``ncu`` runs `rooftile.lab.explain.child` and replays each of its kernels as often as the
-counters need, with the caches flushed and the clocks held before each replay: the counts are
-those of a cold launch.
+counters need, with the caches flushed before each replay: counts and times are those of a
+cold launch.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
 def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
     """The command line that prints a run's counters.  Raises `DeviceMissing`."""
     return [
-        _ncu(), "--csv", "--page", "raw", "--print-units", "base",
+        _ncu(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
         "--metrics", ",".join(metrics),
         sys.executable, "-m", "rooftile.lab.explain.child", json.dumps(run),
     ]  # fmt: skip

@@ -8,6 +8,12 @@ import pytest
 from verdicts import ALSO, FRAUDS, KERNELS, WRONG
 
 
+def skip_where_threads_cannot_be_read(found):
+    library = found.check("library")
+    if library.status == "not applicable" and "cannot be read" in library.evidence:
+        pytest.skip(library.evidence)
+
+
 def failed(audit):
     return {check.name: check.evidence for check in audit.checks if check.status == "failed"}
 
@@ -16,6 +22,8 @@ def failed(audit):
 def test_it_fails_for_the_right_reason(judge, name):
     found = judge(name, limit_s=2.0 if name == "wrong_hang" else 60.0)
     expected = {**FRAUDS, **WRONG}[name]
+    if expected == "library":
+        skip_where_threads_cannot_be_read(found)
     assert expected in failed(found), [check for check in found.checks if check.status == "failed"]
     assert set(failed(found)) <= {expected} | ALSO.get(name, set()), failed(found)
     assert found.time_ms is None
@@ -33,6 +41,7 @@ def test_there_are_enough_of_them_and_none_is_forgotten():
 
 def test_a_vendor_library_may_be_allowed(judge):
     found = judge("fraud_blas", allow_library=True)
+    skip_where_threads_cannot_be_read(found)
     assert found.passed
     assert found.check("library").evidence.startswith("allowed: ")
     assert "openblas" in found.check("library").evidence

@@ -33,7 +33,7 @@ ON_CPU = (
     "gpu_lazy",
     "gpu_thread",
 )
-SMALL = "channels=4,height=40,width=44,maps=8,mask=3x3,padding=1x1,activation=relu"
+SMALL = "channels=16,height=40,width=44,maps=8,mask=3x3,padding=1x1,activation=relu"
 
 
 def needs(library):

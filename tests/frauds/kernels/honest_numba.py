@@ -5,7 +5,7 @@ import numpy as np
 from _direct import largest
 
 
-@numba.njit(parallel=True)
+@numba.njit(parallel=True, cache=True)
 def correlate(x, weights, bias, y, stride, padding):
     for n in numba.prange(len(x)):
         for m in range(y.shape[1]):

@@ -75,8 +75,8 @@ class Inspection:
             self.findings.passed("reference")
 
     def _processes(self, events: list[str]) -> None:
-        # To compile, a kernel may call a compiler: while it is loaded, or at a first call.
-        while_called = [event for event in events if event.endswith(("while run", "while inspect"))]
+        # To compile, a kernel may call a compiler, also when it sees a shape for the first time.
+        while_called = [event for event in events if event.endswith("while timed")]
         living = _children(self.session.child.pid)
         forked = [event for event in events if event.startswith("os.fork")]
         if while_called or forked:

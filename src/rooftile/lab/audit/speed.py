@@ -55,7 +55,7 @@ class Speed:
         start = time.perf_counter()
         while len(times) < _MOST:
             given = [_renewed(one, generator) for one in arrays[:count]]
-            run = self._sample(given)
+            run = self._sample(given, phase="timed")
             self.runs.append(run)
             times.append(run.wall_s / count)
             if not self._right(problem, run, given, generator):
@@ -66,10 +66,10 @@ class Speed:
         self._clocks()
         return timing_of(times)
 
-    def _sample(self, arrays: list[Arrays]) -> Run:
+    def _sample(self, arrays: list[Arrays], phase: str = "run") -> Run:
         for slot, one in enumerate(arrays):
             self.session.write(slot, one)
-        return self.session.run(range(len(arrays)))
+        return self.session.run(range(len(arrays)), phase=phase)
 
     def _right(
         self, problem: Problem, run: Run, given: list[Arrays], generator: np.random.Generator

@@ -181,6 +181,22 @@ class Trials:
                 raise
             self.findings.failed(check, f"{what}: {error.what}")
 
+    def elsewhere(self) -> None:
+        """A wrong result on a GPU that is right once the whole device was waited for."""
+        if self.session.kernel.kind != "cuda" or self.session.kernel.text:
+            return
+        for _ in range(2):
+            arrays = self.session.fresh()
+            self.session.write(0, arrays)
+            out = self.session.run([0], wait=True).seen[0].out
+            if not self.judge.agrees(out, arrays):
+                return
+        self.findings.failed(
+            "stream",
+            "its result is right only if the whole device is waited for before it is fetched: "
+            "the work is on another stream",
+        )
+
     def order(self, problem: Problem) -> None:
         """On a GPU: the inputs arrive late, in the order of the current stream."""
         if self.session.kernel.kind != "cuda" or self.session.kernel.text:

@@ -223,6 +223,7 @@ class _Audit:
         self.report("results on known and on secret inputs")
         first_s = trials.values(small)
         if first_s is None:
+            trials.elsewhere()
             return
         self.first_ms = 1e3 * first_s
         trials.order(small)

@@ -12,6 +12,7 @@ import ctypes
 import importlib.util
 import inspect
 import json
+import math
 import mmap
 import os
 import resource
@@ -26,7 +27,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_HEAP_POISON = 0x7FC0BEEF
 _PR_SET_PDEATHSIG = 1
 _PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec")
 _TIMERS: dict[str, tuple[Any, str]] = {
@@ -113,7 +113,6 @@ class Worker:
             ([make(*one) for one in slot["inputs"]], make(*slot["out"]))
             for slot in request["slots"]
         ]
-        self._count = request["slots"][0]["out"][1]
         self._given = _keywords(self._function, request)
         self._takes_out = "out" in self._given
         return {"takes_out": self._takes_out}
@@ -123,32 +122,30 @@ class Worker:
         if behind is not None:
             self._library.delay(self._slots[behind][0], self._slots[request["slots"][0]][0])
         if request.get("scrub"):
-            self._scrub()
+            self._library.scrub(math.prod(self._slots[0][1].shape))
         self._library.start()
         # By name, as a careless timer would: what the kernel replaced shows.
         start = time.perf_counter()
         strange = None
         for _ in range(request.get("repeat", 1)):
             for index in request["slots"]:
-                strange = self._call(index, behind) or strange
+                strange = self._call(index, behind, bool(request.get("wait"))) or strange
         times = self._library.stop()
         return {"seconds": time.perf_counter() - start, "strange": strange, **times}
 
-    def _call(self, index: int, behind: int | None = None) -> dict[str, str] | None:
+    def _call(
+        self, index: int, behind: int | None = None, wait: bool = False
+    ) -> dict[str, str] | None:
         inputs, out = self._slots[index]
         if self._takes_out:
             self._given["out"] = out
         made = self._function(*inputs, **self._given)
+        if wait:
+            self._library.stop()
         target = out if behind is None else self._slots[behind][1]
         if made is None and self._takes_out:
             made = out
         return self._library.deliver(made, target) if made is not target else None
-
-    def _scrub(self) -> None:
-        """Leave poison in the memory that the kernel's next allocation will get."""
-        numpy = sys.modules["numpy"]
-        held = [numpy.full(self._count, _HEAP_POISON, numpy.uint32) for _ in range(2)]
-        del held
 
     def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
         """One call, watched: what of rooftile it calls, and PyTorch's operations."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+_HEAP_POISON = 0x7FC0BEEF
 _DELAY_NS = 30_000_000
 
 
@@ -37,6 +38,11 @@ class Numpy:
         count = math.prod(shape)
         assert self._arena is not None
         return np.frombuffer(self._arena, np.float32, count, offset).reshape(shape)
+
+    def scrub(self, count: int) -> None:
+        """Leave poison in the memory that the kernel's next allocations will get."""
+        held = [np.full(count, _HEAP_POISON, np.uint32) for _ in range(2)]
+        del held
 
     def start(self) -> None:
         """Before the first call."""
@@ -90,6 +96,13 @@ class Torch(Numpy):
     def array(self, offset: int, shape: list[int]) -> Any:
         """See `Numpy.array`."""
         return self._torch.from_numpy(super().array(offset, shape))
+
+    def scrub(self, count: int) -> None:
+        """See `Numpy.scrub`."""
+        torch = self._torch
+        like = {"dtype": torch.int32, "device": self.device}
+        held = [torch.full((count,), _HEAP_POISON, **like) for _ in range(2)]
+        del held
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
         """See `Numpy.deliver`."""
@@ -236,7 +249,7 @@ class CudaTorch(_Cuda, Torch):
 
     def __init__(self, request: dict[str, Any]) -> None:
         Torch.__init__(self, None)
-        self.device = request["device"]
+        self.device = f"cuda:{_index(request)}"
         self._torch.cuda.set_device(self.device)
         self._torch.zeros(1, device=self.device)  # makes the context
         self._driver = _Driver(request)
@@ -260,7 +273,7 @@ class CudaCupy(_Cuda, Numpy):
 
     def __init__(self, request: dict[str, Any]) -> None:
         cupy = self._cupy = importlib.import_module("cupy")
-        cupy.cuda.Device(int(request["device"].partition(":")[2] or 0)).use()
+        cupy.cuda.Device(_index(request)).use()
         cupy.zeros(1)  # makes the context
         self._driver = _Driver(request)
         self._elapsed = cupy.cuda.get_elapsed_time
@@ -268,6 +281,11 @@ class CudaCupy(_Cuda, Numpy):
     def array(self, offset: int, shape: list[int]) -> Any:
         """See `Numpy.array`."""
         return self._cupy.asarray(_Shared(self._driver.base + offset, shape))
+
+    def scrub(self, count: int) -> None:
+        """See `Numpy.scrub`."""
+        held = [self._cupy.full(count, _HEAP_POISON, np.uint32) for _ in range(2)]
+        del held
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
         """See `Numpy.deliver`."""
@@ -315,6 +333,10 @@ class CudaCupy(_Cuda, Numpy):
 
     def _between(self, last: Any) -> float:
         return 1e-3 * float(self._cupy.cuda.get_elapsed_time(self._first, last))
+
+
+def _index(request: dict[str, Any]) -> int:
+    return int(request["device"].partition(":")[2] or 0)
 
 
 def _address(array: Any) -> int:

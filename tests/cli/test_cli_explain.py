@@ -97,6 +97,26 @@ def test_errors(call, more, words):
     assert words in err
 
 
+def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
+    from pathlib import Path
+
+    from rooftile.lab.explain import profile
+    from rooftile.lab.explain.counters import parse
+
+    text = Path(__file__).parents[1] / "lab" / "explain" / "ncu_im2col.csv"
+    counted = parse(text.read_text(encoding="utf-8"))
+    monkeypatch.setattr(profile, "profile", lambda run: counted)
+    asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 100, "--strategy", "im2col",
+             "--device", "cuda", "--architecture", "sm_90", "--profile")  # fmt: skip
+    code, out, _ = call(*asked)
+    assert code == 0
+    assert "counted" in out
+    assert "wait most for long scoreboard" in out
+    found = call_json(*asked)
+    assert [each["kernel"] for each in found["counters"]] == ["unroll", "multiply"]
+    assert any(row["why"] for row in found["compared"])
+
+
 def test_counters_are_those_of_cuda(call):
     code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
     assert code == 1

@@ -252,8 +252,11 @@ def _kernel_lines(kernel: KernelView) -> list[str]:
 def _bounds(found: Explanation) -> list[str]:
     moved = found.moved_bytes / found.problem.bytes
     lines = [f"traffic: {moved:.3g} times the compulsory bytes of device memory"]
-    if found.input_loads is not None:
-        lines[0] += f"; each input is loaded {found.input_loads:.3g} times into L1"
+    if found.input_loads is not None and found.adds_per_load is not None:
+        lines.append(
+            f"reuse: L1 is asked for {found.input_loads:.3g} times the elements of inputs and "
+            f"parameters; each serves {found.adds_per_load:.3g} multiply-adds"
+        )
     limits = ", ".join(f"{name} {milliseconds(ms)} ms" for name, ms in found.limits_ms.items())
     if found.bound_ms is not None:
         floor = f"; the problem's floor {milliseconds(found.floor_ms)} ms" if found.floor_ms else ""
@@ -286,12 +289,25 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _stalls(counted: list[Counters]) -> list[str]:
-    return [
-        f"{found.kernel}: warps wait most for {found.stall[0]}, {found.stall[1]:.2g} cycles an "
-        "instruction"
-        for found in counted
-        if found.stall is not None
-    ]
+    """What keeps the schedulers waiting, a line a kernel."""
+    from rooftile.lab.explain.counters import ACHIEVED, BANK_CONFLICTS, ISSUE, LANES
+
+    lines = []
+    for found in counted:
+        parts = [
+            words.format(found.values[metric])
+            for metric, words in (
+                (ISSUE, "instructions in {:.0f} % of the cycles"),
+                (LANES, "{:.1f} of 32 lanes"),
+                (ACHIEVED, "{:.0f} % of the warps resident"),
+                (BANK_CONFLICTS, "{:.3g} bank conflicts"),
+            )
+            if metric in found.values
+        ]
+        if found.stall is not None:
+            parts.append(f"warps wait most for {found.stall[0]} ({found.stall[1]:.2g} cycles)")
+        lines.append(f"{found.kernel}: {', '.join(parts)}")
+    return lines
 
 
 def _whys(compared: list[Comparison]) -> list[str]:

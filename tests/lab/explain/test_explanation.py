@@ -126,6 +126,7 @@ def test_a_strategy_without_a_model_is_explained_by_what_it_touches():
     found = explained("winograd")
     assert found.input_loads is None
     assert "no model" in found.missing
+    assert "FLOPs the transform saves" in found.missing
     assert set(found.limits_ms) == {MEMORY}
 
 

@@ -12,6 +12,10 @@ LOAD_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 COPY_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"
 STORE_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
 DRAM_READ, DRAM_WRITE = "dram__bytes_read.sum", "dram__bytes_write.sum"
+BANK_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+ISSUE = "smsp__issue_active.avg.pct_of_peak_sustained_active"
+LANES = "smsp__thread_inst_executed_per_inst_executed.ratio"
+ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 SHARED_PASSES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
 TIME = "gpu__time_duration.sum"
@@ -28,11 +32,8 @@ STALLS = {
 METRICS = (
     TIME, LOAD_SECTORS, COPY_SECTORS, STORE_SECTORS, DRAM_READ, DRAM_WRITE,
     "lts__t_sectors_srcunit_tex_op_read.sum", "l1tex__t_sector_hit_rate.pct",
-    "lts__t_sector_hit_rate.pct", SHARED_PASSES,
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "launch__registers_per_thread", OCCUPANCY,
-    "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "smsp__issue_active.avg.pct_of_peak_sustained_active",
-    "smsp__thread_inst_executed_per_inst_executed.ratio", *STALLS,
+    "lts__t_sector_hit_rate.pct", SHARED_PASSES, BANK_CONFLICTS, "launch__registers_per_thread",
+    OCCUPANCY, ACHIEVED, ISSUE, LANES, *STALLS,
 )  # fmt: skip
 """What is asked for."""
 _KERNEL = "Kernel Name"

@@ -66,13 +66,21 @@ class Explanation:
         shapes = (self.problem.input_shape, *self.problem.parameter_shapes.values())
         return sum(found) / sum(map(math.prod, shapes)) if found else None
 
+    @property
+    def adds_per_load(self) -> float | None:
+        """Multiply-adds for each element that a thread loads from global memory: the reuse that
+        tiles in shared memory and registers give; None without a model."""
+        found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
+        return self.problem.flops / 2 / sum(found) if found else None
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile explain --json`` prints, less its advice."""
         fields = {
             name: getattr(self, name)
             for name in (
                 "device", "strategy", "summary", "precision", "config", "limits_ms", "bound_ms",
-                "bound_by", "bound_fraction", "floor_ms", "moved_bytes", "input_loads", "missing",
+                "bound_by", "bound_fraction", "floor_ms", "moved_bytes", "input_loads",
+                "adds_per_load", "missing",
             )
         }  # fmt: skip
         target = dataclasses.asdict(self.target)
@@ -130,7 +138,7 @@ def explain(
         bound_ms=sum(map(_most, each)) if totals else None,
         bound_by=max(binding, key=lambda name: binding[name], default=""),
         floor_ms=_floor(problem, strategy.precision, target),
-        missing=views.missing,
+        missing="; ".join(filter(None, (views.missing, _unknown(strategy, target)))),
         measured=measured,
     )
 
@@ -154,6 +162,15 @@ def _limits(
     if kernel.accesses is not None and passes is not None:
         found[CACHES] = kernel.accesses.cache_passes / passes
     return found
+
+
+def _unknown(strategy: GpuStrategy, target: Target) -> str:
+    """Why no limit of arithmetic is known; empty where one is."""
+    if strategy.transforms_weights:
+        return "how many FLOPs the transform saves"
+    if target.gflops(strategy.precision) is None:
+        return f"the rate of {strategy.precision} instructions"
+    return ""
 
 
 def _floor(problem: Problem, precision: str, target: Target) -> float | None:

@@ -7,6 +7,7 @@ cold launch.
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 import shutil
@@ -14,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rooftile.errors import DeviceMissing, RooftileError
 from rooftile.lab.explain.accesses import SECTOR_FLOATS
@@ -31,7 +31,7 @@ from rooftile.lab.explain.counters import (
 from rooftile.lab.explain.explanation import Explanation
 from rooftile.lab.explain.kernels import KernelView
 
-_PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute")
+_PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 _SECTOR_BYTES = 4 * SECTOR_FLOATS
 _UNKNOWN = re.compile(r"Failed to find metric[s]?:? *\"?([\w.:]+)")
 _REFUSED = "ERR_NVGPUCTRPERM"
@@ -135,10 +135,8 @@ def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
 
 
 def _ncu() -> str:
-    found = shutil.which("ncu") or next(
-        (str(place) for place in _PLACES if Path(place).is_file()),
-        next((str(p) for p in sorted(Path(_PLACES[1]).glob("*/ncu"))[-1:]), None),
-    )
+    installed = [path for place in _PLACES for path in sorted(glob.glob(place), reverse=True)]
+    found = shutil.which("ncu") or next(iter(installed), None)
     if found is None:
         raise DeviceMissing(
             "NVIDIA Nsight Compute (ncu) in PATH or /usr/local/cuda/bin",

@@ -84,7 +84,7 @@ def test_a_record_s_time_is_set_beside(call, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--config", "TILE_X=0"), "no whole pooling window"),
+        (("--config", "TILE_X=0"), "TILE_X"),
         (("--config", "TILE=16"), "tunables among"),
         (("--architecture", "sm_12"), "sm_90"),
         (("--record", "/nowhere.json"), "climb --json"),

@@ -130,9 +130,13 @@ def test_a_strategy_without_a_model_is_explained_by_what_it_touches():
     assert set(found.limits_ms) == {MEMORY}
 
 
-def test_bad_configs():
+def test_bad_configs(nvrtc):
     with pytest.raises(InputError, match="config"):
         explained(config={"TILE_Z": 3})
+    with pytest.raises(InputError, match="BLOCK_X"):
+        explained("naive", config={"BLOCK_X": 0})
+    with pytest.raises(InputError, match="threads"):
+        explained("naive", config={"BLOCK_X": 64, "BLOCK_Y": 64})
     with pytest.raises(InputError, match="no whole pooling window"):
         explained("tile_input", config={"TILE_Y": 1, "TILE_X": 1})
 
@@ -151,6 +155,7 @@ def test_advice_follows_from_the_numbers():
     near = explained("direct_tile")
     near = dataclasses.replace(near, measured=measured(near.bound_ms / 0.9))
     assert "90%" in advice(near)[0]
+    assert "Arithmetic bounds it" in advice(explained("direct_tile"))[-1]
     moving = explained("im2col")
     assert f"{moving.moved_bytes / moving.problem.bytes:.1f} times" in advice(moving)[0]
     problem = PROBLEMS["conv2d"].with_batch(1)

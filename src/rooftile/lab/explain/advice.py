@@ -67,6 +67,17 @@ def _bound(found: Explanation) -> Iterator[str]:
             f"Its kernels move {ratio:.1f} times the compulsory bytes: fusing them would keep "
             "what lies between out of device memory."
         )
+    elif found.bound_by == MEMORY:
+        ratio = found.moved_bytes / found.problem.bytes
+        yield (
+            f"Device memory bounds it, and it moves {ratio:.2g} times the compulsory bytes: only "
+            "fusing it with its neighbours, or a narrower type, saves more."
+        )
+    elif found.bound_by == ARITHMETIC and share is None:
+        yield (
+            "Arithmetic bounds it, as it does the problem: how near it comes, rooftile climb "
+            "measures."
+        )
     elif found.bound_by == ARITHMETIC and share is not None and _FAR <= share < _NEAR:
         yield (
             f"Arithmetic bounds it, and it runs at {share:.0%} of that: more multiply-adds for "

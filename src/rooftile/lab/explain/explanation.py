@@ -111,10 +111,7 @@ def explain(
     if parse_device(device)[0] not in strategy.devices:
         raise InputError("device", repr(device), f"one of {list(strategy.devices)}")
     chosen = config if config is not None else (dict(measured.config) if measured else None)
-    values = strategy.config(problem, chosen)
-    reason = strategy.invalid(problem, values)
-    if reason is not None:
-        raise InputError("config", values, f"one that can run: {reason}")
+    values = _config(strategy, problem, chosen)
     views = kernel_views(strategy, problem, values, target)
     each = [_limits(kernel, strategy, problem, target) for kernel in views.kernels]
     totals: dict[str, float] = {}
@@ -141,6 +138,19 @@ def explain(
         missing="; ".join(filter(None, (views.missing, _unknown(strategy, target)))),
         measured=measured,
     )
+
+
+def _config(strategy: GpuStrategy, problem: Problem, given: Config | None) -> dict[str, int]:
+    """Every tunable's value; those given must make a launch."""
+    values = strategy.config(problem, given)
+    for tunable in strategy.tunables:
+        least = min(1, *tunable.values)
+        if values[tunable.name] < least:
+            raise InputError(tunable.name, values[tunable.name], f"at least {least}")
+    reason = strategy.invalid(problem, values)
+    if reason is not None:
+        raise InputError("config", values, f"one that can run: {reason}")
+    return values
 
 
 def _most(limits: Mapping[str, float]) -> float:

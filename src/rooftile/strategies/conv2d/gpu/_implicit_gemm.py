@@ -210,9 +210,7 @@ class ImplicitGemm(GpuConv2d):
         grid = (runs, layout.weights[1], min(images, MOST_BLOCKS))
         rows, chunk = math.prod(layout.weights[:-1]), cores.chunk
         patches = TensorMap("packed", layout.image, (1, *layout.patch, chunk), cores.bytes)
-        stages = TensorMap(
-            "weights", (rows, chunk), (cores.parts * layout.maps, chunk), cores.bytes
-        )
+        stages = TensorMap("stages", (rows, chunk), (cores.parts * layout.maps, chunk), cores.bytes)
         persistent = (min(images * layout.tiles, _MULTIPROCESSORS), 1, 1)
         multiply = Launch("conv2d", persistent, (384, 1, 1), layout.shared_bytes)
         steps = (

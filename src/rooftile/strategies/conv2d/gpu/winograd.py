@@ -66,11 +66,15 @@ class Winograd(SlicedConv2d):
         return {**super().defaults(problem), "TILE_MAPS": maps, **small}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Whole threads, not too many of them, and tiles that fit in shared memory."""
+        """Whole threads, not too many of them or their registers, tiles in shared memory."""
         if config["THREAD_MAPS"] > config["TILE_MAPS"]:
             return "THREAD_MAPS exceeds TILE_MAPS"
+        threads = math.prod(_block(config))
+        registers = config["THREAD_MAPS"] * config["THREAD_COLUMNS"] + 64
+        if threads * registers > 65536:
+            return f"{threads} threads of {registers} registers a block"
         shared = 4 * config["TILE_TAPS"] * (config["TILE_MAPS"] + config["TILE_COLUMNS"])
-        return beyond_block(math.prod(_block(config)), shared)
+        return beyond_block(threads, shared)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, the geometry of the tiles, and the transforms themselves."""

@@ -245,7 +245,7 @@ class OpenclProgram:
         return Resources(None, static + launch.shared_bytes, None, None)
 
     def _check_registers(self, launch: Launch, kernel: Any) -> None:
-        """Raise `UnsupportedProblem` for more threads than the compiled kernel's registers allow."""
+        """Raise `UnsupportedProblem` for more threads than the kernel's registers allow."""
         if launch.kernel not in self._most:
             info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
             self._most[launch.kernel] = kernel.get_work_group_info(info, self._device._device)

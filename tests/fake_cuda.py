@@ -43,7 +43,9 @@ class Device:
     """Stands for a `CudaDevice`; ``log`` holds (what, stream, details) in order."""
 
     def __init__(self, index: int = 0, capturing: bool = False) -> None:
-        self.description = SimpleNamespace(kind="cuda", index=index, name="a fake GPU")
+        self.description = SimpleNamespace(
+            kind="cuda", index=index, name="a fake GPU", architecture="sm_80"
+        )
         self.log: list[tuple[str, Any, Any]] = []
         self.is_capturing = capturing
         self._stream: Any = OWN

@@ -1,10 +1,11 @@
-"""Set predictions beside a GPU's counters: measure them, or write them into docs/analysis.md.
+"""Set predictions beside a GPU's times and counters: measure, or write docs/analysis.md.
 
-    python benchmarks/analysis_page.py --measure            # on the GPU, with ncu
+    python benchmarks/analysis_page.py --measure            # on the GPU, best with ncu
     python benchmarks/analysis_page.py                      # the page, from the record
 
-The record is ``benchmarks/results/h200-explain.json``; rungs that it has are not measured
-again, so that an interrupted run is taken up where it ended.
+The record is ``benchmarks/results/h200-explain.json``.  A problem that it has is not measured
+again, unless ``--only`` names rungs: those are measured anew.  Without Nsight Compute there
+are times and the driver's occupancy, and the page says why there are no counters.
 """
 
 from __future__ import annotations
@@ -17,60 +18,99 @@ from pathlib import Path
 from typing import Any
 
 from rooftile.devices.select import open_gpu
-from rooftile.errors import RooftileError
-from rooftile.lab.environment import environment, gpu_libraries
-from rooftile.lab.explain import explain
-from rooftile.lab.explain.counters import TIME
+from rooftile.errors import DeviceMissing, RooftileError
+from rooftile.lab.climb_gpu import climb_gpu
+from rooftile.lab.explain import Explanation, Measured, explain
 from rooftile.lab.explain.profile import CLOSE, compare, profile
 from rooftile.lab.explain.target import find_target
-from rooftile.lab.records import plain
-from rooftile.ops import named
-from rooftile.strategies import ladder
+from rooftile.lab.records import Row, plain
+from rooftile.ops import Problem, named
+from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import GpuStrategy
 
 RECORD = Path(__file__).parent / "results" / "h200-explain.json"
 PAGE = Path(__file__).parent.parent / "docs" / "analysis.md"
 BEGIN, END = "<!-- counted: begin -->", "<!-- counted: end -->"
 PROBLEMS = (("conv2d", "lenet-conv1", 1000), ("linear", "mnist-linear1", 256))
-UNMEASURED = "Not measured yet: the record that this table is made of does not exist."
+UNMEASURED = "Not measured yet: the record that these tables are made of does not exist."
+_LIMIT_S = 60.0
 
 Record = dict[str, Any]
 
 
 def measure(only: list[str]) -> None:
-    """Profile every rung with a model on each problem; write the record after each."""
+    """Time, explain and profile the rungs; the record is written after each."""
     record = read() or {"runs": []}
-    device = open_gpu("cuda").description
-    record["device"] = plain(dataclasses.asdict(device))
-    record["environment"] = plain(dataclasses.asdict(environment()))
-    record["environment"]["libraries"] = gpu_libraries("cuda")
-    done = {(run["shape"], run["strategy"]) for run in record["runs"]}
+    record["without_counters"] = ""
     for operation, shape, batch in PROBLEMS:
-        problem = named(operation, shape, batch)
-        for rung in ladder(operation, "cuda"):
-            assert isinstance(rung, GpuStrategy)
-            skipped = (shape, rung.name) in done or (only and rung.name not in only)
-            against = rung.why_not(problem) or rung.why_not_on(device.architecture)
-            if skipped or against is not None:
+        known = [run for run in record["runs"] if run["shape"] == shape]
+        if known and not only:
+            continue
+        problem, device = named(operation, shape, batch), open_gpu("cuda")
+        rungs = [
+            rung for rung in ladder(operation, "cuda")
+            if isinstance(rung, GpuStrategy) and (not only or rung.name in only)
+        ]  # fmt: skip
+        timed = climb_gpu(
+            problem, device, [(rung, None) for rung in rungs],
+            precision=None, limit_s=_LIMIT_S, peers=False, seed=0, progress=_say,
+        )  # fmt: skip
+        record |= {"ceilings": timed.to_json()["ceilings"]}
+        record["environment"] = timed.to_json()["environment"]
+        for row in timed.rows:
+            if row.time_ms is None:
+                _say(f"{row.strategy}: {row.status}, {row.reason}")
                 continue
-            print(f"{shape}: {rung.name}", file=sys.stderr)
-            found = explain(rung, problem, "cuda", find_target("cuda"))
-            asked = {"operation": operation, "shape": shape, "batch": batch, "device": "cuda",
-                     "strategy": rung.name, "config": dict(found.config), "seed": 0}  # fmt: skip
-            try:
-                counted = profile(asked)
-            except RooftileError as error:
-                print(f"  {error}", file=sys.stderr)
-                continue
-            rows = compare(found, counted)
-            asked["bound_ms"], asked["bound_by"] = found.bound_ms, found.bound_by
-            asked["time_ms"] = sum(1e-6 * each.values[TIME] for each in counted)
-            asked["counters"] = [dataclasses.asdict(each) for each in counted]
-            asked["compared"] = [
-                {**dataclasses.asdict(row), "off": row.off, "why": row.why} for row in rows
-            ]
-            record["runs"].append(plain(asked))
+            run = {"shape": shape, **_run(record, problem, shape, row)}
+            others = (
+                r for r in record["runs"] if (r["shape"], r["strategy"]) != (shape, row.strategy)
+            )
+            record["runs"] = [*others, plain(run)]
             RECORD.write_text(json.dumps(record, indent=1, allow_nan=False), encoding="utf-8")
+
+
+def _run(record: Record, problem: Problem, shape: str, row: Row) -> Record:
+    assert row.time_ms is not None
+    rung = strategy(problem.operation, row.strategy, "cuda")
+    assert isinstance(rung, GpuStrategy)
+    cold = row.cold_ms.median if row.cold_ms else None
+    measured = Measured(row.time_ms.median, cold, row.device, "climb", dict(row.config))
+    found = explain(rung, problem, "cuda", find_target("cuda"), measured=measured)
+    predicted = [k.occupancy.occupancy for k in found.kernels if k.occupancy is not None]
+    return {
+        "strategy": row.strategy, "config": dict(found.config),
+        "limits_ms": dict(found.limits_ms), "bound_ms": found.bound_ms, "bound_by": found.bound_by,
+        "time_ms": measured.median_ms, "cold_ms": cold,
+        "occupancy": {
+            "predicted": min(predicted, default=None), "driver": row.resources.occupancy,
+        },
+        **_counted(record, shape, found),
+    }  # fmt: skip
+
+
+def _counted(record: Record, shape: str, found: Explanation) -> Record:
+    """The counters and the comparison; both empty where they cannot be read."""
+    _say(f"counting: {found.strategy}")
+    asked = {"operation": found.problem.operation, "shape": shape, "batch": found.problem.batch,
+             "strategy": found.strategy, "device": "cuda", "config": dict(found.config),
+             "seed": 0}  # fmt: skip
+    try:
+        counted = [] if record["without_counters"] else profile(asked)
+    except DeviceMissing as error:
+        record["without_counters"] = str(error)
+        counted = []
+    except RooftileError as error:
+        _say(str(error))
+        counted = []
+    compared = [
+        {**dataclasses.asdict(row), "off": row.off, "why": row.why}
+        for row in compare(found, counted)
+    ]
+    return {"counters": [dataclasses.asdict(each) for each in counted], "compared": compared}
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def read() -> Record | None:
@@ -78,52 +118,69 @@ def read() -> Record | None:
 
 
 def lines(record: Record | None) -> list[str]:
-    """The table of each problem, and why predictions are off."""
+    """The tables of each problem, and why predictions are off."""
     if record is None:
         return [UNMEASURED]
-    device, time = record["device"], record["environment"]["time"]
-    made = [f"{device['name']}, {device['driver']}, {time[:10]}."]
+    device, time = record["environment"]["device"], record["environment"]["time"]
+    made = [
+        f"{device['name']}, {device['driver']}, {time[:10]}. Times are those of `rooftile climb`."
+    ]
+    if record["without_counters"]:
+        made += ["", f"No counters: {record['without_counters']}"]
     for operation, shape, batch in PROBLEMS:
         runs = [run for run in record["runs"] if run["shape"] == shape]
-        if not runs:
-            continue
-        made += ["", f"### `{operation}`, `{shape}`, {batch:,} inputs", ""]
-        made += ["| rung | bound, ms | set by | time, ms | bound over time |", "| --- " * 5 + "|"]
-        made += [_times(run) for run in runs] + [""]
-        made += ["| rung | kernel | what | predicted | counted | off |", "| --- " * 6 + "|"]
-        reasons: dict[str, list[str]] = {}
-        for run in runs:
-            for row in run["compared"]:
-                made.append(_row(run["strategy"], row))
-                if row["why"]:
-                    place = f"`{run['strategy']}` `{row['kernel']}`"
-                    reasons.setdefault(f"{row['what']}: {row['why']}", []).append(place)
-        made += ["", f"Off by more than {100 * CLOSE:.0f} %, and the assumption that fails:", ""]
-        made += [f"- {why} ({', '.join(places)})" for why, places in reasons.items()]
-        made += [] if reasons else ["- none"]
+        if runs:
+            made += ["", f"### `{operation}`, `{shape}`, {batch:,} inputs", "", *_times(runs)]
+        if any(run["compared"] for run in runs):
+            made += ["", *_comparisons(runs)]
     return made
 
 
-def _times(run: Record) -> str:
-    bound, time = run["bound_ms"], run["time_ms"]
-    known = (f"{bound:.4g}", run["bound_by"]) if bound is not None else ("not known", "")
-    share = f"{100 * bound / time:.0f} %" if bound is not None else ""
-    cells = (f"`{run['strategy']}`", *known, f"{time:.4g}", share)
-    return f"| {' | '.join(cells)} |"
+def _times(runs: list[Record]) -> list[str]:
+    head = ("rung", "bound, ms", "set by", "ms", "cold ms", "bound over time",
+            "occupancy predicted", "occupancy by the driver")  # fmt: skip
+    made = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for run in runs:
+        bound, time, held = run["bound_ms"], run["time_ms"], run["occupancy"]
+        known = bound is not None
+        cells = (
+            f"`{run['strategy']}`", f"{bound:.4g}" if known else "not known", run["bound_by"],
+            f"{time:.4g}", "" if run["cold_ms"] is None else f"{run['cold_ms']:.4g}",
+            f"{100 * bound / time:.0f} %" if known else "",
+            _percent(held["predicted"]), _percent(held["driver"]),
+        )  # fmt: skip
+        made.append(f"| {' | '.join(cells)} |")
+    return made
 
 
-def _row(strategy: str, row: Record) -> str:
+def _comparisons(runs: list[Record]) -> list[str]:
+    made = ["| rung | kernel | what | predicted | counted | off |", "| --- " * 6 + "|"]
+    reasons: dict[str, list[str]] = {}
+    for run in runs:
+        for row in run["compared"]:
+            made.append(_row(run["strategy"], row))
+            if row["why"]:
+                place = f"`{run['strategy']}` `{row['kernel']}`"
+                reasons.setdefault(f"{row['what']}: {row['why']}", []).append(place)
+    made += ["", f"Off by more than {100 * CLOSE:.0f} %, and the assumption that fails:", ""]
+    made += [f"- {why} ({', '.join(places)})" for why, places in reasons.items()]
+    return made if reasons else [*made, "- none"]
+
+
+def _row(rung: str, row: Record) -> str:
     def amount(value: float | None) -> str:
         if value is None:
             return "no model"
-        if not row["unit"]:
-            return f"{100 * value:.0f} %"
-        return f"{value / 1e6:,.3f} M{row['unit']}"
+        return f"{value / 1e6:,.3f} M{row['unit']}" if row["unit"] else _percent(value)
 
     off = "" if row["off"] is None else f"{100 * row['off']:+.0f} %"
-    cells = (f"`{strategy}`", f"`{row['kernel']}`", row["what"], amount(row["predicted"]),
+    cells = (f"`{rung}`", f"`{row['kernel']}`", row["what"], amount(row["predicted"]),
              amount(row["counted"]), off)  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def page(text: str, record: Record | None) -> str:
@@ -135,7 +192,8 @@ def page(text: str, record: Record | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", action="store_true", help="profile on the GPU first")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--measure", action="store_true", help="measure on the GPU first")
     parser.add_argument("--only", nargs="*", default=[], metavar="RUNG", help="these rungs alone")
     arguments = parser.parse_args()
     if arguments.measure:

@@ -31,23 +31,28 @@ def test_a_record_becomes_a_table_with_its_reasons(script):
            "off": 0.5, "why": "kept in registers"}  # fmt: skip
     close = {**row, "what": "occupancy", "unit": "", "predicted": 0.75, "counted": 0.75, "off": 0.0,
              "why": ""}  # fmt: skip
-    run = {"shape": "lenet-conv1", "strategy": "naive", "compared": [row, close],
-           "bound_ms": 0.5, "bound_by": "arithmetic", "time_ms": 2.0}  # fmt: skip
+    run = {
+        "shape": "lenet-conv1", "strategy": "naive", "compared": [row, close], "bound_ms": 0.5,
+        "bound_by": "arithmetic", "time_ms": 2.0, "cold_ms": None,
+        "occupancy": {"predicted": 0.75, "driver": 0.75},
+    }  # fmt: skip
     record = {
-        "device": {"name": "A GPU", "driver": "CUDA 13.0"},
-        "environment": {"time": "2026-11-21T10:00:00"},
+        "environment": {
+            "time": "2026-11-21T10:00:00", "device": {"name": "A GPU", "driver": "CUDA 13.0"}
+        },
+        "without_counters": "",
         "runs": [run],
-    }
+    }  # fmt: skip
     text = "\n".join(script.lines(record))
     assert "A GPU, CUDA 13.0, 2026-11-21." in text
-    assert "| `naive` | 0.5 | arithmetic | 2 | 25 % |" in text
+    assert "| `naive` | 0.5 | arithmetic | 2 |  | 25 % | 75 % | 75 % |" in text
     assert "| `naive` | `conv2d` | loads, L1 | 3.000 MB | 2.000 MB | +50 % |" in text
     assert "| `naive` | `conv2d` | occupancy | 75 % | 75 % | +0 % |" in text
     assert "- loads, L1: kept in registers (`naive` `conv2d`)" in text
-    made = script.page(f"before\n{script.BEGIN}\nold\n{script.END}\nafter", record)
+    made = script.page(f"before\n{script.BEGIN}\nformer words\n{script.END}\nafter", record)
     assert made.startswith("before\n")
     assert made.endswith("\nafter")
-    assert "old" not in made
+    assert "former words" not in made
 
 
 def test_the_example_runs(script):

@@ -66,6 +66,19 @@ def test_real_multiprocessors(name, threads, registers, shared, blocks):
     assert occupancy(sm, threads, registers=registers, shared_bytes=shared).blocks == blocks
 
 
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "share"),
+    [
+        (128, 40, 0, 0.75), (128, 32, 0, 1.0), (128, 69, 0, 0.4375), (128, 68, 0, 0.4375),
+        (160, 48, 7744, 0.625), (64, 72, 704, 0.4375), (64, 105, 152, 0.25), (64, 115, 0, 0.25),
+        (256, 126, 32768, 0.25), (256, 22, 0, 1.0), (128, 39, 1024, 0.75),
+    ],
+)  # fmt: skip
+def test_what_the_driver_told_of_our_kernels_on_an_h200(threads, registers, shared, share):
+    found = occupancy(architecture("sm_90"), threads, registers=registers, shared_bytes=shared)
+    assert found.occupancy == share
+
+
 def test_names_of_architectures():
     assert architecture("sm_90a") is architecture("9.0") is architecture("sm_90")
     assert architecture("sm_100") is ARCHITECTURES["10.0"]

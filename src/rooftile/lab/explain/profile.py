@@ -31,7 +31,7 @@ from rooftile.lab.explain.counters import (
 from rooftile.lab.explain.explanation import Explanation
 from rooftile.lab.explain.kernels import KernelView
 
-_PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
+_PLACES = ("/usr/local/cuda*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 _SECTOR_BYTES = 4 * SECTOR_FLOATS
 _UNKNOWN = re.compile(r"Failed to find metric[s]?:? *\"?([\w.:]+)")
 _REFUSED = "ERR_NVGPUCTRPERM"

@@ -11,7 +11,7 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, UnsupportedProblem
-from rooftile.lab.verify import Expected
+from rooftile.lab.expected import Expected
 from rooftile.ops import Linear, Pool, Pool2d, Softmax, named, names
 from rooftile.strategies import ladder, strategy
 

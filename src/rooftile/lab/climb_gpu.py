@@ -22,12 +22,13 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.gpu import Resources as Used
 from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
 from rooftile.lab.environment import environment
+from rooftile.lab.expected import Verdict
 from rooftile.lab.floor import below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns, work_of
 from rooftile.lab.peers_gpu import GPU_PEERS, GpuPeer, float32_only
 from rooftile.lab.records import Error, Ladder, Resources, Row
 from rooftile.lab.telemetry import sensors
-from rooftile.lab.verify import Exam, Verdict, random_inputs
+from rooftile.lab.verify import Exam, random_inputs
 from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, admits
 from rooftile.strategies.gpu import Config, GpuBound, GpuStrategy
 

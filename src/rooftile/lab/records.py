@@ -12,9 +12,9 @@ from rooftile.devices.gpu import Description
 from rooftile.lab.ceilings import Ceilings, Roof
 from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.environment import Environment, gpu_libraries
+from rooftile.lab.expected import Verdict
 from rooftile.lab.measure import Timing
 from rooftile.lab.telemetry import Clocks
-from rooftile.lab.verify import Verdict
 from rooftile.ops import Problem
 
 Kind = Literal["strategy", "peer"]

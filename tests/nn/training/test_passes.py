@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooftile.lab.verify import Expected, random_inputs
+from rooftile.lab.expected import Expected
+from rooftile.lab.verify import random_inputs
 from rooftile.nn.training.passes import layer_pass
 from rooftile.nn.training.workers import Workers
 from rooftile.ops import Conv2d, Linear, Pool

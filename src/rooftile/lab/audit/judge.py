@@ -11,7 +11,7 @@ from rooftile.lab.audit.arena import HEAP_POISON, POISON
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS
 from rooftile.lab.audit.session import Arrays, Run, Session
-from rooftile.lab.verify import Expected, Verdict
+from rooftile.lab.expected import Expected, Verdict
 from rooftile.ops import ErrorModel, Float32, Problem
 
 _MOST = 0.99

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from ladder_checks import check, draw_config, examples, run
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.verify import Expected, random_inputs
+from rooftile.lab.expected import Expected
+from rooftile.lab.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 

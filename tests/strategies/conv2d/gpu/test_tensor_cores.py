@@ -10,7 +10,7 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.lab.verify import Expected
+from rooftile.lab.expected import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.conv2d import NAMED
 from rooftile.strategies import ladder

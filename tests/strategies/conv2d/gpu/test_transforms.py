@@ -5,7 +5,7 @@ import pytest
 from ladder_checks import check, inputs, run
 
 from rooftile.errors import InputError
-from rooftile.lab.verify import Expected
+from rooftile.lab.expected import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d._toom_cook import toom_cook

@@ -5,7 +5,7 @@ import pytest
 from ladder_checks import check, run
 
 from rooftile.errors import InputError
-from rooftile.lab.verify import Expected
+from rooftile.lab.expected import Expected
 from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
 

@@ -6,7 +6,7 @@ closed forms count, in each warp, how many threads are active: with A(t) active 
 block's first t threads, warp w has A(min(32 w + 32, threads)) - A(32 w), and diverges where
 that is neither none nor all.
 
-Source: PMPP, section 4.5 (guards), 10.4 to 10.5 (reductions), 11.2 to 11.3 (scans).
+Source: PMPP, section 4.5 (guards), 10.4 to 10.5 (reductions), 11.2 and 11.4 (scans).
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def scan_step(algorithm: ScanAlgorithm, n: int, stride: int, warp: int = 32) -> 
 
     ``kogge_stone``, n threads: t >= stride adds; A(t) = max(0, t - stride).
     ``brent_kung``, ceil(n / 2) threads, reduction phase: (t + 1) 2 stride - 1 < n adds;
-    A(t) = min(t, n div (2 stride)).  PMPP, sections 11.2 and 11.3.
+    A(t) = min(t, n div (2 stride)).  PMPP, sections 11.2 and 11.4.
     """
     check_positive(n=n, stride=stride)
     if algorithm == "kogge_stone":

@@ -1,7 +1,7 @@
 """Storage of sparse matrices: which arrays a format has, and how much they take.
 
 Source: PMPP, chapter 14.  Zeros are the elements that compare equal to 0; elements of a row
-keep their order, and jagged formats (``jds``, PMPP section 14.5) sort rows stably by falling
+keep their order, and jagged formats (``jds``, PMPP section 14.6) sort rows stably by falling
 length.
 """
 
@@ -88,7 +88,7 @@ def formats_of(matrix: Matrix, values: Sequence[float]) -> list[str]:
 
 
 def suggested_format(lengths: Sequence[int]) -> str:
-    """A format that suits these row lengths, by PMPP, section 14.6.
+    """A format that suits these row lengths, after PMPP, sections 14.4 to 14.6.
 
     Less than one element a row: coo, where csr and ell pay for every row.  ELL's padding at
     most half of the elements: ell.  Few rows (a tenth) so long that they cause the padding:

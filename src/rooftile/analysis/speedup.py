@@ -1,6 +1,6 @@
 """Speed-up and its limits.
 
-Source: PMPP, section 1.4 (Amdahl's law); Amdahl (1967); Gustafson, "Reevaluating Amdahl's
+Source: PMPP, section 1.3 (Amdahl's law); Amdahl (1967); Gustafson, "Reevaluating Amdahl's
 law", CACM 31 (1988); Sun, Ni, "Scalable problems and memory-bounded speedup", JPDC 19 (1993).
 """
 

@@ -1,7 +1,7 @@
 """Links between host and device, copies, and their overlap with kernels.
 
-Source: PMPP, section 20.5 (overlapping computation and communication) and appendix; PCI-SIG's
-line rates and encodings; Amdahl-like accounting of transfers as in PMPP, section 1.3.
+Source: PMPP, section 20.5 (overlapping computation and communication); PCI-SIG's
+line rates and encodings.
 Rates are in GB/s, times in seconds.
 """
 

@@ -84,7 +84,7 @@ class CoarseScan:
 
 
 def brent_kung_coarse(section: int, threads: int) -> CoarseScan:
-    """A pass of a additions takes ceil(a / threads) part-steps.  PMPP, sections 11.3 and 11.5."""
+    """A pass of a additions takes ceil(a / threads) part-steps.  PMPP, sections 11.4 and 11.5."""
     check_positive(section=section, threads=threads)
     adds = [count for count in _scan_adds("brent_kung", section) if count]
     if not adds:

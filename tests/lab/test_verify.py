@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from wrong_strategies import HIDDEN, ON_GRID, RIGHT, WRONG
 
 from rooftile.errors import VerificationFailure
+from rooftile.lab import expected as expectation
 from rooftile.lab import verify as lab
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder
@@ -85,8 +86,8 @@ def test_chunks_give_the_verdict_of_the_whole(monkeypatch):
     out = PROBLEM.reference(exam.x, *exam.parameters).astype(np.float32)
     out[1, 0, 0, 0] += 1
     whole = exam.expected.judge(out, "ieee")
-    monkeypatch.setattr(lab, "_CHUNK_BYTES", 1)
-    monkeypatch.setattr(lab, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(expectation, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(expectation, "_KEEP_BYTES", 0)
     chunked = lab.Expected(PROBLEM, exam.x, *exam.parameters)
     assert chunked.judge(out, "ieee") == whole
     assert len(list(chunked._chunks())) == PROBLEM.batch

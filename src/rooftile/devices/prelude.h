@@ -8,8 +8,9 @@
 //   {
 //       SHARED_ARRAY(float, tile);                      dynamic shared memory
 //
-// LAUNCH_BOUNDS(threads, blocks) holds a kernel to registers for so many threads a block and
-// blocks a multiprocessor, where the language knows it.
+// LAUNCH_BOUNDS(threads) holds a kernel to registers for so many threads a block, and
+// RESIDENT_BOUNDS(threads, blocks) for so many of these blocks a multiprocessor, where the
+// language knows it.  (With 1 block the compiler takes more registers than without a number.)
 //
 // COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
 // COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
@@ -24,7 +25,8 @@
 #define __shared__ __local
 #define __restrict__ restrict
 #define __forceinline__ inline
-#define LAUNCH_BOUNDS(threads, blocks)
+#define LAUNCH_BOUNDS(threads)
+#define RESIDENT_BOUNDS(threads, blocks)
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
 #define GLOBAL __global
 #define SHARED __local
@@ -67,7 +69,8 @@ inline float atomicAdd(volatile __global float* address, float value)
 #define SHARED_ARGUMENT(type, name)
 #define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
 #define UNROLL _Pragma("unroll")
-#define LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#define LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
+#define RESIDENT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define INFINITY __int_as_float(0x7f800000)
 #if __CUDA_ARCH__ >= 800
 #define COPY_ASYNC(type, to, from)                                                        \

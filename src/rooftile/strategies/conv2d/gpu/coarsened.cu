@@ -16,7 +16,7 @@
 #define THREADS (THREADS_X * THREADS_Y)
 #define GROUPS ((MAPS + THREAD_MAPS - 1) / THREAD_MAPS)
 
-__global__ void LAUNCH_BOUNDS(THREADS, 1)
+__global__ void LAUNCH_BOUNDS(THREADS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

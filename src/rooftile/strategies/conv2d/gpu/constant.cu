@@ -11,7 +11,7 @@
 
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK_SIZE)
 
-__global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y, 1)
+__global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
        GLOBAL float* __restrict__ out, int images, int first CONSTANT_ARGUMENT(float, taps))
 {

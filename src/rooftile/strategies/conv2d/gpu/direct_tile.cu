@@ -171,7 +171,7 @@ __device__ __forceinline__ void store(GLOBAL float* out, float sum[SUM_ROWS][SUM
     }
 }
 
-__global__ LAUNCH_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
     const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images
 #if TAPS_CONSTANT

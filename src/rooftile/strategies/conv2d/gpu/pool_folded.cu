@@ -310,7 +310,7 @@ __device__ __forceinline__ void strip(const narrow* tile, WEIGHTS(b), const floa
             repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
 }
 
-__global__ LAUNCH_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const given* __restrict__ x, const pair* __restrict__ weights, const float* __restrict__ bias,
     result* __restrict__ out, int images)
 {

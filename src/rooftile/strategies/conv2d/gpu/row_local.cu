@@ -27,7 +27,7 @@ __device__ __forceinline__ void slide(const SHARED float* line, const GLOBAL flo
     }
 }
 
-__global__ void LAUNCH_BOUNDS(ITEMS, 1)
+__global__ void LAUNCH_BOUNDS(ITEMS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

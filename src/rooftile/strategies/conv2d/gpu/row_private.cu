@@ -37,7 +37,7 @@ __device__ __forceinline__ void sum_row(const GLOBAL float* image, const GLOBAL 
         }
 }
 
-__global__ void LAUNCH_BOUNDS(ITEMS, 1)
+__global__ void LAUNCH_BOUNDS(ITEMS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

@@ -48,7 +48,7 @@ __device__ __forceinline__ void store(GLOBAL float* plane, int pair, int column,
         }
 }
 
-__global__ void LAUNCH_BOUNDS(ITEMS, 1)
+__global__ void LAUNCH_BOUNDS(ITEMS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

@@ -19,7 +19,7 @@ __device__ __forceinline__ int clamped(int index, int size)
     return index < 0 ? 0 : index < size ? index : size - 1;
 }
 
-__global__ void LAUNCH_BOUNDS(THREADS, 1)
+__global__ void LAUNCH_BOUNDS(THREADS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

@@ -10,7 +10,7 @@
 // Block: LOADED_X x LOADED_Y threads, each one input, the first POSITIONS_X x POSITIONS_Y
 // of them also one position of the convolution.
 
-__global__ void LAUNCH_BOUNDS(THREADS_X * THREADS_Y, 1)
+__global__ void LAUNCH_BOUNDS(THREADS_X * THREADS_Y)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

@@ -70,7 +70,7 @@ __device__ __forceinline__ float tap_input(const GLOBAL float* inputs, int tap, 
 
 // Grid: x over tiles of all images, y over maps, in blocks of TILE_COLUMNS x TILE_MAPS, z
 // over positions.  A thread's columns lie THREADS_X apart, its maps THREADS_Y.
-__global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y, 1) void multiply(
+__global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void multiply(
     const GLOBAL float* weights, const GLOBAL float* transformed, GLOBAL float* products, int images)
 {
     __shared__ float filters[TILE_TAPS][TILE_MAPS];

@@ -60,7 +60,7 @@ __device__ __forceinline__ void four_by_four(const SHARED float* from, int count
     }
 }
 
-__global__ void LAUNCH_BOUNDS(THREADS, 512 / THREADS)
+__global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
 linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

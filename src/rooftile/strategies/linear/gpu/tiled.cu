@@ -10,7 +10,7 @@
 
 #define TILES_ACROSS ((OUTPUTS + TILE - 1) / TILE)
 
-__global__ void LAUNCH_BOUNDS(TILE * TILE, 1)
+__global__ void LAUNCH_BOUNDS(TILE * TILE)
 linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

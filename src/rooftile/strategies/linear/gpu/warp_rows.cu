@@ -13,7 +13,7 @@
 #define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
 #define STRIDE (4 * GROUP)
 
-__global__ void LAUNCH_BOUNDS(GROUP * ROWS, 1)
+__global__ void RESIDENT_BOUNDS(GROUP * ROWS, 1)
 linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

@@ -10,7 +10,7 @@
 // Grid: x over blocks of ROWS rows.
 // Block: x over GROUP (a power of two) threads of a row, y over ROWS rows.
 
-__global__ void LAUNCH_BOUNDS(GROUP * ROWS, 1)
+__global__ void LAUNCH_BOUNDS(GROUP * ROWS)
 softmax(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float joined[ROWS][GROUP];

@@ -164,6 +164,17 @@ def test_the_pick_on_gpus_follows_the_images_and_the_rows(kind):
     assert pick(Softmax(2, 3)) == "block_rows"
 
 
+def test_linear_on_tensor_cores_wants_images():
+    def pick(precision, *sizes):
+        return dispatch.choose(Linear(*sizes), precision, "cuda").name
+
+    assert pick("fp16", 8, 6272, 512) == "warp_rows"
+    assert pick("ieee", 1023, 6272, 512) == "register_tile"
+    assert pick("ieee", 1024, 63, 512) == "register_tile"
+    for precision in ("fp16", "bf16", "tf32", "ieee"):
+        assert pick(precision, 1024, 6272, 512) == f"mma_{precision}"
+
+
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.operation)
 def test_every_gpu_strategy_is_explained_and_one_is_taken(problem, kind):

@@ -36,7 +36,10 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
         "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
-    "linear": ("warp_rows", "register_tile", "tiled", "naive"),
+    "linear": (
+        "mma_fp16", "mma_bf16", "mma_tf32", "mma_ieee", "warp_rows", "register_tile", "tiled",
+        "naive",
+    ),
     "pool2d": ("vector_rows", "naive"),
     "softmax": ("block_rows", "naive"),
 }  # fmt: skip
@@ -53,6 +56,9 @@ DEEP_CHANNELS, DEEP_MAPS = 16, 32
 
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
+
+MANY_IMAGES = 1024
+"""From so many images on, split products on tensor cores come before the FMA units."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -193,6 +199,10 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays beyond {FEW_MAPS} maps"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
         return f"it pays up to {FEW_IMAGES} images"
+    if rung.name == "mma_ieee" and problem.batch < MANY_IMAGES:
+        return f"it pays from {MANY_IMAGES} images"
+    if rung.name.startswith("mma") and problem.batch <= FEW_IMAGES:
+        return f"it pays beyond {FEW_IMAGES} images"
     return None
 
 

@@ -1,0 +1,190 @@
+"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later.
+
+Sources: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``; for the split
+products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
+surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Linear
+from rooftile.strategies._grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu._base import GpuLinear
+
+LEAST_SPLIT = 2.0**-110
+"""The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
+rounding left."""
+LEAST_SPLIT_INPUTS = 64
+"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
+the budget of short sums."""
+MOST_SUMMED = 8192
+"""The longest sum in the cores, which cut off what does not fit instead of rounding."""
+CORES = {"fp16": 0, "bf16": 1, "tf32": 2, "ieee": 2}
+"""The number of a precision's type in the texts."""
+
+_SLICE = 32
+_THREADS = 256
+"""Of a block of the kernels that are not the product."""
+_PARTS = (1, 2, 3, 4, 6, 8, 16)
+_PART_INPUTS = 256
+"""Least inputs of a part: fewer do not pay for writing its sums and adding them."""
+_PART_COST = 0.04
+"""What each part's sums cost, as a share of a product that one round of blocks computes."""
+_MULTIPROCESSORS = 132
+"""Of the H100 and H200 SXM, for which the defaults share out the work."""
+_MANY_IMAGES = 4096
+_SHARED_BYTES = 228 * 1024
+"""Of a multiprocessor of the H100 and H200; 1 KB of it goes to each block's own ends."""
+_REGISTERS, _MOST_REGISTERS = 65536, 255
+
+
+class Mma(GpuLinear):
+    """Takes everything; split, sums long enough for the budget to hold their error."""
+
+    devices = ("cuda",)
+    source = "mma"
+    tunables = (
+        Tunable("WARP_B", (16, 32, 64, 80), 64),
+        Tunable("WARP_O", (16, 32, 64), 64),
+        Tunable("WARPS_B", (1, 2, 4), 2),
+        Tunable("WARPS_O", (1, 2, 4), 2),
+        Tunable("STAGES", (2, 3, 4, 5), 3),
+        Tunable("BLOCKS", (1, 2, 3, 4), 2),
+        Tunable("PARTS", _PARTS, 1),
+    )
+
+    def why_not(self, problem: Linear) -> str | None:
+        """Split, short sums; sums that no number of parts makes short enough."""
+        if self._splits and problem.inputs < LEAST_SPLIT_INPUTS:
+            return f"split products pay from sums of {LEAST_SPLIT_INPUTS} products"
+        if problem.inputs > MOST_SUMMED * _PARTS[-1] and not self._splits:
+            return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
+        return None
+
+    def defaults(self, problem: Linear) -> dict[str, int]:
+        """Large tiles for many images, else more and smaller ones; parts where those are few."""
+        tile = {"WARP_B": 16, "WARP_O": 16, "WARPS_B": 4, "WARPS_O": 1, "STAGES": 4, "BLOCKS": 2}
+        if problem.outputs > 16:
+            tile |= {"WARP_O": 32}
+            if self._splits and problem.batch >= _MANY_IMAGES:
+                # A warp splits its weights once for more images.
+                tile |= {"WARP_B": 32}
+        if problem.outputs > 32:
+            tile |= {"WARP_B": 32, "WARPS_B": 2, "WARPS_O": 2, "STAGES": 3}
+        if problem.outputs > 64 and problem.batch * problem.outputs >= 2**20:
+            tile |= {"WARP_B": 64, "WARP_O": 32 if self._splits else 64}
+            taller = {**tile, "WARP_B": 80}
+            if 80 * _rounds(problem, taller, 1) < 64 * _rounds(problem, tile, 1):
+                tile = taller
+        return {**tile, "PARTS": self._parts(problem, tile)}
+
+    def _parts(self, problem: Linear, tile: Config) -> int:
+        """Parts that keep the device busy to the end, and sums in the cores short."""
+        costs = {
+            parts: _rounds(problem, tile, parts) / parts + _PART_COST * (parts if parts > 1 else 0)
+            for parts in _PARTS
+            if (parts == 1 or parts * _PART_INPUTS <= problem.inputs)
+            and self._too_long(problem, parts) is None
+        }
+        return min(costs, key=lambda parts: costs[parts])
+
+    def _too_long(self, problem: Linear, parts: int) -> str | None:
+        inputs = blocks(problem.inputs, parts)
+        if self._splits or inputs <= MOST_SUMMED:
+            return None
+        return f"{inputs} products summed by the cores, at most {MOST_SUMMED}"
+
+    def invalid(self, problem: Linear, config: Config) -> str | None:
+        """Shared memory, registers, sums too long for the cores."""
+        narrow = config.get("X_NARROW", 0)
+        shared, warps = self._shared(config, narrow), config["WARPS_B"] * config["WARPS_O"]
+        if config["BLOCKS"] * (shared + 1024) > _SHARED_BYTES:
+            return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
+        sums = config["WARP_B"] * config["WARP_O"] // 32
+        held = sums + (2 if self._splits else 1) * (config["WARP_O"] // 2 + 8) + 48
+        if held > min(_MOST_REGISTERS, _REGISTERS // (32 * warps * config["BLOCKS"])):
+            return f"{held} registers a thread, {32 * warps} threads, {config['BLOCKS']} blocks"
+        return self._too_long(problem, config["PARTS"])
+
+    def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The cores' type, formats, and the padded weights' sizes besides."""
+        narrow = config.get("X_NARROW", 0)
+        outputs, inputs = _padded(problem, config)
+        return {
+            "X_NARROW": 0,
+            "OUT_NARROW": 0,
+            **super().macros(problem, config),
+            "CORES": CORES[self.precision],
+            "NUMBERS": 1 + self._splits,
+            "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
+            "PACK_THREADS": _THREADS,
+            "PADDED_OUTPUTS": outputs,
+            "PADDED_INPUTS": inputs,
+            "X_ALIGNED": int(problem.inputs % (8 if narrow else 4) == 0),
+        }
+
+    def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """The weights in the cores' type, and every part's sums, where there are several."""
+        outputs, inputs = _padded(problem, config)
+        arrays = {"rounded": outputs * inputs * self._weight_bytes // 4}
+        if config["PARTS"] > 1:
+            arrays["partial"] = config["PARTS"] * problem.batch * problem.outputs
+        return arrays
+
+    def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Round the weights, or pad them where a kernel splits them."""
+        outputs, inputs = _padded(problem, config)
+        grid = (blocks(outputs * inputs, _THREADS), 1, 1)
+        return (Step(Launch("round_weights", grid, (_THREADS, 1, 1)), ("weights", "rounded")),)
+
+    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles and parts; another that adds the parts, where there are several."""
+        parts, images = config["PARTS"], problem.batch
+        warps = config["WARPS_B"] * config["WARPS_O"]
+        shared = self._shared(config, config.get("X_NARROW", 0))
+        launch = Launch("linear", (_tiles(problem, config), parts, 1), (32 * warps, 1, 1), shared)
+        given = ("x", "weights", "rounded", "bias")
+        if parts == 1:
+            return (Step(launch, (*given, "out", images)),)
+        grid = (blocks(images * problem.outputs, _THREADS), 1, 1)
+        finish = Launch("finish", grid, (_THREADS, 1, 1))
+        return (
+            Step(launch, (*given, "partial", images)),
+            Step(finish, ("x", "weights", "partial", "bias", "out", images)),
+        )
+
+    @property
+    def _splits(self) -> bool:
+        return self.precision == "ieee"
+
+    @property
+    def _weight_bytes(self) -> int:
+        return 4 if CORES[self.precision] == 2 else 2
+
+    def _shared(self, config: Config, narrow: int) -> int:
+        """Bytes of a block's stages."""
+        b, o = _tile(config)
+        return config["STAGES"] * _SLICE * (b * (2 if narrow else 4) + o * self._weight_bytes)
+
+
+def _tile(config: Config) -> tuple[int, int]:
+    """Images and outputs of a block."""
+    return config["WARP_B"] * config["WARPS_B"], config["WARP_O"] * config["WARPS_O"]
+
+
+def _tiles(problem: Linear, config: Config) -> int:
+    b, o = _tile(config)
+    return blocks(problem.batch, b) * blocks(problem.outputs, o)
+
+
+def _rounds(problem: Linear, tile: Config, parts: int) -> int:
+    """How often the device is filled with blocks."""
+    return blocks(parts * _tiles(problem, tile), tile["BLOCKS"] * _MULTIPROCESSORS)
+
+
+def _padded(problem: Linear, config: Config) -> tuple[int, int]:
+    """Outputs and inputs in whole tiles."""
+    o = _tile(config)[1]
+    return blocks(problem.outputs, o) * o, blocks(problem.inputs, _SLICE) * _SLICE

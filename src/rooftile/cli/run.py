@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rooftile.nn import Network, Plan
     from rooftile.nn.data import ImageSet
 
+_BATCH = 256
 _SHOWN = 8
 """How many predictions are printed."""
 
@@ -36,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument(
-        "--batch", type=int, default=256, metavar="N", help="images at a time (default 256)"
-    )
+        "--batch", type=int, metavar="N",
+        help="images at a time (default 256; with --stream at most: all)",
+    )  # fmt: skip
     parser.add_argument(
         "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16",
         help="fast admits transforms that lose about one decimal digit (default ieee)",
@@ -46,6 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights", type=Path, metavar="FILE", help="other weights for a built-in model"
     )
     parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
+    parser.add_argument(
+        "--stream", nargs="?", const="uint8", choices=("uint8", "float32"),
+        help="time images of this dtype (default uint8) from page-locked host memory to labels, "
+        "copies beside computation (CUDA)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--segments",
+        metavar="N|sweep",
+        help="of a stream: how many, or a range of numbers (default: what a measured model says)",
+    )
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -55,6 +67,10 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.nn.gpu_plan import GpuPlan
 
     _check_peers(arguments)
+    if arguments.stream or arguments.segments:
+        from rooftile.cli import _stream
+
+        return _stream.command(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
         network = load_network(arguments.model, arguments.weights)
@@ -63,7 +79,7 @@ def command(arguments: argparse.Namespace) -> int:
         )
         say(f"compiling {network.name}")
         plan = network.plan(
-            batch=arguments.batch, precision=arguments.precision, device=arguments.device
+            batch=arguments.batch or _BATCH, precision=arguments.precision, device=arguments.device
         )
         size = network.input_shape[1]
         say(f"classifying {len(images)} images")
@@ -73,7 +89,7 @@ def command(arguments: argparse.Namespace) -> int:
         profile = {name: timing.median for name, timing in plan.profile(x).items()}
         total = measure(lambda: plan(x)).median
         on_device = plan.device_time(x).median if isinstance(plan, GpuPlan) else None
-        peak = _peak_memory()
+        peak = peak_memory()
         peers = _peers(network, x, arguments.precision, say) if arguments.peers else ()
     result = _result(plan, images, labels, profile, total, peak)
     if on_device is not None:
@@ -128,7 +144,7 @@ def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
     return np.concatenate([plan(prepare(part, size)).argmax(axis=1) for part in parts])
 
 
-def _peak_memory() -> float:
+def peak_memory() -> float:
     """Largest resident memory of this process so far, in MiB."""
     import resource
     import sys
@@ -154,17 +170,7 @@ def _result(
     plan: Plan, images: ImageSet, labels: NDArray[np.int64], profile: dict[str, float],
     total: float, peak: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """The JSON object; where the images are from is part of the environment."""
-    import dataclasses
-
-    from rooftile.lab.environment import environment, gpu_libraries
-    from rooftile.lab.records import plain
-    from rooftile.nn.gpu_plan import GpuPlan
-
-    found = dataclasses.asdict(environment())
-    if isinstance(plan, GpuPlan):
-        gpu = plan.description
-        found["device"] = {**dataclasses.asdict(gpu), "libraries": gpu_libraries(gpu.kind)}
+    """The JSON object."""
     batch = min(plan.batch, len(images))
     return {
         "model": plan.network.name,
@@ -177,8 +183,26 @@ def _result(
         "total_ms": total,
         "images_per_s": 1e3 * batch / total,
         "strategies": plan.strategies,
-        "environment": plain({**found, "data": images.source, "peak_memory_mib": round(peak, 1)}),
+        "environment": environment_of(plan, images, peak),
     }
+
+
+def environment_of(plan: Plan, images: ImageSet, peak: float) -> dict[str, Any]:
+    """Where it ran, on which images, with how much memory."""
+    import dataclasses
+
+    from rooftile.lab.environment import environment, gpu_libraries
+    from rooftile.lab.records import plain
+    from rooftile.nn.gpu_plan import GpuPlan
+
+    found = dataclasses.asdict(environment())
+    if isinstance(plan, GpuPlan):
+        gpu = plan.description
+        found["device"] = {**dataclasses.asdict(gpu), "libraries": gpu_libraries(gpu.kind)}
+    made: dict[str, Any] = plain(
+        {**found, "data": images.source, "peak_memory_mib": round(peak, 1)}
+    )
+    return made
 
 
 def _named(labels: NDArray[np.int64], images: ImageSet) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
 
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
+from rooftile.errors import InputError
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import Flush, in_turns, work_of
 from rooftile.lab.winners import tuned_config
+from rooftile.nn.image_stream import ImageStream
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Precision
 from rooftile.strategies.gpu import GpuBound, GpuStrategy
@@ -82,6 +84,19 @@ class GpuPlan(Plan):
             launch()
             return in_turns({"": work_of(self._gpu, launch, Flush(self._gpu))})[""].warm
 
+    @cached_property
+    def stream(self) -> ImageStream:
+        """For images that are to be copied while others are computed: see `ImageStream`.
+
+        Raises `InputError` on OpenCL.
+        """
+        if self._gpu.description.kind != "cuda":
+            raise InputError("device", self.device, "cuda: images stream by CUDA's copies")
+        device = cast("cuda.CudaDevice", self._gpu)
+        shapes = (self.network.input_shape, self.network.output_shape)
+        images = self._arrays[0]
+        return ImageStream(device, self._start, shapes, self.batch, images, self._turn)
+
     def _run(self, images: Float32, scores: Float32) -> None:
         with self._gpu.on():
             self._gpu.copy_in(images, self._arrays[0])
@@ -97,7 +112,12 @@ class GpuPlan(Plan):
 
     def _launch(self, count: int) -> None:
         """Start all layers for so many images, which lie in the first array."""
-        for bound, x, out in zip(self._bound, self._arrays, self._arrays[1:], strict=False):
+        self._start(self._arrays[0], self._arrays[-1], count)
+
+    def _start(self, images: Any, scores: Any, count: int) -> None:
+        """The same with images and scores that lie anywhere on the device."""
+        arrays = [images, *self._arrays[1:-1], scores]
+        for bound, x, out in zip(self._bound, arrays, arrays[1:], strict=False):
             bound.launch(x, out, count)
 
     def _bind(self, number: int) -> GpuBound:

@@ -70,7 +70,7 @@ class Plan(ABC):
         """
         images = self.checked(images)
         shape = (images.shape[0], *self.network.output_shape)
-        scores = np.empty(shape, np.float32) if out is None else _checked_out(out, shape)
+        scores = np.empty(shape, np.float32) if out is None else checked_out(out, shape)
         with self._turn:
             for first in range(0, images.shape[0], self.batch):
                 last = first + self.batch
@@ -118,9 +118,10 @@ def _pick(
     ]
 
 
-def _checked_out(out: Float32, shape: tuple[int, ...]) -> Float32:
+def checked_out(out: Float32, shape: tuple[int, ...], name: str = "out") -> Float32:
+    """An array that takes results of this shape, as it is.  Raises `InputError` by its name."""
     if not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.shape != shape:
-        raise InputError("out", getattr(out, "shape", type(out).__name__), f"float32{list(shape)}")
+        raise InputError(name, getattr(out, "shape", type(out).__name__), f"float32{list(shape)}")
     if not (out.flags.c_contiguous and out.flags.writeable):
-        raise InputError("out", "a strided or read-only array", "a writeable, contiguous one")
+        raise InputError(name, "a strided or read-only array", "a writeable, contiguous one")
     return out

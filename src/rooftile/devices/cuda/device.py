@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
+from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.tensor_map import tensor_map
 from rooftile.devices.gpu import (
     Argument,
@@ -162,6 +163,10 @@ class CudaDevice:
         after.sync()
         elapsed.milliseconds = float(after - before)
         self._device.sync()
+
+    def stream(self) -> CudaStream:
+        """A stream beside the device's own, for copies that the host does not wait for."""
+        return CudaStream(self._device.create_stream())
 
     def capturing(self) -> bool:
         """Whether the present stream is being recorded into a graph."""

@@ -27,6 +27,23 @@ def prepare(images: NDArray[np.uint8], size: int) -> Float32:
     An image's result does not depend on the images beside it, so that any slice may be
     prepared by itself.  Raises `InputError`.
     """
+    x = _resized(images, size)
+    x *= np.float32(1 / (255 * DEVIATION))
+    x -= np.float32(MEAN / DEVIATION)
+    return x[:, None]
+
+
+def resize(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """uint8[n, size, size]: resized as `prepare` does, rounded to whole levels, halves to even.
+
+    ``prepare(resize(images, size), size)`` differs from ``prepare(images, size)`` by that
+    rounding alone.  Raises `InputError`.
+    """
+    return np.rint(_resized(images, size)).astype(np.uint8)
+
+
+def _resized(images: NDArray[np.uint8], size: int) -> Float32:
+    """Levels 0 to 255, not rounded."""
     if images.ndim != 3 or images.dtype != np.uint8 or 0 in images.shape[1:]:
         raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
     check_positive(size=size)
@@ -34,9 +51,7 @@ def prepare(images: NDArray[np.uint8], size: int) -> Float32:
     x: Float32 = images.astype(np.float32)
     if (height, width) != (size, size):
         x = np.matmul(np.matmul(_weights(height, size), x), _weights(width, size).T)
-    x *= np.float32(1 / (255 * DEVIATION))
-    x -= np.float32(MEAN / DEVIATION)
-    return x[:, None]
+    return x
 
 
 @cache

@@ -1,0 +1,184 @@
+"""`rooftile run --stream`: images from page-locked host memory to labels, copies overlapped.
+
+The time goes from the first copy to the last result, by the device's events; beside it stand the
+host's clock, what the measured model foretold, and the parts by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._output import Output, milliseconds, percent, table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rooftile.analysis.transfers import Pipeline
+    from rooftile.nn.gpu_plan import GpuPlan
+    from rooftile.nn.stream_times import StreamTiming
+    from rooftile.nn.streaming import Images
+
+_SWEEP = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Stream, compare with the plan, time, print.  Exit code 1 where clocks contradict."""
+    from rooftile.cli.run import download_report, environment_of, load_network, peak_memory
+    from rooftile.nn.data import load_images
+
+    wanted = _wanted(arguments)
+    output = Output(arguments)
+    with output.working(f"loading {arguments.model}") as say:
+        network = load_network(arguments.model, arguments.weights)
+        images = load_images(
+            "test", arguments.data, arguments.limit, arguments.download, download_report(say)
+        )
+        say(f"compiling {network.name}")
+        plan: Any = network.plan(
+            batch=arguments.batch or len(images),
+            precision=arguments.precision,
+            device=arguments.device,
+        )
+        say(f"classifying {len(images)} images")
+        x, expected = _given(plan, images.images, arguments.stream)
+        if wanted is None:
+            wanted = [plan.stream.segments(x)]
+        elif not wanted:
+            wanted = _numbers(plan, x)
+        timings = []
+        for number in wanted:
+            say(f"timing {number} segments")
+            _same(plan.stream.classify(x, segments=number), expected)
+            timings.append(plan.stream.timing(x, segments=number))
+        model = plan.stream.model(x)
+    timed = [t for t in timings if t.device is not None]
+    best = min(timed, key=lambda t: t.device.median if t.device else 0.0) if timed else None
+    total = best.device.median if best and best.device else None
+    result = {
+        "model": network.name,
+        "device": plan.device,
+        "precision": plan.precision,
+        "batch": plan.batch,
+        "images": len(images),
+        "dtype": arguments.stream,
+        "accuracy": float((expected == images.labels).mean()),
+        "segments": best.segments if best else None,
+        "total_ms": total,
+        "images_per_s": 1e3 * len(images) / total if total else None,
+        "model_segments": plan.stream.segments(x),
+        "stream": [_row(timing, model) for timing in timings],
+        "strategies": plan.strategies,
+        "environment": environment_of(plan, images, peak_memory()),
+    }
+    output.result(result)
+    _show(output, result)
+    return 0 if len(timed) == len(timings) else 1
+
+
+def _wanted(arguments: argparse.Namespace) -> list[int] | None:
+    """Numbers of segments; none of them for a sweep, None for the model's."""
+    from rooftile.devices.select import parse_device
+    from rooftile.errors import InputError
+
+    if not arguments.stream:
+        raise InputError("--segments", arguments.segments, "--stream beside it")
+    if arguments.peers:
+        raise InputError("--peers", "--stream beside it", "one of the two")
+    if parse_device(arguments.device)[0] != "cuda":
+        raise InputError("--stream", f"--device {arguments.device}", "--device cuda")
+    if arguments.segments in (None, "sweep"):
+        return None if arguments.segments is None else []
+    if not arguments.segments.isdecimal() or int(arguments.segments) < 1:
+        raise InputError("--segments", arguments.segments, "a number of at least 1, or sweep")
+    return [int(arguments.segments)]
+
+
+def _given(
+    plan: GpuPlan, images: NDArray[np.uint8], dtype: str
+) -> tuple[Images, NDArray[np.int64]]:
+    """Page-locked images of the network's size, and the plan's labels of them.
+
+    uint8 images are rounded after they are resized.
+    """
+    from rooftile.nn.data import prepare, resize
+
+    size = plan.network.input_shape[1]
+    made = resize(images, size) if dtype == "uint8" else prepare(images, size)
+    x = plan.stream.pinned(made.shape, made.dtype)
+    x[...] = made
+    return x, plan(prepare(x, size) if dtype == "uint8" else x).argmax(axis=1)
+
+
+def _numbers(plan: GpuPlan, x: Images) -> list[int]:
+    """What a sweep tries: a range within what images and batch admit, and the model's number."""
+    least = -(-len(x) // plan.batch)
+    within = {n for n in _SWEEP if least <= n <= len(x)}
+    return sorted({*within, least, plan.stream.segments(x)})
+
+
+def _same(labels: NDArray[np.int64], expected: NDArray[np.int64]) -> None:
+    import numpy as np
+
+    from rooftile.errors import VerificationFailure
+
+    wrong = np.flatnonzero(labels != expected)
+    if len(wrong):
+        i = int(wrong[0])
+        raise VerificationFailure((i,), int(labels[i]), int(expected[i]), 0.0, "a streamed label")
+
+
+def _row(timing: StreamTiming, model: Pipeline) -> dict[str, Any]:
+    """One number of segments: times in milliseconds, none where clocks contradict each other."""
+
+    def times(name: str) -> dict[str, Any] | None:
+        found = getattr(timing, name)
+        if found is None:
+            return None
+        made = dataclasses.asdict(found)
+        return {key: made[key] for key in ("median", "p20", "p80", "min", "n")}
+
+    return {
+        "segments": timing.segments,
+        "time_ms": times("device"),
+        "host_ms": times("host"),
+        "model_ms": 1e3 * model.seconds(timing.segments),
+        "copy_in_ms": timing.copy_in_ms,
+        "compute_ms": timing.compute_ms,
+        "copy_out_ms": timing.copy_out_ms,
+        "hidden": timing.hidden,
+        "contradiction": timing.contradiction,
+    }
+
+
+def _show(output: Output, result: dict[str, Any]) -> None:
+    name = result["environment"]["device"]["name"]
+    output.show(
+        f"{result['model']} on {result['device']} ({name}), precision {result['precision']}",
+        f"data: {result['environment']['data']}",
+        f"{result['images']:,} images {result['dtype']} from page-locked memory to labels",
+        "",
+    )
+    columns = ("segments", "ms", "host", "model", "copy in", "compute", "copy out", "hidden")
+    made = table(*columns, numbers=columns)
+    for row in result["stream"]:
+        device, host = (
+            row[key] and milliseconds(row[key]["median"]) for key in ("time_ms", "host_ms")
+        )
+        parts = (row[key] for key in ("model_ms", "copy_in_ms", "compute_ms", "copy_out_ms"))
+        hidden = "-" if row["hidden"] is None else percent(row["hidden"])
+        made.add_row(
+            str(row["segments"]), device or "-", host or "-", *map(milliseconds, parts), hidden
+        )
+    output.show(made, "")
+    for row in result["stream"]:
+        if row["contradiction"]:
+            output.show(f"{row['segments']} segments: no time, {row['contradiction']}")
+    if result["total_ms"] is not None:
+        output.show(
+            f"best: {result['segments']} segments, {milliseconds(result['total_ms'])} ms, "
+            f"{result['images_per_s']:,.0f} images/s (the model: {result['model_segments']})"
+        )
+    output.show(f"accuracy {100 * result['accuracy']:.2f} % of {result['images']:,} images")

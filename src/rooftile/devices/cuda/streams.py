@@ -1,0 +1,68 @@
+"""Streams beside a GPU's own, whose copies the host does not wait for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.driver import address_of, checked, driver
+
+
+class CudaStream:
+    """Copies and marks in the order in which they are handed over.
+
+    What a copy reads and writes must stay until the stream is known to have passed it.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._handle = stream, stream.handle
+        self._timed = cuda_core().EventOptions(timing_enabled=True)
+
+    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
+        """Start to copy a contiguous array to the start of device memory.
+
+        From pageable memory the driver copies through memory of its own: the call lasts until it
+        has read the array.
+        """
+        to = address_of(buffer)
+        checked(driver().cuMemcpyAsync(to, array.ctypes.data, array.nbytes, self._handle))
+
+    def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
+        """Start to copy the start of device memory into a contiguous array.
+
+        Into pageable memory the call lasts until the copy is done.
+        """
+        source = address_of(buffer)
+        checked(driver().cuMemcpyAsync(array.ctypes.data, source, array.nbytes, self._handle))
+
+    def mark(self) -> Any:
+        """A point in the work handed over so far, whose time the device notes."""
+        return self._stream.record(options=self._timed)
+
+    def after(self, mark: Any) -> None:
+        """What is handed over from now on waits for a mark of any stream of the device."""
+        self._stream.wait(mark)
+
+    def synchronise(self) -> None:
+        """Wait until everything handed over is done."""
+        self._stream.sync()
+
+
+def is_pinned(array: NDArray[Any]) -> bool:
+    """Whether an array lies in page-locked host memory that CUDA knows."""
+    cu = driver()
+    kind = cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+    # For memory that it does not know the driver gives an error, newer ones a type of 0.
+    error, found = cu.cuPointerGetAttribute(kind, array.ctypes.data)
+    return not int(error) and int(found) == int(cu.CUmemorytype.CU_MEMORYTYPE_HOST)
+
+
+def pinned_array(memory: NDArray[np.float32], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """The start of page-locked memory as an array of this shape and dtype."""
+    kind = np.dtype(dtype)
+    count = int(np.prod(shape))
+    array: NDArray[Any] = memory.view(np.uint8)[: count * kind.itemsize].view(kind)
+    return array.reshape(shape)

@@ -1,0 +1,114 @@
+"""What a plan on an NVIDIA GPU offers to those whose images lie in host memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.analysis.transfers import Pipeline
+from rooftile.devices.cuda import CudaDevice
+from rooftile.devices.cuda.streams import is_pinned
+from rooftile.errors import InputError
+from rooftile.nn.plan import checked_out
+from rooftile.nn.stream_times import (
+    StreamTiming,
+    best_segments,
+    for_images,
+    measured_model,
+    time_stream,
+)
+from rooftile.nn.streaming import Images, Layers, Streamer, pinned
+from rooftile.ops import Float32
+from rooftile.ops.problem import check_positive
+
+
+class ImageStream:
+    """Classifies images from host memory: copies in, computation and copies out overlap.
+
+    Images are float32[N, channels, height, width], or uint8 of the same size, which become
+    numbers on the device, the same to the bit as `rooftile.nn.data.prepare` makes; with one
+    channel, its axis may be missing from uint8.  They stream at full speed from `pinned` memory;
+    from any other the driver copies through memory of its own.
+
+    They are cut into ``segments`` of at most the plan's batch, by default into as many as a
+    model says that is measured at the first call with a dtype, kind of memory and size.  See
+    `rooftile.nn.streaming` for how.  Calls take turns with the plan's.
+    """
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        layers: Layers,
+        shapes: tuple[tuple[int, ...], tuple[int, ...]],
+        batch: int,
+        numbers: Any,
+        turn: AbstractContextManager[Any],
+    ) -> None:
+        """``shapes`` are of an image and of its scores; the rest is as for `Streamer`."""
+        (shape, scores), self._batch, self._turn = shapes, batch, turn
+        if len(scores) != 1:
+            raise InputError("network", f"results {list(scores)}", "one score for each class")
+        self._classes = scores[0]
+        self._streamer = Streamer(device, layers, shape, self._classes, numbers)
+        self._models: dict[tuple[object, ...], Pipeline] = {}
+
+    def pinned(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> NDArray[Any]:
+        """An array in page-locked host memory, its values undefined."""
+        with self._turn, self._streamer.device.on():
+            return pinned(self._streamer.device, shape, dtype)
+
+    def classify(
+        self, images: Images, *, segments: int | None = None, scores: Float32 | None = None
+    ) -> NDArray[np.int64]:
+        """The most likely class of each image, int64[N].
+
+        ``scores`` takes float32[N, classes] where it is given.  More segments than images are as
+        many as images.  Raises `InputError`, `OutOfMemory`.
+        """
+        images = self._streamer.checked(images)
+        if scores is not None:
+            checked_out(scores, (len(images), self._classes), "scores")
+        with self._turn:
+            self._streamer.run(images, self._segment(images, segments), scores)
+            return self._streamer.labels(len(images))
+
+    def timing(self, images: Images, *, segments: int | None = None) -> StreamTiming:
+        """Time `classify` from the first copy to the last result.  Raises its errors."""
+        images = self._streamer.checked(images)
+        with self._turn:
+            return time_stream(self._streamer, images, self._segment(images, segments))
+
+    def model(self, images: Images) -> Pipeline:
+        """The measured stages that the number of segments follows from, in seconds."""
+        images = self._streamer.checked(images)
+        with self._turn:
+            return self._model(images)
+
+    def segments(self, images: Images) -> int:
+        """How many the model says."""
+        return best_segments(self.model(images), len(images), self._batch)
+
+    def _segment(self, images: Images, segments: int | None) -> int:
+        """How many images a segment has."""
+        count = len(images)
+        if segments is None:
+            segments = best_segments(self._model(images), count, self._batch)
+        check_positive(segments=segments)
+        segment = -(-count // segments)
+        if segment > self._batch:
+            least = -(-count // self._batch)
+            raise InputError(
+                "segments", segments, f"at least {least}: {count} images, {self._batch} a batch"
+            )
+        return segment
+
+    def _model(self, images: Images) -> Pipeline:
+        some = images[: self._batch]
+        # Rates are those of a size: small copies are slower.
+        key = (images.dtype, is_pinned(images), len(some).bit_length())
+        if key not in self._models:
+            self._models[key] = measured_model(self._streamer, some)
+        return for_images(self._models[key], len(images))

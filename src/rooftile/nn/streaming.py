@@ -1,0 +1,232 @@
+"""Images from host memory to labels, the copies in both directions beside the computation.
+
+The images are cut into segments.  Three streams share the work: one copies images in, the
+device's own turns pixels into numbers, runs the layers and finds the labels, one copies results
+out.  Segments take turns in three slots of device memory, so that while one is computed the next
+arrives and the last one leaves.  Events order the streams; the host waits once, at the end.  A
+whole segment is one graph launch, captured for each slot; what is left for the last is launched
+kernel by kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cuda import CudaDevice
+from rooftile.devices.cuda.streams import pinned_array
+from rooftile.devices.gpu import Launch
+from rooftile.errors import InputError
+from rooftile.nn.data.images import prepare
+from rooftile.ops import Float32
+
+SLOTS = 3
+"""One being filled, one in work, one being emptied."""
+_THREADS = 256
+_LEVELS = 256
+"""Of a pixel."""
+
+Images = NDArray[np.uint8] | Float32
+Layers = Callable[[Any, Any, int], None]
+"""Starts all layers on the present stream: images and scores in device memory, how many."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Where a stream of images began and ended, in the device's time."""
+
+    first: Any
+    """Before the first copy."""
+    last: Any
+    """After the last result has arrived."""
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Device memory of one segment."""
+
+    images: Any
+    scores: Any
+    labels: Any
+
+
+class Streamer:
+    """Streams images of one shape through layers; its calls must take turns."""
+
+    def __init__(
+        self, device: CudaDevice, layers: Layers, shape: tuple[int, ...], classes: int, numbers: Any
+    ) -> None:
+        """``numbers`` is device memory for the float32 images of the longest segment that
+        ``layers`` takes.  Raises `CompileFailure`, `OutOfMemory`."""
+        self.device, self._layers, self._shape, self._classes = device, layers, shape, classes
+        self._pixels, self._numbers = math.prod(shape), numbers
+        with device.on():
+            text = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")
+            self._program = device.compile(text, {"THREADS": _THREADS, "CLASSES": classes})
+            self._values = device.upload(_values())
+            self._inward, self._outward = device.stream(), device.stream()
+        self._slots: list[_Slot] = []
+        self._sizes = (0, 0)
+        self._replays: list[Callable[[], object]] = []
+        self._prepared: tuple[np.dtype[Any], int] | None = None
+        self._labels = np.empty(0, np.int64)
+        self._scores = np.empty((0, classes), np.float32)
+
+    def checked(self, images: Images) -> Images:
+        """Contiguous images of a dtype and shape that it takes.  Raises `InputError`."""
+        shapes = [self._shape, *([self._shape[1:]] if self._shape[0] == 1 else [])]
+        expected = f"uint8 or float32 images [N, {', '.join(map(str, self._shape))}], N at least 1"
+        if not isinstance(images, np.ndarray):
+            raise InputError("images", type(images).__name__, expected)
+        pixels = images.dtype == np.uint8 and images.shape[1:] in shapes
+        numbers = images.dtype == np.float32 and images.shape[1:] == self._shape
+        if not (pixels or numbers) or images.shape[0] < 1:
+            raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
+        return np.require(images, requirements=("C", "A"))
+
+    def run(self, images: Images, segment: int, scores: Float32 | None = None) -> Marks:
+        """Stream all images, so many at a time, and wait for the last result.
+
+        The labels are then in `labels`, and the scores in ``scores`` where it is given.
+        """
+        replays = self._prepare(images.dtype, segment)
+        labels, kept = self._results(len(images), scores is not None)
+        device, inward, outward = self.device, self._inward, self._outward
+        returned: list[Any] = [None] * SLOTS
+        with device.on():
+            try:
+                first = inward.mark()
+                for turn, part, at in self._parts(images, segment):
+                    slot = self._slots[turn]
+                    # Then nobody reads the slot: its images are computed, its results are out.
+                    if returned[turn] is not None:
+                        inward.after(returned[turn])
+                    inward.copy_in(part, slot.images)
+                    device.after(inward.mark())
+                    self._compute(slot, replays[turn], part, segment)
+                    outward.after(device.mark())
+                    outward.copy_out(slot.labels, labels[at])
+                    if kept is not None:
+                        outward.copy_out(slot.scores, kept[at])
+                    last = returned[turn] = outward.mark()
+                outward.synchronise()
+            except BaseException:
+                # The caller's images must not go while they are copied.
+                device.synchronise()
+                raise
+        if scores is not None:
+            scores[...] = kept
+        return Marks(first, last)
+
+    def labels(self, count: int) -> NDArray[np.int64]:
+        """A copy of the labels that the last run found."""
+        return self._labels[:count].copy()
+
+    def apart(self, images: Images, segment: int) -> tuple[float, float, float]:
+        """Milliseconds of the device's clock for what `run` overlaps, each by itself: copies in,
+        computation, copies out of the labels."""
+        replays = self._prepare(images.dtype, segment)
+        labels, _ = self._results(len(images), False)
+        inward, outward = self._inward, self._outward
+        parts = list(self._parts(images, segment))
+        with self.device.on():
+            first = inward.mark()
+            for turn, part, _ in parts:
+                inward.copy_in(part, self._slots[turn].images)
+            copied = inward.mark()
+            self.device.synchronise()
+            begun = self.device.mark()
+            for turn, part, _ in parts:
+                self._compute(self._slots[turn], replays[turn], part, segment)
+            computed = self.device.mark()
+            self.device.synchronise()
+            leaving = outward.mark()
+            for turn, _, at in parts:
+                outward.copy_out(self._slots[turn].labels, labels[at])
+            last = outward.mark()
+            self.device.synchronise()
+        between = self.device.between
+        return between(first, copied), between(begun, computed), between(leaving, last)
+
+    def _parts(self, images: Images, segment: int) -> Iterator[tuple[int, Images, slice]]:
+        """Each segment's slot, images and place."""
+        for number, start in enumerate(range(0, len(images), segment)):
+            at = slice(start, start + segment)
+            yield number % SLOTS, images[at], at
+
+    def _compute(
+        self, slot: _Slot, replay: Callable[[], object], part: Images, segment: int
+    ) -> None:
+        if len(part) == segment:
+            replay()
+        else:
+            self._start(slot, part.dtype, len(part))
+
+    def _start(self, slot: _Slot, dtype: np.dtype[Any], count: int) -> None:
+        """Start everything from a slot's images to its labels."""
+        x = slot.images
+        if dtype == np.uint8:
+            x, pixels = self._numbers, count * self._pixels
+            launch = _launch("standardise", -(-pixels // 4))
+            self._program.launch(launch, slot.images, self._values, x, np.int64(pixels))
+        self._layers(x, slot.scores, count)
+        self._program.launch(
+            _launch("most_likely", count), slot.scores, slot.labels, np.int32(count)
+        )
+
+    def _prepare(self, dtype: np.dtype[Any], segment: int) -> list[Callable[[], object]]:
+        """A graph for each slot, captured once for a dtype and length of segments."""
+        if self._prepared == (dtype, segment):
+            return self._replays
+        self._prepared, self._replays = None, []
+        with self.device.on():
+            # Pixels are read in words of four.
+            sizes = (4 * -(-segment * self._pixels * dtype.itemsize // 4), segment)
+            if any(asked > held for asked, held in zip(sizes, self._sizes, strict=True)):
+                self._slots, self._sizes = [], (0, 0)
+                self._slots = [self._slot(*sizes) for _ in range(SLOTS)]
+                self._sizes = sizes
+            # What a graph captures must have run before; and the slots, allocated in the order of
+            # one stream, must be there for the others.
+            self._start(self._slots[0], dtype, segment)
+            self.device.synchronise()
+            starts = [partial(self._start, slot, dtype, segment) for slot in self._slots]
+            self._replays = [self.device.captured(start) for start in starts]
+        self._prepared = dtype, segment
+        return self._replays
+
+    def _slot(self, nbytes: int, count: int) -> _Slot:
+        sizes = (nbytes, 4 * count * self._classes, 8 * count)
+        return _Slot(*(self.device.allocate(size) for size in sizes))
+
+    def _results(self, count: int, scores: bool) -> tuple[NDArray[np.int64], Float32 | None]:
+        """Page-locked memory for results: into any other, copies keep the host waiting."""
+        with self.device.on():
+            if len(self._labels) < count:
+                self._labels = pinned(self.device, (count,), np.int64)
+            if scores and len(self._scores) < count:
+                self._scores = pinned(self.device, (count, self._classes), np.float32)
+        return self._labels[:count], self._scores[:count] if scores else None
+
+
+def pinned(device: CudaDevice, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """An array in page-locked host memory, its values undefined."""
+    nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+    return pinned_array(device.pinned(max(1, -(-nbytes // 4))), shape, dtype)
+
+
+def _values() -> Float32:
+    """What `prepare` makes of each value of a pixel."""
+    levels = np.arange(_LEVELS, dtype=np.uint8)
+    return np.ascontiguousarray(prepare(levels[:, None, None], 1).ravel())
+
+
+def _launch(kernel: str, threads: int) -> Launch:
+    return Launch(kernel, (-(-threads // _THREADS), 1, 1), (_THREADS, 1, 1))

@@ -1,0 +1,349 @@
+"""Streams: right in whatever order the device works, overlapped, cut by the model, refused."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lazy_cuda
+import rooftile
+from rooftile.analysis.transfers import Pipeline
+from rooftile.devices.cuda import compile_cubin
+from rooftile.devices.gpu import Launch
+from rooftile.nn import ConvLayer, LinearLayer, Network, load, stream_times, streaming
+from rooftile.nn.data import load_images, prepare
+from rooftile.nn.stream_times import best_segments, contradiction, measured_model, time_stream
+from rooftile.nn.streaming import SLOTS, Streamer
+from rooftile.ops import Pool
+
+SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
+TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")
+
+
+def streamer_on(device: Any) -> Streamer:
+    """Scores are the first pixels' numbers, by way of memory that all segments share."""
+    between = np.zeros(LONGEST * CLASSES, np.float32)
+
+    def layers(x: Any, scores: Any, count: int) -> None:
+        pixels = int(np.prod(SHAPE))
+
+        def first() -> None:
+            numbers = x.view(np.float32)[: count * pixels].reshape(count, pixels)
+            between[: count * CLASSES] = numbers[:, :CLASSES].ravel()
+
+        def second() -> None:
+            scores.view(np.float32)[: count * CLASSES] = between[: count * CLASSES]
+
+        device.start(first)
+        device.start(second)
+
+    return Streamer(device, layers, SHAPE, CLASSES, device.allocate(4 * 15 * LONGEST))
+
+
+def random_images(count: int, dtype: Any, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    if dtype is np.uint8:
+        return rng.integers(0, 256, (count, *SHAPE[1:]), np.uint8)
+    return rng.standard_normal((count, *SHAPE), np.float32)
+
+
+def expected_scores(images: Any) -> Any:
+    numbers = prepare_any(images) if images.dtype == np.uint8 else images
+    return numbers.reshape(len(images), -1)[:, :CLASSES]
+
+
+def prepare_any(images: Any) -> Any:
+    """As `prepare` does; its images are square."""
+    return prepare(images.reshape(-1, 1, 1), 1).reshape(len(images), *SHAPE)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    count=st.integers(1, 30), segment=st.integers(1, LONGEST),
+    dtype=st.sampled_from([np.uint8, np.float32]), seed=st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_right_in_any_order_that_the_streams_allow(count, segment, dtype, seed):
+    device = lazy_cuda.Device(np.random.default_rng(seed))
+    streamer = streamer_on(device)
+    for turn in range(2):
+        images = random_images(count, dtype, seed + turn)
+        scores = np.full((count, CLASSES), np.nan, np.float32)
+        streamer.run(images, segment, scores)
+        labels = streamer.labels(count)
+        np.testing.assert_array_equal(scores, expected_scores(images))
+        np.testing.assert_array_equal(labels, expected_scores(images).argmax(axis=1))
+
+
+@pytest.mark.parametrize("dropped", ["inward", "own", "outward"])
+def test_without_any_one_kind_of_wait_it_is_wrong(dropped, monkeypatch):
+    wrong = 0
+    for seed in range(40):
+        device = lazy_cuda.Device(np.random.default_rng(seed))
+        streamer = streamer_on(device)
+        images = random_images(30, np.uint8, seed)
+        streamer._prepare(images.dtype, 3)
+        names = {"own": device.own, "inward": streamer._inward, "outward": streamer._outward}
+        monkeypatch.setattr(names[dropped], "after", lambda mark: None)
+        streamer.run(images, 3)
+        wrong += not np.array_equal(streamer.labels(30), expected_scores(images).argmax(axis=1))
+    assert wrong > 10
+
+
+def test_a_graph_a_segment_and_one_wait_at_the_end():
+    device = lazy_cuda.Device(np.random.default_rng(0))
+    streamer = streamer_on(device)
+    images = random_images(29, np.uint8)
+    streamer.run(images, 5)
+    device.log.clear()
+    device.waits_of_the_host = 0
+    streamer.run(images, 5)
+    kinds = [op.what for op in device.log]
+    assert device.waits_of_the_host == 1
+    assert (kinds.count("copy in"), kinds.count("graph"), kinds.count("copy out")) == (6, 5, 6)
+    # The last segment is shorter: pixels, two layers, labels.
+    assert kinds.count("kernel") == 4
+    assert len({op.stream for op in device.log}) == SLOTS == 3
+
+
+RATES = st.floats(0.01, 10.0)
+
+
+def costs(model: Pipeline, count: int) -> Any:
+    """Of a device whose stages take what the model says."""
+    size = {"copy in": model.in_s / (15 * count), "copy out": model.out_s / (8 * count)}
+
+    def cost(what: str, nbytes: int) -> float:
+        return size.get(what, 0.0) * nbytes
+
+    return cost
+
+
+@settings(max_examples=60, deadline=None)
+@given(RATES, RATES, RATES, st.floats(0.001, 1.0), st.sampled_from([1, 2, 3, 4, 6, 12, 24]))
+def test_streams_take_the_time_of_the_model(in_s, compute_s, out_s, overhead_s, segments):
+    """Three slots are enough: no stage waits for a slot where the model has it work."""
+    count = 24
+    model = Pipeline(in_s, compute_s, out_s, overhead_s)
+    copies = costs(model, count)
+
+    def cost(what: str, size: int) -> float:
+        return overhead_s + compute_s / segments if what == "graph" else copies(what, size)
+
+    device = lazy_cuda.Device(np.random.default_rng(0), cost)
+    streamer = Streamer(device, lambda *_: None, SHAPE, CLASSES, device.allocate(4 * 15 * count))
+    marks = streamer.run(random_images(count, np.uint8), count // segments)
+    # All streams are idle before the second one.
+    begin = max(op.end for op in device.log)
+    for stream in device.streams.values():
+        stream.add("mark").end = begin
+    marks = streamer.run(random_images(count, np.uint8), count // segments)
+    took = 1e-3 * device.between(marks.first, marks.last)
+    assert took == pytest.approx(model.seconds(segments))
+
+
+@settings(max_examples=300, deadline=None)
+@given(RATES, RATES, RATES, st.floats(0.001, 2.0), st.integers(1, 400), st.integers(1, 400))
+def test_the_models_choice_is_the_best_of_all(in_s, compute_s, out_s, overhead_s, count, longest):
+    model = Pipeline(in_s, compute_s, out_s, overhead_s)
+    allowed = [n for n in range(1, count + 1) if -(-count // n) <= longest]
+    least = min(model.seconds(n) for n in allowed)
+    chosen = best_segments(model, count, longest)
+    assert chosen in allowed
+    assert model.seconds(chosen) == pytest.approx(least, rel=1e-12)
+
+
+def test_the_model_is_measured_from_the_stages():
+    """On a device of known costs the copies' rates come out exactly."""
+    rates = {"copy in": 3e-6, "copy out": 5e-7}
+    device = lazy_cuda.Device(
+        np.random.default_rng(0),
+        lambda what, size: rates.get(what, 1e-4 * (what == "graph")) * (size or 1),
+    )
+    streamer = streamer_on(device)
+    model = measured_model(streamer, random_images(LONGEST, np.uint8))
+    assert model.in_s == pytest.approx(15 * 3e-6)
+    assert model.out_s == pytest.approx(8 * 5e-7)
+    assert model.overhead_s > 0
+    whole = stream_times.for_images(model, 100)
+    assert whole.in_s == pytest.approx(100 * model.in_s)
+    assert whole.overhead_s == model.overhead_s
+
+
+def test_a_device_that_tells_nonsense_gives_no_time(monkeypatch):
+    monkeypatch.setattr(stream_times, "_MOST_SAMPLES", 3)
+    monkeypatch.setattr(stream_times, "_WARM_UP_S", 0.0)
+    for seconds, words in ((1e3, "further apart"), (1e-9, "")):
+        device = lazy_cuda.Device(np.random.default_rng(0), lambda what, size, s=seconds: s)
+        timing = time_stream(streamer_on(device), random_images(12, np.uint8), 4)
+        assert words in timing.contradiction
+        assert (timing.device is None) == bool(timing.contradiction)
+        assert (timing.hidden is None) == bool(timing.contradiction)
+
+
+@pytest.mark.parametrize(
+    ("device", "host", "parts", "words"),
+    [
+        (1.4, 1.45, (1.33, 0.4, 0.01), ""),
+        (1.4, 2.5, (1.33, 0.4, 0.01), "longer than the device's events"),
+        (1.4, 1.2, (1.33, 0.4, 0.01), "further apart"),
+        (1.0, 1.05, (1.33, 0.4, 0.01), "longest part"),
+    ],
+)
+def test_contradictions_are_told(device, host, parts, words):
+    found = contradiction(np.array([device, device]), np.array([host, host]), parts)
+    assert (words in found) if words else (found == "")
+
+
+def test_what_is_hidden_is_a_share_of_the_shorter_parts():
+    timing = stream_times.timing_of([1.5e-3])
+    made = stream_times.StreamTiming(10, 2, timing, timing, 1.0, 0.8, 0.2, "")
+    assert made.parts_ms == pytest.approx(2.0)
+    assert made.hidden == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.zeros((3, 3, 5), np.float32), np.zeros((3, 2, 5), np.uint8), np.zeros((3, *SHAPE)),
+        np.zeros((0, *SHAPE), np.uint8), np.zeros((0, *SHAPE), np.float32), [[1]],
+        np.zeros((3, *SHAPE), np.int8), np.uint8(3),
+    ],
+)  # fmt: skip
+def test_wrong_images_are_refused_by_name(bad):
+    streamer = streamer_on(lazy_cuda.Device(np.random.default_rng(0)))
+    with pytest.raises(rooftile.InputError, match="images"):
+        streamer.checked(bad)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
+def test_the_kernels_compile(architecture):
+    assert compile_cubin(TEXT, {"THREADS": 256, "CLASSES": 10}, architecture)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 1023, 5000])
+def test_pixels_become_the_numbers_of_prepare(count, device):
+    program = device.compile(TEXT, {"THREADS": 64, "CLASSES": 1})
+    pixels = np.random.default_rng(count).integers(0, 256, count, np.uint8)
+    padded = np.zeros(-(-count // 4) * 4, np.uint8)
+    padded[:count] = pixels
+    expected = prepare(pixels[:, None, None], 1).ravel()
+    guard = np.full(count + 4, 7.0, np.float32)
+    with device.on():
+        words, values = device.upload(padded), device.upload(streaming._values())
+        x = device.upload(guard)
+        launch = Launch("standardise", (-(-count // 256), 1, 1), (64, 1, 1))
+        program.launch(launch, words, values, x, np.int64(count))
+        device.copy_out(x, guard)
+    np.testing.assert_array_equal(guard[:count], expected)
+    np.testing.assert_array_equal(guard[count:], 7.0)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 10])
+def test_labels_are_numpys(classes, device):
+    program = device.compile(TEXT, {"THREADS": 64, "CLASSES": classes})
+    rng = np.random.default_rng(classes)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], np.float32)
+    scores = rng.choice(special, (500, classes))
+    labels = np.full(501, 77, np.int64)
+    with device.on():
+        memory, found = device.upload(scores), device.upload(labels)
+        program.launch(Launch("most_likely", (8, 1, 1), (64, 1, 1)), memory, found, np.int32(500))
+        device.copy_out(found, labels)
+    np.testing.assert_array_equal(labels[:500], scores.argmax(axis=1))
+    assert labels[500] == 77
+
+
+SMALL = Network(
+    "small",
+    (1, 20, 18),
+    (
+        ConvLayer("conv1", 3, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
+        LinearLayer("linear1", 7),
+    ),
+).initialise(3)
+
+
+def test_opencl_is_refused(opencl_device):
+    plan: Any = SMALL.plan(batch=4, device="opencl")
+    with pytest.raises(rooftile.InputError, match="CUDA's copies"):
+        plan.stream.pinned((1, 1))
+
+
+@pytest.mark.parametrize("model", ["lenet5", "mnist8"])
+def test_labels_are_those_of_the_prepared_images(model, cuda_device):
+    network = load(model)
+    size = network.input_shape[1]
+    images = rooftile.nn.data.resize(load_images("test", limit=700).images, size)
+    x = prepare(images, size)
+    expected = network.predict(x)
+    plan: Any = network.plan(batch=300, device="cuda")
+    held = plan.stream.pinned(images.shape)
+    held[...] = images
+    for array in (held, images, images[:, None], x):
+        for segments in (None, 3, 7, 699, 5000):
+            found = plan.stream.classify(array, segments=segments)
+            np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(held, images)
+
+
+@pytest.mark.parametrize("count", [1, 5, 64, 131])
+def test_scores_of_any_number_of_images(count, cuda_device):
+    plan: Any = SMALL.plan(batch=64, device="cuda")
+    x = np.random.default_rng(count).standard_normal((count, *SMALL.input_shape), np.float32)
+    expected = plan(x)
+    for segments in (None, 3, 10, count):
+        scores = np.full((count, 7), np.nan, np.float32)
+        labels = plan.stream.classify(x, segments=segments, scores=scores)
+        np.testing.assert_array_equal(scores, expected)
+        np.testing.assert_array_equal(labels, expected.argmax(axis=1))
+    np.testing.assert_array_equal(plan(x), expected)
+
+
+def test_threads_take_turns(cuda_device):
+    plan: Any = SMALL.plan(batch=32, device="cuda")
+    rng = np.random.default_rng(0)
+    x = [rng.integers(0, 256, (100 + k, 20, 18), np.uint8) for k in range(2)]
+    expected = [plan.stream.classify(part, segments=9) for part in x]
+    results: dict[int, list[Any]] = {0: [], 1: []}
+
+    def work(k: int) -> None:
+        for segments in (None, 4, 9, 50):
+            results[k].append(plan.stream.classify(x[k], segments=segments))
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in (0, 1)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for k in (0, 1):
+        assert len(results[k]) == 4
+        for labels in results[k]:
+            np.testing.assert_array_equal(labels, expected[k])
+
+
+def test_wrong_arguments_on_a_gpu(cuda_device):
+    plan: Any = SMALL.plan(batch=32, device="cuda")
+    images = np.zeros((100, 20, 18), np.uint8)
+    for wrong in (0, 3, -1):
+        with pytest.raises(rooftile.InputError, match="segments"):
+            plan.stream.classify(images, segments=wrong)
+    for scores in (np.zeros((100, 6), np.float32), np.zeros((7, 100), np.float32).T):
+        with pytest.raises(rooftile.InputError, match="scores"):
+            plan.stream.classify(images, scores=scores)
+
+
+def test_a_timing_adds_up(cuda_device):
+    plan: Any = SMALL.plan(batch=2000, device="cuda")
+    images = plan.stream.pinned((2000, 20, 18))
+    images[...] = 3
+    timing = plan.stream.timing(images)
+    assert timing.contradiction == ""
+    assert timing.segments == plan.stream.segments(images)
+    assert 0 < timing.device.median <= 1.02 * timing.host.median
+    assert min(timing.copy_in_ms, timing.compute_ms, timing.copy_out_ms) > 0

@@ -52,7 +52,8 @@ class ImageStream:
         if len(scores) != 1:
             raise InputError("network", f"results {list(scores)}", "one score for each class")
         self._classes = scores[0]
-        self._streamer = Streamer(device, layers, shape, self._classes, numbers)
+        with turn:
+            self._streamer = Streamer(device, layers, shape, self._classes, numbers)
         self._models: dict[tuple[object, ...], Pipeline] = {}
 
     def pinned(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> NDArray[Any]:
@@ -107,8 +108,10 @@ class ImageStream:
 
     def _model(self, images: Images) -> Pipeline:
         some = images[: self._batch]
+        with self._streamer.device.on():
+            page_locked = is_pinned(images)
         # Rates are those of a size: small copies are slower.
-        key = (images.dtype, is_pinned(images), len(some).bit_length())
+        key = (images.dtype, page_locked, len(some).bit_length())
         if key not in self._models:
             self._models[key] = measured_model(self._streamer, some)
         return for_images(self._models[key], len(images))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
-from rooftile.nn.data import DEVIATION, MEAN, load_images, prepare
+from rooftile.nn.data import DEVIATION, MEAN, load_images, prepare, resize
 
 images = st.builds(
     lambda seed, n, height, width: np.random.default_rng(seed).integers(
@@ -77,3 +77,15 @@ def test_no_images_give_no_images():
 def test_other_input_is_refused(x, size, message):
     with pytest.raises(InputError, match=message):
         prepare(x, size)
+
+
+@given(x=images, size=st.integers(1, 40))
+@settings(deadline=None)
+def test_resized_levels_are_rounded(x, size):
+    result = resize(x, size)
+    assert (result.dtype, result.shape) == (np.uint8, (len(x), size, size))
+    exact = np.stack([resized(image, size) for image in x])
+    assert np.abs(result - exact).max() <= 0.5 + 1e-4
+    np.testing.assert_array_equal(resize(result, size), result)
+    with pytest.raises(InputError, match="images"):
+        resize(x.astype(np.float32), size)

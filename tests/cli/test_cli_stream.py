@@ -1,0 +1,140 @@
+"""`run --stream`: what it prints, refuses, and does with a contradiction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rooftile.analysis.transfers import Pipeline
+from rooftile.cli import run
+from rooftile.lab.measure import timing_of
+from rooftile.nn import Network, load
+from rooftile.nn.data import load_images, prepare
+from rooftile.nn.stream_times import StreamTiming
+
+KEYS = {
+    "model", "device", "precision", "batch", "images", "dtype", "accuracy", "segments",
+    "total_ms", "images_per_s", "model_segments", "stream", "strategies", "environment",
+}  # fmt: skip
+
+
+class Stream:
+    """Stands for an `ImageStream`: times are known, labels are the plan's."""
+
+    def __init__(self, plan, wrong=None, contradicted=()):
+        self.plan, self.wrong, self.contradicted = plan, wrong, contradicted
+
+    def pinned(self, shape, dtype):
+        return np.empty(shape, dtype)
+
+    def segments(self, images):
+        return 5
+
+    def model(self, images):
+        return Pipeline(1e-3, 5e-4, 1e-5, 1e-5)
+
+    def classify(self, images, *, segments):
+        x = prepare(images, 28) if images.dtype == np.uint8 else images
+        labels = self.plan(x).argmax(axis=1)
+        if segments == self.wrong:
+            labels[3] += 1
+        return labels
+
+    def timing(self, images, *, segments):
+        parts = (1.0, 0.5, 0.01)
+        if segments in self.contradicted:
+            return StreamTiming(len(images), segments, None, None, *parts, "two clocks differ")
+        device = timing_of([1e-3 + 5e-4 / segments])
+        return StreamTiming(len(images), segments, device, timing_of([2e-3]), *parts, "")
+
+
+@pytest.fixture
+def streaming(monkeypatch):
+    """CPU plans that seem to stream; the fixture takes what their stream does wrong."""
+    plan, environment = Network.plan, run.environment_of
+    faults: dict[str, object] = {}
+
+    def planned(network, *, batch, precision, device):
+        made = plan(network, batch=batch, precision=precision)
+        made.stream, made.device = Stream(made, **faults), "cuda:0"
+        return made
+
+    def named(*arguments):
+        return {**environment(*arguments), "device": {"name": "a fake GPU"}}
+
+    monkeypatch.setattr(Network, "plan", planned)
+    monkeypatch.setattr(run, "environment_of", named)
+    return faults
+
+
+def test_the_models_number_of_segments(call, call_json, weights, data, streaming):
+    arguments = ("run", weights, "--data", data, "--device", "cuda", "--stream")
+    found = call_json(*arguments)
+    assert set(found) == KEYS
+    assert (found["images"], found["batch"], found["dtype"]) == (25, 25, "uint8")
+    assert [row["segments"] for row in found["stream"]] == [found["segments"]] == [5]
+    assert found["total_ms"] == pytest.approx(1.1)
+    assert found["images_per_s"] == pytest.approx(25 / 1.1e-3)
+    (row,) = found["stream"]
+    assert row["hidden"] == pytest.approx((1.51 - 1.1) / 0.51)
+    assert row["model_ms"] == pytest.approx(1e3 * Pipeline(1e-3, 5e-4, 1e-5, 1e-5).seconds(5))
+    images = load_images("test", data)
+    expected = load(weights).predict(prepare(images.images, 28)) == images.labels
+    assert found["accuracy"] == expected.mean()
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    assert "best: 5 segments, 1.10 ms" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_sweep_tries_what_batch_and_images_admit(call_json, weights, data, streaming):
+    arguments = ("run", weights, "--data", data, "--device", "cuda", "--segments", "sweep")
+    found = call_json(*arguments, "--stream", "float32", "--batch", 9)
+    assert found["dtype"] == "float32"
+    # At least 3 of at most 9 images; at most one for each of the 25.
+    assert [row["segments"] for row in found["stream"]] == [3, 4, 5, 6, 8, 12, 16, 20, 24]
+    assert found["segments"] == 24
+
+
+def test_a_contradiction_has_no_time(call, call_json, weights, data, streaming):
+    streaming["contradicted"] = (5,)
+    arguments = ("run", weights, "--data", data, "--device", "cuda", "--stream")
+    code, out, _ = call(*arguments)
+    assert code == 1
+    assert "5 segments: no time, two clocks differ" in out
+    assert "best" not in out
+
+
+def test_a_wrong_label_is_an_error(call, weights, data, streaming):
+    streaming["wrong"] = 7
+    arguments = ("run", weights, "--data", data, "--device", "cuda", "--stream", "--segments")
+    assert call(*arguments, 6)[0] == 0
+    code, _, err = call(*arguments, 7)
+    assert code == 1
+    assert "a streamed label is wrong" in err
+    assert "(3,)" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--stream",), "--device cuda"),
+        (("--stream", "--device", "opencl"), "--device cuda"),
+        (("--segments", 4), "--stream"),
+        (("--stream", "--device", "cuda", "--segments", 0), "--segments"),
+        (("--stream", "--device", "cuda", "--segments", "all"), "--segments"),
+        (("--stream", "--device", "cuda", "--peers"), "--peers"),
+    ],
+)
+def test_what_does_not_stream_is_refused(arguments, named, call, weights, data):
+    code, _, err = call("run", weights, "--data", data, *arguments)
+    assert code == 1
+    assert named in err
+
+
+def test_on_a_gpu(call_json, weights, data, cuda_device):
+    arguments = ("run", weights, "--data", data, "--device", "cuda", "--stream")
+    found = call_json(*arguments, "--segments", "sweep")
+    assert set(found) == KEYS
+    assert found["accuracy"] == call_json("run", weights, "--data", data)["accuracy"]
+    assert found["segments"] in [row["segments"] for row in found["stream"]]

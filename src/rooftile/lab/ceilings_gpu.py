@@ -35,7 +35,9 @@ from rooftile.lab.measure_gpu import text
 from rooftile.lab.telemetry import Clocks, Reading, sensors
 from rooftile.ops import Problem
 
-_THREADS, _LOADS, _CHAINS, _TILES = 256, 4, 8, 8
+_THREADS, _CHAINS, _TILES = 256, 8, 8
+_LOADS = (1, 2, 4, 8)
+"""Vectors that a thread has in flight: each is tried, and the fastest counts."""
 _FMA_STEPS, _MMA_STEPS = 4096, 2048
 _BUFFER_BYTES = 2**30
 """Memory is measured over buffers of this size, or an eighth of the device's memory; of a
@@ -169,16 +171,19 @@ class _Bench:
         """Bytes read, and bytes read and written by a copy: 1e9 a second."""
         device = self.device.description
         size = min(_BUFFER_BYTES if device.gpu else _BUFFER_BYTES // 16, device.memory_bytes // 8)
-        block = 16 * _THREADS * _LOADS
-        blocks = size // block
-        program = self.device.compile(text("memory"), {"THREADS": _THREADS, "LOADS": _LOADS})
-        source = self.device.upload(np.ones(blocks * block // 4, np.float32))
-        target = self.device.allocate(blocks * block)
-        grid = ((blocks, 1, 1), (_THREADS, 1, 1))
-        moved = 1e-9 * blocks * block
-        read = self._best(lambda: program.launch(Launch("read_all", *grid), source, target))
-        copy = self._best(lambda: program.launch(Launch("copy_all", *grid), source, target))
-        return moved / read, 2 * moved / copy
+        blocks = size // (16 * _THREADS * max(_LOADS)) * max(_LOADS)
+        count = 16 * _THREADS * blocks
+        source = self.device.upload(np.ones(count // 4, np.float32))
+        target = self.device.allocate(count)
+
+        def seconds(kernel: str, loads: int) -> float:
+            program = self.device.compile(text("memory"), {"THREADS": _THREADS, "LOADS": loads})
+            launch = Launch(kernel, (blocks // loads, 1, 1), (_THREADS, 1, 1))
+            return self._best(lambda: program.launch(launch, source, target))
+
+        read = min(seconds("read_all", loads) for loads in _LOADS)
+        copy = min(seconds("copy_all", loads) for loads in _LOADS)
+        return 1e-9 * count / read, 2e-9 * count / copy
 
     def fma(self) -> float:
         """float32 FLOP, 1e9 a second."""

@@ -53,9 +53,10 @@ def climb(
     data that lies in its memory, see `rooftile.lab.climb_gpu`.
     ``shape`` is a named problem or ``key=value`` pairs, see `rooftile.ops.parse`.
     ``precision`` leaves out the strategies that it does not admit, see `rooftile.ops.admits`;
-    None leaves out none: each is judged by its own.  ``only`` is the one strategy to run.  A strategy whose estimated time is beyond ``limit_s``
-    seconds is skipped unless ``everything``.  ``peers`` adds the other libraries that
-    are installed.  ``progress`` is told what is being done.
+    None leaves out none: each is judged by its own.  ``only`` is the one strategy to run.
+    A strategy whose estimated time is beyond ``limit_s`` seconds is skipped unless
+    ``everything``.  ``peers`` adds the other libraries that are installed.  ``progress`` is
+    told what is being done.
 
     Raises `InputError` for an unknown name, or for peers on OpenCL, where there are none;
     `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ import rooftile
 from rooftile.analysis.transfers import Pipeline
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.gpu import Launch
-from rooftile.nn import ConvLayer, LinearLayer, Network, load, stream_times, streaming
-from rooftile.nn.data import load_images, prepare
+from rooftile.nn import stream_times, streaming
+from rooftile.nn.data import prepare
 from rooftile.nn.stream_times import best_segments, contradiction, measured_model, time_stream
 from rooftile.nn.streaming import SLOTS, Streamer
-from rooftile.ops import Pool
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
 TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")
@@ -257,94 +255,3 @@ def test_labels_are_numpys(classes, device):
         device.copy_out(found, labels)
     np.testing.assert_array_equal(labels[:500], scores.argmax(axis=1))
     assert labels[500] == 77
-
-
-SMALL = Network(
-    "small",
-    (1, 20, 18),
-    (
-        ConvLayer("conv1", 3, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
-        LinearLayer("linear1", 7),
-    ),
-).initialise(3)
-
-
-def test_opencl_is_refused(opencl_device):
-    plan: Any = SMALL.plan(batch=4, device="opencl")
-    with pytest.raises(rooftile.InputError, match="CUDA's copies"):
-        plan.stream.pinned((1, 1))
-
-
-@pytest.mark.parametrize("model", ["lenet5", "mnist8"])
-def test_labels_are_those_of_the_prepared_images(model, cuda_device):
-    network = load(model)
-    size = network.input_shape[1]
-    images = rooftile.nn.data.resize(load_images("test", limit=700).images, size)
-    x = prepare(images, size)
-    expected = network.predict(x)
-    plan: Any = network.plan(batch=300, device="cuda")
-    held = plan.stream.pinned(images.shape)
-    held[...] = images
-    for array in (held, images, images[:, None], x):
-        for segments in (None, 3, 7, 699, 5000):
-            found = plan.stream.classify(array, segments=segments)
-            np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(held, images)
-
-
-@pytest.mark.parametrize("count", [1, 5, 64, 131])
-def test_scores_of_any_number_of_images(count, cuda_device):
-    plan: Any = SMALL.plan(batch=64, device="cuda")
-    x = np.random.default_rng(count).standard_normal((count, *SMALL.input_shape), np.float32)
-    expected = plan(x)
-    for segments in (None, 3, 10, count):
-        scores = np.full((count, 7), np.nan, np.float32)
-        labels = plan.stream.classify(x, segments=segments, scores=scores)
-        np.testing.assert_array_equal(scores, expected)
-        np.testing.assert_array_equal(labels, expected.argmax(axis=1))
-    np.testing.assert_array_equal(plan(x), expected)
-
-
-def test_threads_take_turns(cuda_device):
-    plan: Any = SMALL.plan(batch=32, device="cuda")
-    rng = np.random.default_rng(0)
-    x = [rng.integers(0, 256, (100 + k, 20, 18), np.uint8) for k in range(2)]
-    expected = [plan.stream.classify(part, segments=9) for part in x]
-    results: dict[int, list[Any]] = {0: [], 1: []}
-
-    def work(k: int) -> None:
-        for segments in (None, 4, 9, 50):
-            results[k].append(plan.stream.classify(x[k], segments=segments))
-
-    workers = [threading.Thread(target=work, args=(k,)) for k in (0, 1)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for k in (0, 1):
-        assert len(results[k]) == 4
-        for labels in results[k]:
-            np.testing.assert_array_equal(labels, expected[k])
-
-
-def test_wrong_arguments_on_a_gpu(cuda_device):
-    plan: Any = SMALL.plan(batch=32, device="cuda")
-    images = np.zeros((100, 20, 18), np.uint8)
-    for wrong in (0, 3, -1):
-        with pytest.raises(rooftile.InputError, match="segments"):
-            plan.stream.classify(images, segments=wrong)
-    for scores in (np.zeros((100, 6), np.float32), np.zeros((7, 100), np.float32).T):
-        with pytest.raises(rooftile.InputError, match="scores"):
-            plan.stream.classify(images, scores=scores)
-
-
-def test_a_timing_adds_up(cuda_device):
-    plan: Any = SMALL.plan(batch=2000, device="cuda")
-    images = plan.stream.pinned((2000, 20, 18))
-    images[...] = 3
-    timing = plan.stream.timing(images)
-    assert timing.contradiction == ""
-    # Of so many images each that fewer segments may do.
-    assert 1 <= timing.segments <= plan.stream.segments(images)
-    assert 0 < timing.device.median <= 1.02 * timing.host.median
-    assert min(timing.copy_in_ms, timing.compute_ms, timing.copy_out_ms) > 0

@@ -1,5 +1,7 @@
 """Who picks the strategy, and whether the pick can be explained."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rooftile import dispatch
@@ -169,10 +171,18 @@ def test_linear_on_tensor_cores_wants_images():
         return dispatch.choose(Linear(*sizes), precision, "cuda").name
 
     assert pick("fp16", 8, 6272, 512) == "warp_rows"
-    assert pick("ieee", 1023, 6272, 512) == "register_tile"
-    assert pick("ieee", 1024, 63, 512) == "register_tile"
-    for precision in ("fp16", "bf16", "tf32", "ieee"):
+    assert pick("ieee", 1024, 6272, 512) == "register_tile"
+    for precision in ("fp16", "bf16", "tf32"):
         assert pick(precision, 1024, 6272, 512) == f"mma_{precision}"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"), [("sm_75", "register_tile"), ("sm_80", "mma_fp16")]
+)
+def test_older_gpus_have_no_such_instructions(monkeypatch, architecture, name):
+    gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    assert dispatch.choose(Linear(1024, 6272, 512), "fp16", "cuda").name == name
 
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])

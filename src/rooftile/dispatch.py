@@ -37,7 +37,7 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
         "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": (
-        "mma_fp16", "mma_bf16", "mma_tf32", "mma_ieee", "warp_rows", "register_tile", "tiled",
+        "mma_fp16", "mma_bf16", "mma_tf32", "warp_rows", "register_tile", "tiled",
         "naive",
     ),
     "pool2d": ("vector_rows", "naive"),
@@ -56,9 +56,6 @@ DEEP_CHANNELS, DEEP_MAPS = 16, 32
 
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
-
-MANY_IMAGES = 1024
-"""From so many images on, split products on tensor cores come before the FMA units."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -199,23 +196,20 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays beyond {FEW_MAPS} maps"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
         return f"it pays up to {FEW_IMAGES} images"
-    if rung.name == "mma_ieee" and problem.batch < MANY_IMAGES:
-        return f"it pays from {MANY_IMAGES} images"
     if rung.name.startswith("mma") and problem.batch <= FEW_IMAGES:
         return f"it pays beyond {FEW_IMAGES} images"
     return None
 
 
 def _not_of_this_gpu(rung: GpuStrategy, device: str) -> str | None:
-    """Why the GPU cannot run it.  Asked only of a strategy of one architecture, and last."""
-    if not rung.architectures:
+    """Why the GPU cannot run it.  Asked only of a strategy that not all GPUs run, and last."""
+    if not (rung.architectures or rung.least_architecture):
         return None
-    only = " and ".join(rung.architectures)
     try:
-        architecture = open_gpu(device).description.architecture
+        return rung.why_not_on(open_gpu(device).description.architecture)
     except DeviceMissing:
-        return f"it is for {only}, and no GPU is there"
-    return None if architecture in rung.architectures else f"it is for {only}, not {architecture}"
+        only = " and ".join(rung.architectures)
+        return f"it is for {only}, and no GPU is there" if only else None
 
 
 def _winograd_does_not_pay(p: Conv2d) -> str | None:

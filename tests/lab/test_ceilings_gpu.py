@@ -129,7 +129,8 @@ def times(warm, cold=None):
 
 
 def judge(problem, timing, *, cache=0, precision="ieee"):
-    return floor.below_floor(problem, precision, timing, ROOF, cache)
+    most = ROOF.most_gflops(precision)
+    return floor.below_floor(problem, most, ROOF.bandwidth_gbps, timing.warm, timing.cold, cache)
 
 
 def test_a_time_below_the_arithmetic_is_invalid():

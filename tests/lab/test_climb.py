@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from wrong_strategies import RIGHT, WRONG, Fake
+from wrong_strategies import RIGHT, WRONG, Fake, right
 
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab import climb as lab
+from rooftile.lab.ceilings import Ceilings
+from rooftile.lab.measure import Timing
 from rooftile.lab.peers import Peer, PeerCall
 from rooftile.lab.records import Row, plain
 from rooftile.strategies import ladder
@@ -43,7 +46,32 @@ def test_every_strategy_of_the_ladder_is_there(known_roof):
     for row in passed:
         assert row.gflops == pytest.approx(found.problem.flops / row.time_ms.median * 1e-6)
         assert row.roof_fraction == pytest.approx(found.floor_ms / row.time_ms.median)
+        assert row.first_call_ms > 0
+        assert row.cold_ms.n >= 3
     assert all(row.reason for row in found.rows if row.status != "passed")
+
+
+@pytest.mark.parametrize("timer", ["measure", "cold"])
+def test_a_time_below_the_floor_is_no_time(fake_ladder, monkeypatch, timer):
+    """A clock that is stopped too early, and a cache that was not emptied."""
+    short = Timing(1e-6, 1e-6, 1e-6, 1e-6, 9, True)
+    monkeypatch.setattr(lab, timer, lambda call: short)
+    fake_ladder(RIGHT)
+    row = lab.climb("conv2d", SHAPE, batch=3).rows[0]
+    assert (row.status, row.time_ms) == ("failed", None)
+    assert "below the" in row.reason
+
+
+def test_transforms_have_no_floor_of_arithmetic(fake_ladder, known_roof, monkeypatch):
+    # A roof so slow that arithmetic always is the limit, and memory never.
+    slow = replace(known_roof.all_cores, fma_gflops=1e-9, read_gbps=1e9)
+    monkeypatch.setattr(lab, "ceilings", lambda **_: Ceilings(slow, slow, undisturbed=True))
+    transforms = Fake("transforms", right)
+    transforms.transforms = True
+    fake_ladder(RIGHT, transforms)
+    direct, other = lab.climb("conv2d", SHAPE, batch=3).rows
+    assert "its FLOPs" in direct.reason
+    assert other.status == "passed"
 
 
 def test_what_is_wrong_has_a_reason_and_no_time(fake_ladder):

@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rooftile.devices import cpu
 from rooftile.devices.select import open_gpu, parse_device
@@ -15,7 +15,8 @@ from rooftile.lab import peers as others
 from rooftile.lab.ceilings import Rates, ceilings
 from rooftile.lab.climb_gpu import climb_gpu
 from rooftile.lab.environment import environment
-from rooftile.lab.measure import Call, measure
+from rooftile.lab.floor import below_floor
+from rooftile.lab.measure import Call, cold, measure
 from rooftile.lab.records import Error, Ladder, Row
 from rooftile.lab.verify import Exam, random_inputs
 from rooftile.ops import Float32, Problem, admits, check_precision, parse
@@ -78,7 +79,7 @@ def climb(
         )  # fmt: skip
     roof = ceilings(progress=report)
     exam = Exam(problem, seed)
-    judge = _Judge(exam, roof.all_cores, report)
+    judge = _Judge(exam, roof.all_cores, report, roof.undisturbed)
     rows = [_rung(judge, rung, precision, limit, seed) for rung in rungs]
     if peers:
         rows += judge_peers(exam, roof.all_cores, report)
@@ -99,17 +100,29 @@ class _Judge:
     exam: Exam
     rates: Rates
     report: Progress
+    undisturbed: bool = False
+    """Whether the rates are sure to be limits, for a time below them to be impossible."""
 
-    def row(self, row: Callable[..., Row], bound: Bound, call: Call, precision: str) -> Row:
+    def row(
+        self, row: Callable[..., Row], bound: Bound, call: Call, precision: str, transforms: bool
+    ) -> Row:
         problem = self.exam.problem
         verdict = self.exam.examine(bound, precision)
+        row = functools.partial(row, error=Error.of(verdict))
         if not verdict.passed:
-            return row("failed", verdict.reason, error=Error.of(verdict))
-        timing = measure(call)
+            return row("failed", verdict.reason)
+        timing, unwarmed = measure(call), cold(call)
+        most = math.inf if transforms else self.rates.fma_gflops
+        reach = cpu.cache_bytes()
+        if self.undisturbed and reach is not None:
+            rates = most, self.rates.bandwidth_gbps
+            invalid = below_floor(problem, *rates, timing, unwarmed, reach)
+            if invalid:
+                return row("failed", f"invalid time: {invalid}")
         return row(
             "passed",
-            error=Error.of(verdict),
             time_ms=timing,
+            cold_ms=unwarmed,
             gflops=1e-6 * problem.flops / timing.median,
             gbps=1e-6 * problem.bytes / timing.median,
             roof_fraction=self.rates.floor_ms(problem) / timing.median,
@@ -126,12 +139,20 @@ def _rung(judge: _Judge, rung: Strategy, precision: str | None, limit_s: float, 
         return row("skipped", reason)
     judge.report(f"{problem.operation}: {rung.name}")
     try:
+        start = time.perf_counter()
         bound = rung.bind(problem, *exam.parameters)
+        bind_s = time.perf_counter() - start
         out = _result_of(problem)
-        seconds = _CALLS * _estimate(rung, bound, exam, out, seed)
+        first_s, call_s = _estimate(rung, bound, exam, out, seed)
+        seconds = _CALLS * call_s
         if seconds > limit_s:
             return row("skipped", f"would take {seconds:.0f} s, the limit is {limit_s:g} s")
-        return judge.row(row, bound, lambda: bound(exam.x, out), rung.precision)
+        found = judge.row(row, bound, lambda: bound(exam.x, out), rung.precision, rung.transforms)
+        return (
+            found
+            if found.status != "passed"
+            else replace(found, first_call_ms=1e3 * (bind_s + first_s))
+        )
     except Exception as error:
         return row("error", _message(error))
 
@@ -144,7 +165,8 @@ def _peer(judge: _Judge, peer: others.Peer) -> Row:
     judge.report(f"{judge.exam.problem.operation}: {peer.name}")
     try:
         bound = peer.bind(judge.exam.problem, *judge.exam.parameters)
-        return judge.row(row, bound, bound.run, "ieee")
+        # Another library may choose transforms.
+        return judge.row(row, bound, bound.run, "ieee", transforms=True)
     except Exception as error:
         return row("error", _message(error))
 
@@ -153,29 +175,33 @@ def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _estimate(rung: Strategy, bound: Bound, exam: Exam, out: Float32, seed: int) -> float:
-    """Seconds that a call on the whole batch would take, from a few images or a shrunk problem."""
+def _estimate(
+    rung: Strategy, bound: Bound, exam: Exam, out: Float32, seed: int
+) -> tuple[float, float]:
+    """Seconds of a first call, which compiles, and those that a call on the whole batch would take,
+    from a few images or a shrunk problem."""
     problem, batch = exam.problem, exam.problem.batch
     if problem.flops // batch <= _IMAGE_FLOPS:
         # Enough images to occupy every core.
         few = min(batch, 2 * cpu.cores())
-        return _seconds(bound, exam.x[:few], out[:few]) * batch / few
+        first, least = _seconds(bound, exam.x[:few], out[:few])
+        return first, least * batch / few
     small = problem.shrunk()
     x, *parameters = random_inputs(small, seed)
-    seconds = _seconds(rung.bind(small, *parameters), x, _result_of(small))
-    return seconds * problem.flops / small.flops
+    first, least = _seconds(rung.bind(small, *parameters), x, _result_of(small))
+    return first, least * problem.flops / small.flops
 
 
 def _result_of(problem: Problem) -> Float32:
     return cpu.allocate(math.prod(problem.output_shape), "the result").reshape(problem.output_shape)
 
 
-def _seconds(bound: Bound, x: Float32, out: Float32) -> float:
-    """The shortest of some calls: an interruption must not have a fast strategy skipped."""
-    bound(x, out)  # compiles
+def _seconds(bound: Bound, x: Float32, out: Float32) -> tuple[float, float]:
+    """The first call, and the shortest of some more: an interruption must not have a fast strategy
+    skipped."""
     times: list[float] = []
-    while sum(times) < _PROBE_S and len(times) < 20:
+    while len(times) < 2 or (sum(times[1:]) < _PROBE_S and len(times) < 21):
         start = time.perf_counter()
         bound(x, out)
         times.append(time.perf_counter() - start)
-    return min(times)
+    return times[0], min(times[1:])

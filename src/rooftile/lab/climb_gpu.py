@@ -227,7 +227,10 @@ class GpuJudge:
             cache = self.device.description.cache_bytes or 0
             # A peer may choose transforms that save multiplications, as `fast` rungs do.
             precision = "fast" if entry.peer else entry.precision
-            invalid = below_floor(problem, precision, timing, roof, cache)
+            most = roof.most_gflops(precision)
+            invalid = below_floor(
+                problem, most, roof.bandwidth_gbps, timing.warm, timing.cold, cache
+            )
         if invalid:
             return row("failed", f"invalid time: {invalid}")
         notes = [entry.note, timing.clocks.note() if timing.clocks else ""]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rooftile.lab.ceilings_gpu import GpuCeilings
-from rooftile.lab.measure_gpu import GpuTiming
+from rooftile.lab.measure import Timing
 from rooftile.ops import Problem
 
 _SLACK = 0.9
@@ -14,27 +13,32 @@ measurement and the time's."""
 
 
 def below_floor(
-    problem: Problem, precision: str, timing: GpuTiming, roof: GpuCeilings, cache_bytes: int
+    problem: Problem,
+    most_gflops: float,
+    bandwidth_gbps: float,
+    warm: Timing,
+    cold: Timing,
+    cache_bytes: int,
 ) -> str:
-    """Why a GPU's times cannot be; empty when they can.
+    """Why a device's times cannot be; empty when they can.
 
-    Arithmetic: every FLOP of the direct method at the most that the precision can reach, except
-    for ``fast``, whose transforms save multiplications.
+    Arithmetic: every FLOP of the direct method at ``most_gflops``, which is infinite for what
+    transforms, and so saves multiplications.
 
     Memory, warm: inputs, parameters and results may stay in the last-level cache from one
     launch to the next, so only the bytes beyond its size must move.  Cold: inputs and
     parameters must be read besides, as the flush took them out; results need not have left
     the cache when the clock stops.
     """
-    compute = problem.flops / roof.most_gflops(precision) * 1e-6
+    compute = problem.flops / most_gflops * 1e-6
     beyond = max(0, problem.bytes - cache_bytes)
     results = 4 * math.prod(problem.output_shape)
     floors = {
-        "warm": (timing.warm.median, beyond),
-        "cold": (timing.cold.median, max(beyond, problem.bytes - results)),
+        "warm": (warm.median, beyond),
+        "cold": (cold.median, max(beyond, problem.bytes - results)),
     }
     for name, (median, moved) in floors.items():
-        floor = max(compute, moved / roof.bandwidth_gbps * 1e-6)
+        floor = max(compute, moved / bandwidth_gbps * 1e-6)
         if median < _SLACK * floor:
             what = "its FLOPs" if compute >= floor else "the bytes that must move"
             return (

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rooftile.devices import cpu
+
 Call = Callable[[], object]
 
 _PAUSE_S = 0.015
@@ -30,6 +32,8 @@ _LONG_S = 0.5
 """A call this long needs no untimed one before it: it warms up within itself."""
 _NOISE = 0.005
 """Steady: the median's standard error is below this share of it."""
+_UNKNOWN_CACHE, _MOST_FLUSHED = 64 * 2**20, 2**29
+"""Bytes: a cache whose size is not known, and what is written at most to empty one."""
 _LEAST, _ENOUGH, _MOST = 3, 8, 60
 """Rounds: at least, at least where the time suffices, at most.  Calls of one round resemble each
 other, so eight of them are needed for an interval (`rooftile.lab.compare`)."""
@@ -75,6 +79,24 @@ def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str,
         if not open_:
             break
     return {name: _timing_of_rounds(times) for name, times in rounds.items()}
+
+
+def cold(call: Call, *, seconds: float = 0.5) -> Timing:
+    """Time a call, each time with nothing of its arrays in the last-level cache.
+
+    In between, memory of twice the cache's size is written; what that costs is not counted.
+    Threads that a library parks meanwhile must wake up within the time.
+    """
+    reach = cpu.cache_bytes() or _UNKNOWN_CACHE
+    others = np.zeros(min(2 * reach, _MOST_FLUSHED) // 8)
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < _LEAST or time.perf_counter() - start < seconds:
+        others += 1.0
+        times.append(_timed(call))
+        if len(times) >= _ENOUGH and is_steady(times):
+            break
+    return timing_of(times)
 
 
 def round_ms(call: Call) -> float:

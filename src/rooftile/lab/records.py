@@ -60,11 +60,11 @@ class Row:
     error: Error | None = None
     """None where nothing was computed."""
     time_ms: Timing | None = None
-    """On a GPU the warm one: the same arrays again and again."""
+    """The warm one: the same arrays again and again."""
     cold_ms: Timing | None = None
-    """On a GPU: with nothing of the arrays in the last-level cache; None on the CPU."""
+    """With nothing of the arrays in the last-level cache before each call."""
     first_call_ms: float | None = None
-    """On a GPU: to compile, load, pack and launch once; None on the CPU."""
+    """To compile or load, pack, and compute for the first time."""
     gflops: float | None = None
     """1e9 FLOP of the direct method a second: a transform's is effective, and may pass the peak."""
     gbps: float | None = None

@@ -33,6 +33,8 @@ class Strategy(ABC):
     """What this rung changes, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     precision: ClassVar[Precision] = "ieee"
+    transforms: ClassVar[bool] = False
+    """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
 
     @abstractmethod
     def why_not(self, problem: Any) -> str | None:

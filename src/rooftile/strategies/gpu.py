@@ -66,6 +66,8 @@ class GpuStrategy(Strategy):
     """The text's name, where rungs share one; empty where it is the module's own."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
+    least_architecture: ClassVar[int] = 0
+    """The first GPUs that have its instructions, as 80 for ``sm_80``."""
     apart: ClassVar[str] = ""
     """What of the fused block runs as a kernel of its own; empty when nothing does."""
     narrow: ClassVar[str] = ""
@@ -115,11 +117,13 @@ class GpuStrategy(Strategy):
 
     def why_not_on(self, architecture: str) -> str | None:
         """Why its kernels do not run on GPUs of an architecture; None when they do."""
-        if not self.architectures or architecture in self.architectures:
-            return None
-        return (
-            f"it uses instructions of {' and '.join(self.architectures)} alone, not {architecture}"
-        )
+        only = " and ".join(self.architectures)
+        if self.architectures and architecture not in self.architectures:
+            return f"it uses instructions of {only} alone, not {architecture}"
+        least = self.least_architecture
+        if least and int(architecture.removeprefix("sm_")) < least:
+            return f"it uses instructions of sm_{least} and later, not {architecture}"
+        return None
 
     def defaults(self, problem: Any) -> dict[str, int]:
         """The config for a problem where none is given."""

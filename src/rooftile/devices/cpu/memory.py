@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,15 @@ def free_bytes() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def cache_bytes() -> int | None:
+    """Size of the largest cache that the first core reaches; None where the system does not say."""
+    sizes = []
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        with contextlib.suppress(OSError, ValueError):
+            sizes.append(1024 * int(path.read_text(encoding="ascii").strip().removesuffix("K")))
+    return max(sizes, default=None)
 
 
 def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:

@@ -44,6 +44,7 @@ class Fft(Strategy):
     operation = "conv2d"
     name = "fft"
     order = 8
+    transforms = True
     summary = "overlap-add with Fourier transforms in double precision"
 
     def why_not(self, problem: Conv2d) -> str | None:

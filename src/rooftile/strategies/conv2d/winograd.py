@@ -38,6 +38,7 @@ class Winograd(CpuStrategy):
     operation = "conv2d"
     name = "winograd"
     order = 7
+    transforms = True
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     precision = "fast"
 

@@ -30,6 +30,7 @@ class PoolFolded(GpuConv2d):
     """Takes few channels, pools whose windows tile the image in even sizes, and no strides."""
 
     devices = ("cuda",)
+    least_architecture = 80
     source = "pool_folded"
     wgmma = False
     transforms_weights = True

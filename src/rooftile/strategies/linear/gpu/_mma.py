@@ -44,6 +44,7 @@ class Mma(GpuLinear):
     """Takes everything; split, sums long enough for the budget to hold their error."""
 
     devices = ("cuda",)
+    least_architecture = 80
     source = "mma"
     tunables = (
         Tunable("WARP_B", (16, 32, 64, 80), 64),

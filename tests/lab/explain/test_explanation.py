@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 
 import pytest
 
@@ -128,6 +129,18 @@ def test_a_strategy_without_a_model_is_explained_by_what_it_touches():
     assert "no model" in found.missing
     assert "FLOPs the transform saves" in found.missing
     assert set(found.limits_ms) == {MEMORY}
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_prepared_weights_are_read_once_whatever_the_batch(batch):
+    """A workspace that does not grow with the images, made before the launches are counted."""
+    problem = named("linear", "mnist-linear1", batch)
+    rung = strategy("linear", "mma_fp16", "cuda")
+    found = explain(rung, problem, "cuda", find_target("cuda", "sm_90"))
+    first = found.kernels[0]
+    weights = 2 * problem.inputs * problem.outputs
+    images = 4 * math.prod(problem.input_shape)
+    assert weights + images <= first.read_bytes <= 1.05 * (weights + images) + 4096
 
 
 def test_bad_configs(nvrtc):

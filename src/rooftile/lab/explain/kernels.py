@@ -132,14 +132,19 @@ def _touched(
     """Bytes that each kernel must read and write, every array once in all of its launches.
 
     Slices share out the batch; parts, which share out maps, each read all inputs.  What the
-    first kernel that names an array of the workspace does to it is writing.
+    first kernel that names an array of the workspace does to it is writing; but those that the
+    strategy's preparation makes, once, are only read.
     """
     sizes = {name: 4 * math.prod(shape) for name, shape in problem.parameter_shapes.items()}
     sizes |= {"x": 4 * math.prod(problem.input_shape), "out": 4 * math.prod(problem.output_shape)}
-    one = strategy.workspace(problem.with_batch(1), config)
-    sizes |= {name: 4 * problem.batch * floats for name, floats in one.items()}
+    one, two = (strategy.workspace(problem.with_batch(n), config) for n in (1, 2))
+    for name in one:
+        # What an image adds, and what is there for all of them, such as weights.
+        added = two[name] - one[name]
+        sizes[name] = 4 * (one[name] - added + problem.batch * added)
     found: dict[str, tuple[int, int]] = {}
-    written: set[str] = set()
+    prepared = strategy.preparation(problem, config)
+    written = {_array(argument) for step in prepared for argument in step.arguments} & set(one)
     for name in dict.fromkeys(step.launch.kernel for step in steps):
         own = [step for step in steps if step.launch.kernel == name]
         parts = len({step.part for step in own})

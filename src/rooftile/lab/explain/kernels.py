@@ -133,7 +133,8 @@ def _touched(
 
     Slices share out the batch; parts, which share out maps, each read all inputs.  What the
     first kernel that names an array of the workspace does to it is writing; but those that the
-    strategy's preparation makes, once, are only read.
+    strategy's preparation makes, once, are only read, and those that it makes them from are read
+    again for repairs alone.
     """
     sizes = {name: 4 * math.prod(shape) for name, shape in problem.parameter_shapes.items()}
     sizes |= {"x": 4 * math.prod(problem.input_shape), "out": 4 * math.prod(problem.output_shape)}
@@ -144,7 +145,9 @@ def _touched(
         sizes[name] = 4 * (one[name] - added + problem.batch * added)
     found: dict[str, tuple[int, int]] = {}
     prepared = strategy.preparation(problem, config)
-    written = {_array(argument) for step in prepared for argument in step.arguments} & set(one)
+    ready = {_array(argument) for step in prepared for argument in step.arguments}
+    written = ready & set(one)
+    sizes = {name: size for name, size in sizes.items() if name not in ready - written}
     for name in dict.fromkeys(step.launch.kernel for step in steps):
         own = [step for step in steps if step.launch.kernel == name]
         parts = len({step.part for step in own})

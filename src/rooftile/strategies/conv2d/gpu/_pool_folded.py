@@ -121,7 +121,8 @@ class PoolFolded(GpuConv2d):
         return macros
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """[groups][slabs][2 rows of positions][2 halves][32 lanes] pairs, as float32 holds bits."""
+        """Bits of 16-bit pairs, as float32 holds them: [groups][slabs][2 rows of positions][2
+        halves][32 lanes]; for warpgroups [slabs][2 halves][groups][2 rows][8 columns][8 deep]."""
         groups, slabs = blocks(problem.maps, 4), _slabs(problem)
         height, width = problem.mask
         spare = np.zeros((4 * groups - problem.maps, *weights.shape[1:]), np.float32)

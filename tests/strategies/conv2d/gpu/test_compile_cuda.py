@@ -11,8 +11,11 @@ from rooftile.ops.conv2d import NAMED
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 TUNED = {"row_local", "row_vector", "im2col_register", "direct_tile"}
-"""Rungs whose sums live in registers: a spill would undo them.  (`coarsened` is not among them: on an
-H200 it is faster with 64 registers, 16 bytes spilled and twice the blocks than with all it wants.)"""
+"""Rungs whose sums live in registers: a spill would undo them.
+
+`coarsened` is not among them: on an H200 it is faster with 64 registers, 16 bytes spilled
+and twice the blocks than with all the registers that it wants.
+"""
 _REGISTERS_PER_BLOCK = 65536
 _MOST_SHARED_BYTES = 227 * 1024
 

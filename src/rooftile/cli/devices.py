@@ -104,6 +104,7 @@ def _ceiling_lines(roof: GpuCeilings) -> list[str]:
 
 def _gpus(kind: str) -> list[Description | dict[str, Any]]:
     """Each device of a kind; one that is missing, or does not open, as its JSON object."""
+    from rooftile.devices import opencl
     from rooftile.devices.select import count_gpus, describe_gpu
     from rooftile.errors import DeviceMissing
 
@@ -117,6 +118,8 @@ def _gpus(kind: str) -> list[Description | dict[str, Any]]:
             found.append(describe_gpu(kind, index))
         except DeviceMissing as error:
             found.append(_missing(kind, error))
+    if kind == "opencl":
+        found += [_missing(kind, error) for error in opencl.passed_over()]
     return found
 
 

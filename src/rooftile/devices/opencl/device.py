@@ -53,6 +53,19 @@ def _pyopencl() -> Any:
 
 def find() -> list[Any]:
     """Every OpenCL device that can compile, GPUs first.  Raises `DeviceMissing` without one."""
+    cl, devices = _pyopencl(), _all_devices()
+    usable = [device for device in devices if not knows_no_processor(device)]
+    if not usable:
+        raise _unfit(devices[0])
+    return sorted(usable, key=lambda d: not d.type & cl.device_type.GPU)
+
+
+def passed_over() -> list[DeviceMissing]:
+    """Why devices that are there are not used, one error each.  Raises `DeviceMissing`."""
+    return [_unfit(device) for device in _all_devices() if knows_no_processor(device)]
+
+
+def _all_devices() -> list[Any]:
     cl = _pyopencl()
     announce_wheels()
     try:
@@ -67,15 +80,15 @@ def find() -> list[Any]:
         with contextlib.suppress(cl.Error):
             # A platform without devices says so by an error.
             devices += platform.get_devices()
-    unfit = [device for device in devices if knows_no_processor(device)]
-    if unfit and len(unfit) == len(devices):
-        name, version = unfit[0].name.strip(), unfit[0].platform.version.strip()
-        raise DeviceMissing(f"an OpenCL compiler that knows {name}: {version} does not", ANOTHER)
     if not devices:
         names = ", ".join(platform.name for platform in platforms)
         raise DeviceMissing(f"a device of the OpenCL platforms {names or '(none)'}", _INSTALL)
-    usable = [device for device in devices if device not in unfit]
-    return sorted(usable, key=lambda d: not d.type & cl.device_type.GPU)
+    return devices
+
+
+def _unfit(device: Any) -> DeviceMissing:
+    name, version = device.name.strip(), device.platform.version.strip()
+    return DeviceMissing(f"an OpenCL compiler that knows {name}: {version} does not", ANOTHER)
 
 
 @cache

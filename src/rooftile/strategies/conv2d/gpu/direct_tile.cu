@@ -156,17 +156,20 @@ __device__ __forceinline__ void store(GLOBAL float* out, float sum[SUM_ROWS][SUM
                                       float shift, int rows, int columns)
 {
     UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
-        if (r >= rows) break;
 #if COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 2
+        if (r >= rows) break;
         *(GLOBAL float2*)(out + r * COLUMNS) =
             make_float2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
 #elif COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 4
+        if (r >= rows) break;
         *(GLOBAL float4*)(out + r * COLUMNS) =
             make_float4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift),
                         pooled(sum, r, 2, shift), pooled(sum, r, 3, shift));
 #else
+        // One test, not one within another: between barriers, PoCL 3.0 loses the outer one.
+        int kept = r < rows ? columns : 0;
         UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
-            if (w < columns) out[r * COLUMNS + w] = pooled(sum, r, w, shift);
+            if (w < kept) out[r * COLUMNS + w] = pooled(sum, r, w, shift);
 #endif
     }
 }

@@ -64,6 +64,8 @@ class GpuStrategy(Strategy):
     tunables: ClassVar[tuple[Tunable, ...]] = ()
     source: ClassVar[str] = ""
     """The text's name, where rungs share one; empty where it is the module's own."""
+    headers: ClassVar[tuple[str, ...]] = ()
+    """Texts beside it, that some rungs share, to stand before its own."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     least_architecture: ClassVar[int] = 0
@@ -141,10 +143,11 @@ class GpuStrategy(Strategy):
 
     @cached_property
     def text(self) -> str:
-        """The kernels; before them what all texts share, and what those of the operation do."""
+        """The kernels; before them what all texts share, and what others of the operation do."""
         path = Path(inspect.getfile(type(self)))
         shared = path.with_name("_shared.h")
         heads = [_FUSED, *([shared] if shared.exists() else [])]
+        heads += [path.with_name(header) for header in self.headers]
         text = path.with_name(f"{self.source or path.stem}.cu")
         return "".join(p.read_text(encoding="utf-8") for p in (*heads, text))
 

@@ -32,6 +32,7 @@ class PoolFolded(GpuConv2d):
     devices = ("cuda",)
     least_architecture = 80
     source = "pool_folded"
+    headers = ("_pool_folded.h",)
     wgmma = False
     transforms_weights = True
     tunables = (
@@ -115,7 +116,8 @@ class PoolFolded(GpuConv2d):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the layout of a band in shared memory."""
         macros = {**super().macros(problem, config), **_tile(problem, config)}
-        macros |= {"BFLOAT": int(self.narrow == "bf16"), "WGMMA": int(self.wgmma)}
+        macros |= {"ELEMENT_BYTES": 2, "BFLOAT": int(self.narrow == "bf16")}
+        macros |= {"WGMMA": int(self.wgmma)}
         if self.wgmma:
             macros |= _wgmma(blocks(problem.maps, 4), self.narrow)
         return macros

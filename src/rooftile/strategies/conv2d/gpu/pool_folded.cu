@@ -14,28 +14,15 @@
 // out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
 // Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS rows of windows; images x BANDS in all.
 // Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
-// again half a band below, of four maps.
+// again half a band below, of four maps.  Sizes, copies and repair: _pool_folded.h.
 
 #define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
 #define SLABS (CHANNELS * PATCH_SLABS)
 #define RING (PATCH_SLABS + AHEAD)
-#define MAP_GROUPS ((MAPS + 3) / 4)
-#define WINDOWS_DOWN (POOL_HEIGHT / 2)
-#define WINDOWS_RIGHT (POOL_WIDTH / 2)
-#define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
-#define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
-#define STRIPS ((FOLD_COLUMNS + 7) / 8)
-#define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
-#define STEPS (HALF_STEPS / SEGMENTS)
-#define THREADS (32 * WARPS)
-#define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
 #define TILES (FLAT && X_NARROW ? 2 : 1)
 
 #if WGMMA
 #define WEIGHTS(b) unsigned long long b
-#define GROUPS MAP_GROUPS
-#define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
-#define WORKERS WARPS
 #define SLAB_BYTES (512 * MAP_GROUPS)
 #define WEIGHT_BYTES (SLABS * SLAB_BYTES)
 // 8x8 core matrices without a swizzle: beside each other in a slab's depth, then below.
@@ -46,66 +33,16 @@
      (m) % 4 * 16 + (q))
 #else
 #define WEIGHTS(b) const pair b[SLABS][2][2]
-#define GROUPS 1
-#define TASKS (STRIPS * SEGMENTS)
-#define WORKERS (WARPS / MAP_GROUPS)
 #define WEIGHT_BYTES 0
 #define TAP_AT(m, c, p, q)                                                                      \
     (((((m) / 4 * SLABS + (c) * PATCH_SLABS + (p) / 2) * 4 + (p) % 2) * 32 + (m) % 4 * 8 +      \
       (q) / 2) * 2 + (q) % 2)
 #endif
 
-typedef unsigned pair;
-typedef unsigned short narrow;
-
-// Two elements of a register: the first in the lower half.
-__device__ __forceinline__ pair pack(float low, float high)
+__device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q)
 {
-    pair both;
-#if BFLOAT
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-    return both;
+    return widened(weights[TAP_AT(map, c, p, q)]);
 }
-
-__device__ __forceinline__ float widened(narrow element)
-{
-#if BFLOAT
-    return __uint_as_float((unsigned)element << 16);
-#else
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-    return value;
-#endif
-}
-
-#if X_NARROW
-typedef narrow given;
-#define VALUE(x) widened(x)
-#else
-typedef float given;
-#define VALUE(x) widened((narrow)pack(x, 0.0f))
-#endif
-#if PIECE_BYTES == 16
-typedef uint4 piece;
-#elif PIECE_BYTES == 8
-typedef uint2 piece;
-#else
-typedef unsigned piece;
-#endif
-#define PIECE (PIECE_BYTES / (int)sizeof(given))
-
-#if OUT_NARROW
-typedef narrow result;
-#define RESULT(y) ((narrow)pack(y, 0.0f))
-#define IS_NAN(y) (widened(y) != widened(y))
-#else
-typedef float result;
-#define RESULT(y) (y)
-#define IS_NAN(y) ((y) != (y))
-#endif
 
 __device__ __forceinline__ void multiply(float sum[4], const pair a[4], const pair b[2])
 {
@@ -120,26 +57,8 @@ __device__ __forceinline__ void multiply(float sum[4], const pair a[4], const pa
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Start to copy a band of all channels, without ghost cells: contiguous, here as there.
-__device__ __forceinline__ void start_band(const given* x, int band, given* to)
-{
-    int top = band % BANDS * BAND_STEP;
-    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
-    int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
-    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
-    UNROLL for (int c = 0; c < CHANNELS; c++) {
-        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + threadIdx.x;
-        piece* piece_to = (piece*)(to + c * TILE_SIZE) + threadIdx.x;
-        const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
-        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)threadIdx.x;
-        UNROLL for (int e = 0; e < most; e += THREADS)
-            if ((whole && e + THREADS <= most) || e < pieces)
-                COPY_ASYNC(piece, piece_to + e, from + e);
-    }
-}
-
 // A band in the cores' type, from floats that lie as it will, or from the image itself.
-__device__ __forceinline__ void convert(const float* raw, narrow* tile)
+__device__ __forceinline__ void convert(const float* raw, element* tile)
 {
     const int most = CHANNELS * TILE_SIZE / 4;
     UNROLL for (int e = 0; e < most; e += THREADS) {
@@ -149,86 +68,12 @@ __device__ __forceinline__ void convert(const float* raw, narrow* tile)
     }
 }
 
-__device__ __forceinline__ void fill(const given* x, int band, narrow* tile)
-{
-    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
-    int top = band % BANDS * BAND_STEP - PAD_Y;
-    for (int e = threadIdx.x; e < CHANNELS * TILE_ROWS * PITCH; e += THREADS) {
-        int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
-        bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
-        float value = inside ? VALUE(image[(c * HEIGHT + top + i) * WIDTH + j]) : 0.0f;
-        tile[c * TILE_SIZE + i * PITCH + j + PAD_X] = (narrow)pack(value, 0.0f);
-    }
-}
-
-// A result from its definition: where a zero of the folded mask met an infinity or NaN.
-__device__ __noinline__ float directly(const given* image, const pair* weights, float shift,
-                                       int map, int row, int column)
-{
-    float pooled = POOL_START;
-    _Pragma("unroll 1") for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
-        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
-        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
-        float sum = 0.0f;
-        _Pragma("unroll 1") for (int k = 0; k < CHANNELS * MASK_SIZE; k++) {
-            int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
-            int i = top + p, j = left + q;
-            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-            float tap = widened(((const narrow*)weights)[TAP_AT(map, c, p, q)]);
-            sum += tap * (inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f);
-        }
-        pooled = POOL_STEP(pooled, activate(sum + shift));
-    }
-    return POOL_END(pooled);
-}
-
 // The two rows of a patch that a slab of 16 elements holds, for a lane's two windows.
-__device__ __forceinline__ void load_slab(const narrow* patch, pair a[4])
+__device__ __forceinline__ void load_slab(const element* patch, pair a[4])
 {
-    const narrow* below = patch + 2 * HALF_STEPS * PITCH;
+    const element* below = patch + 2 * HALF_STEPS * PITCH;
     a[0] = *(const pair*)patch, a[1] = *(const pair*)below;
     a[2] = *(const pair*)(patch + PITCH), a[3] = *(const pair*)(below + PITCH);
-}
-
-// The pool of four positions in registers; an average needs the activations first.
-__device__ __forceinline__ float of_four(const float sum[2][4], int half, float shift)
-{
-    float pooled = 0.0f;
-    UNROLL for (int e = 0; e < 4; e++) {
-        float z = sum[e / 2][2 * half + e % 2];
-        if (POOL_AVERAGE) z = activate(z + shift);
-        pooled = e == 0 ? z : POOL_STEP(pooled, z);
-    }
-    return pooled;
-}
-
-// Pool across the lanes of a window; bias and activation.
-__device__ __forceinline__ float completed(float most, float shift)
-{
-    UNROLL for (int step = 1; step < WINDOWS_RIGHT; step *= 2)
-        most = POOL_STEP(most, __shfl_xor_sync(~0u, most, 4 * step));
-    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
-}
-
-// Whether a lane holds a result: literally true where sizes leave none over.
-__device__ __forceinline__ bool held(int map, int window, int row)
-{
-    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
-    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
-    return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
-}
-
-// The NaNs of a lane's results in a strip, from their definition.
-__device__ __noinline__ void repair(const given* image, const pair* weights, float shift,
-                                    result* out, int map, int window, int top, int start)
-{
-    const int rows = STEPS / WINDOWS_DOWN;
-    _Pragma("unroll 1") for (int e = 0; e < 2 * rows; e++) {
-        int row = top + start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
-        result* place = out + (map * ROWS + row) * COLUMNS + column;
-        if (held(map, window, row) && IS_NAN(*place))
-            *place = RESULT(directly(image, weights, shift, map, row, column));
-    }
 }
 
 // The product of a row of windows' patches with all folded masks.  Begun, it may still run;
@@ -263,7 +108,7 @@ __device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
 }
 
 // The rows of slabs that come in at a strip's step.
-__device__ __forceinline__ void load_step(const narrow* patch, int step, int turn,
+__device__ __forceinline__ void load_step(const element* patch, int step, int turn,
                                           pair a[CHANNELS][RING][4])
 {
     UNROLL for (int c = 0; c < CHANNELS; c++)
@@ -272,11 +117,11 @@ __device__ __forceinline__ void load_step(const narrow* patch, int step, int tur
 
 // A warp's strip: its rows of windows downwards, the patches' slabs passing through registers.
 // With AHEAD, the next row's are on their way while this one's are multiplied.
-__device__ __forceinline__ void strip(const narrow* tile, WEIGHTS(b), const float shift[GROUPS],
-                                      const given* image, const pair* weights, result* out,
+__device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const float shift[GROUPS],
+                                      const given* image, const element* weights, result* out,
                                       int map, int window, int top, int start)
 {
-    const narrow* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     result* place = out + (map * ROWS + top) * COLUMNS + window / WINDOWS_RIGHT;
     pair a[CHANNELS][RING][4];
     UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
@@ -310,12 +155,12 @@ __device__ __forceinline__ void strip(const narrow* tile, WEIGHTS(b), const floa
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
-    const given* __restrict__ x, const pair* __restrict__ weights, const float* __restrict__ bias,
-    result* __restrict__ out, int images)
+    const given* __restrict__ x, const element* __restrict__ weights,
+    const float* __restrict__ bias, result* __restrict__ out, int images)
 {
     extern __shared__ __align__(128) char shared[];
     given* raw = (given*)(shared + WEIGHT_BYTES);
-    narrow* tiles = (narrow*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
+    element* tiles = (element*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
     if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
@@ -338,11 +183,11 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 #else
     pair b[SLABS][2][2];
     UNROLL for (int e = 0; e < SLABS * 4; e++)
-        b[e / 4][e / 2 % 2][e % 2] = weights[(group * SLABS * 4 + e) * 32 + lane];
+        b[e / 4][e / 2 % 2][e % 2] = ((const pair*)weights)[(group * SLABS * 4 + e) * 32 + lane];
 #endif
     for (int stage = 0; stage < bands; stage++) {
         int band = first_band + stage;
-        const narrow* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
+        const element* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
         COPIES_DONE();
         __syncthreads();
 #if !FLAT

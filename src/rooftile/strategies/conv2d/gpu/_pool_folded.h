@@ -1,0 +1,201 @@
+// Before texts that fold the pool into columns of a matrix product: sizes, the copies of a band,
+// and what becomes of sums.  ELEMENT_BYTES: 2 for float16 or, with BFLOAT, bfloat16; 4 for TF32.
+// A text defines `tap`, which knows how its weights lie.
+//
+// A fold's window is two by two; a pool's has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
+// FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results: half of them
+// are the upper, half the lower eight windows of an instruction's sixteen.  A strip is eight
+// windows wide, and a task is STEPS rows of windows of a strip.
+
+#define MAP_GROUPS ((MAPS + 3) / 4)
+#define WINDOWS_DOWN (POOL_HEIGHT / 2)
+#define WINDOWS_RIGHT (POOL_WIDTH / 2)
+#define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
+#define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
+#define STRIPS ((FOLD_COLUMNS + 7) / 8)
+#define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
+#define STEPS (HALF_STEPS / SEGMENTS)
+#define THREADS (32 * WARPS)
+#define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
+
+// Warpgroups take all maps and share out tasks, four at a time; warps take a group of maps each.
+#if WGMMA
+#define GROUPS MAP_GROUPS
+#define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
+#define WORKERS WARPS
+#else
+#define GROUPS 1
+#define TASKS (STRIPS * SEGMENTS)
+#define WORKERS (WARPS / MAP_GROUPS)
+#endif
+
+#if ELEMENT_BYTES == 2
+typedef unsigned pair;
+typedef unsigned short element;
+
+// Two elements of a register: the first in the lower half.
+__device__ __forceinline__ pair pack(float low, float high)
+{
+    pair both;
+#if BFLOAT
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
+    return both;
+}
+
+__device__ __forceinline__ float widened(element bits)
+{
+#if BFLOAT
+    return __uint_as_float((unsigned)bits << 16);
+#else
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+#endif
+}
+
+#define ELEMENT(value) ((element)pack(value, 0.0f))
+#else
+typedef float element;
+#define ELEMENT(value) (value)
+
+// The nearest that the cores hold: they would cut off what they do not.
+__device__ __forceinline__ float rounded(float value)
+{
+    unsigned bits;
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return __uint_as_float(bits);
+}
+#endif
+
+// An input, its value as the cores see it, and what a copy brings at once.
+#if X_NARROW
+typedef element given;
+#define VALUE(x) widened(x)
+#else
+typedef float given;
+#if ELEMENT_BYTES == 2
+#define VALUE(x) widened(ELEMENT(x))
+#elif SPLIT
+#define VALUE(x) (x)
+#else
+#define VALUE(x) rounded(x)
+#endif
+#endif
+#if PIECE_BYTES == 16
+typedef uint4 piece;
+#elif PIECE_BYTES == 8
+typedef uint2 piece;
+#else
+typedef unsigned piece;
+#endif
+#define PIECE (PIECE_BYTES / (int)sizeof(given))
+
+#if OUT_NARROW
+typedef element result;
+#define RESULT(y) ELEMENT(y)
+#define IS_NAN(y) (widened(y) != widened(y))
+#else
+typedef float result;
+#define RESULT(y) (y)
+#define IS_NAN(y) ((y) != (y))
+#endif
+
+// Start to copy a band of all channels, without ghost cells: contiguous, here as there.
+__device__ __forceinline__ void start_band(const given* x, int band, given* to)
+{
+    int top = band % BANDS * BAND_STEP;
+    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
+    UNROLL for (int c = 0; c < CHANNELS; c++) {
+        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + threadIdx.x;
+        piece* piece_to = (piece*)(to + c * TILE_SIZE) + threadIdx.x;
+        const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
+        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)threadIdx.x;
+        UNROLL for (int e = 0; e < most; e += THREADS)
+            if ((whole && e + THREADS <= most) || e < pieces)
+                COPY_ASYNC(piece, piece_to + e, from + e);
+    }
+}
+
+// The same with ghost cells, or of odd widths: converted on the way.
+__device__ __forceinline__ void fill(const given* x, int band, element* tile)
+{
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+    int top = band % BANDS * BAND_STEP - PAD_Y;
+    for (int e = threadIdx.x; e < CHANNELS * TILE_ROWS * PITCH; e += THREADS) {
+        int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
+        bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
+        float value = inside ? VALUE(image[(c * HEIGHT + top + i) * WIDTH + j]) : 0.0f;
+        tile[c * TILE_SIZE + i * PITCH + j + PAD_X] = ELEMENT(value);
+    }
+}
+
+// A weight as the cores see it.
+__device__ __forceinline__ float tap(const element* weights, int map, int c, int p,
+                                     int q);
+
+// A result from its definition: where a zero of the folded mask met an infinity or NaN.
+__device__ __noinline__ float directly(const given* image, const element* weights, float shift,
+                                       int map, int row, int column)
+{
+    float pooled = POOL_START;
+    _Pragma("unroll 1") for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
+        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
+        float sum = 0.0f;
+        _Pragma("unroll 1") for (int k = 0; k < CHANNELS * MASK_SIZE; k++) {
+            int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
+            int i = top + p, j = left + q;
+            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+            float value = inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f;
+            sum += tap(weights, map, c, p, q) * value;
+        }
+        pooled = POOL_STEP(pooled, activate(sum + shift));
+    }
+    return POOL_END(pooled);
+}
+
+// The pool of four positions in registers; an average needs the activations first.
+__device__ __forceinline__ float of_four(const float sum[2][4], int half, float shift)
+{
+    float pooled = 0.0f;
+    UNROLL for (int e = 0; e < 4; e++) {
+        float z = sum[e / 2][2 * half + e % 2];
+        if (POOL_AVERAGE) z = activate(z + shift);
+        pooled = e == 0 ? z : POOL_STEP(pooled, z);
+    }
+    return pooled;
+}
+
+// Pool across the lanes of a window; bias and activation.
+__device__ __forceinline__ float completed(float most, float shift)
+{
+    UNROLL for (int step = 1; step < WINDOWS_RIGHT; step *= 2)
+        most = POOL_STEP(most, __shfl_xor_sync(~0u, most, 4 * step));
+    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+}
+
+// Whether a lane holds a result: literally true where sizes leave none over.
+__device__ __forceinline__ bool held(int map, int window, int row)
+{
+    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
+    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
+    return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
+}
+
+// The NaNs of a lane's results in a strip, from their definition.
+__device__ __noinline__ void repair(const given* image, const element* weights, float shift,
+                                    result* out, int map, int window, int top, int start)
+{
+    const int rows = STEPS / WINDOWS_DOWN;
+    _Pragma("unroll 1") for (int e = 0; e < 2 * rows; e++) {
+        int row = top + start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
+        result* place = out + (map * ROWS + row) * COLUMNS + column;
+        if (held(map, window, row) && IS_NAN(*place))
+            *place = RESULT(directly(image, weights, shift, map, row, column));
+    }
+}

@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,20 +149,22 @@ class OpenclDevice:
         ``plain``: without the prelude, and kept nowhere, for a text that is not ours.
         """
         source = macro_lines(macros) + ("" if plain else prelude()) + text
+        return OpenclProgram(self, partial(self._build, source, keeping=not plain))
+
+    def _build(self, source: str, *options: str, keeping: bool) -> Any:
         program = self._cl.Program(self._context, source)
         directory = cache_directory() / "opencl"
         try:
             with warnings.catch_warnings():
                 # Some compilers talk even of success.
                 warnings.simplefilter("ignore", self._cl.CompilerWarning)
-                keeping = False if plain else str(_unlocked(directory))
-                built = program.build(["-cl-std=CL1.2"], cache_dir=keeping)
+                place = str(_unlocked(directory)) if keeping else False
+                return program.build(["-cl-std=CL1.2", *options], cache_dir=place)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(source, encoding="utf-8")
             raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
-        return OpenclProgram(self, built)
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
         """See `GpuDevice.tensor_map`: OpenCL has no words for the engine."""
@@ -221,8 +223,8 @@ class OpenclDevice:
 class OpenclProgram:
     """A built text; constant arrays are buffers that launches pass as arguments."""
 
-    def __init__(self, device: OpenclDevice, program: pyopencl.Program) -> None:
-        self._device, self._program = device, program
+    def __init__(self, device: OpenclDevice, build: Callable[..., Any]) -> None:
+        self._device, self._build, self._program = device, build, build()
         self._constants: dict[str, Any] = {}
         self._kernels: dict[str, Any] = {}
         self._most: dict[str, int] = {}
@@ -242,8 +244,7 @@ class OpenclProgram:
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""
         check_launch(launch, self._device.description)
-        kernel = self._kernel(launch.kernel)
-        self._check_registers(launch, kernel)
+        kernel = self._kernel_for(launch)
         given = [*arguments, *(self._constants[name] for name in launch.constants)]
         if launch.shared_bytes:
             given.append(self._device._cl.LocalMemory(launch.shared_bytes))
@@ -257,17 +258,35 @@ class OpenclProgram:
         static = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
         return Resources(None, static + launch.shared_bytes, None, None)
 
-    def _check_registers(self, launch: Launch, kernel: Any) -> None:
-        """Raise `UnsupportedProblem` for more threads than the kernel's registers allow."""
-        if launch.kernel not in self._most:
-            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
-            self._most[launch.kernel] = kernel.get_work_group_info(info, self._device._device)
-        if launch.threads > self._most[launch.kernel]:
+    def _kernel_for(self, launch: Launch) -> Any:
+        """A kernel that so many threads can run.  Raises `UnsupportedProblem` without one."""
+        if launch.threads > self._most_threads(launch.kernel):
+            self._spare_registers(launch)
+        if launch.threads > self._most_threads(launch.kernel):
             raise UnsupportedProblem(
                 launch.kernel,
                 f"{launch.threads} threads a block where its registers allow "
                 f"{self._most[launch.kernel]} on {self._device.name}",
             )
+        return self._kernel(launch.kernel)
+
+    def _most_threads(self, name: str) -> int:
+        """Of a block, as far as the kernel's registers go."""
+        if name not in self._most:
+            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
+            self._most[name] = self._kernel(name).get_work_group_info(info, self._device._device)
+        return self._most[name]
+
+    def _spare_registers(self, launch: Launch) -> None:
+        """Build the kernel again with as few registers as its threads have: NVIDIA's compiler
+        does not know how many there will be, and has an option for that."""
+        device = self._device._device
+        if "cl_nv_compiler_options" not in device.extensions:
+            return
+        registers = device.registers_per_block_nv // launch.threads // 8 * 8
+        tighter = self._build(f"-cl-nv-maxrregcount={registers}")
+        self._kernels[launch.kernel] = self._device._cl.Kernel(tighter, launch.kernel)
+        del self._most[launch.kernel]
 
     def _kernel(self, name: str) -> Any:
         # Kept: PyOpenCL makes a new kernel object at each look-up.

@@ -40,7 +40,8 @@ unit: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest --numprocesses auto --maxprocesses 4
 
 test-gpu: $(DEV_ENV)/installed
-	$(DEV_ENV)/bin/pytest -m gpu -rs --numprocesses auto --maxprocesses 8
+	$(DEV_ENV)/bin/pytest -m "gpu and not alone" -rs --numprocesses auto --maxprocesses 8
+	$(DEV_ENV)/bin/pytest -m "gpu and alone" -rs
 
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write

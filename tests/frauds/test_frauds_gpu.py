@@ -6,6 +6,8 @@ import importlib.util
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 FRAUDS = {
     "gpu_cache_address": "cache",
     "gpu_cache_content": "cache",

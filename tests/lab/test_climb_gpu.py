@@ -14,7 +14,7 @@ from rooftile.lab import climb as lab
 from rooftile.lab import climb_gpu, measure_gpu
 from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
-from rooftile.lab.peers_gpu import GPU_PEERS
+from rooftile.lab.peers_gpu import gpu_peers
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.gpu.naive import Naive
 
@@ -245,7 +245,7 @@ def test_peers_that_are_not_there_say_so(opencl_device, monkeypatch):
     assert {(row.kind, row.status, row.reason) for row in found.rows} == {
         ("peer", "skipped", "not installed: torch")
     }
-    assert len(found.rows) == len(GPU_PEERS)
+    assert len(found.rows) == len(gpu_peers("ieee"))
 
 
 def test_rungs_take_configs(opencl_device):
@@ -299,4 +299,4 @@ def test_pytorch_beside_a_rung_on_a_gpu():
         pytest.skip(str(error))
     found = lab.climb("conv2d", SHAPE, 200, "cuda", only="direct_tile", peers=True)
     assert {row.reason for row in found.rows if row.status != "passed"} == set()
-    assert [row.kind for row in found.rows] == ["strategy"] + ["peer"] * len(GPU_PEERS)
+    assert [row.kind for row in found.rows] == ["strategy"] + ["peer"] * len(gpu_peers("ieee"))

@@ -8,8 +8,8 @@ reference once more.  A time below what the measured ceilings allow makes a row 
 
 from __future__ import annotations
 
-import contextlib
 import functools
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,11 +25,20 @@ from rooftile.lab.environment import environment
 from rooftile.lab.expected import Verdict
 from rooftile.lab.floor import below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns, work_of
-from rooftile.lab.peers_gpu import GPU_PEERS, GpuPeer, float32_only
+from rooftile.lab.peers_gpu import (
+    PEER_PRECISIONS,
+    GpuPeer,
+    array_bytes,
+    errors_of,
+    excuse,
+    gpu_peers,
+    peer_precision,
+    prepare,
+)
 from rooftile.lab.records import Error, Ladder, Resources, Row
 from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import Exam, random_inputs
-from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, admits
+from rooftile.ops import ErrorModel, Float32, Problem, admits
 from rooftile.strategies.gpu import Config, GpuBound, GpuStrategy
 
 VERIFIED_IMAGES = 64
@@ -71,15 +80,25 @@ def climb_gpu(
 ) -> Ladder:
     """Verify and time GPU strategies in the given order; see `rooftile.lab.climb.climb`."""
     name = f"{device.description.kind}:{device.description.index}"
-    with device.on(), float32_only() if peers else contextlib.nullcontext():
+    with device.on():
         roof = gpu_ceilings(device, progress=progress) if has_roof(device) else None
         exam = Exam(problem.with_batch(min(problem.batch, VERIFIED_IMAGES)), seed)
         judge = GpuJudge(problem, exam, device, roof, precision, limit_s, seed, progress)
         found = [judge.rung(rung, config) for rung, config in rungs]
         if peers:
-            found += [judge.peer(peer) for peer in GPU_PEERS]
+            for one in _peer_precisions(found, precision):
+                found += [judge.peer(peer) for peer in gpu_peers(one)]
         rows = judge.rows(found)
     return Ladder(problem, name, roof, environment(), rows, device.description)
+
+
+def _peer_precisions(found: Sequence[Row | _Entry], asked: str | None) -> list[str]:
+    """The precisions whose peers the rungs want: of those that were not skipped, and as asked for;
+    ``ieee`` without any."""
+    ran = [one for one in found if isinstance(one, _Entry) or one.status != "skipped"]
+    wanted = {peer_precision(one.precision) for one in ran}
+    wanted |= {peer_precision(asked)} if asked else set()
+    return [one for one in PEER_PRECISIONS if one in (wanted or {"ieee"})]
 
 
 def has_roof(device: GpuDevice) -> bool:
@@ -180,27 +199,21 @@ class GpuJudge:
 
     def peer(self, peer: GpuPeer) -> Row | _Entry:
         """Another library; skipped where it is not installed."""
-        row = functools.partial(Row, "peer", peer.name, self.name, "ieee")
+        precision = peer.precision
+        row = functools.partial(Row, "peer", peer.name, self.name, precision)
         reason = peer.why_not()
         if reason is not None:
             return row("skipped", reason)
-        self.report(f"{self.problem.operation}: {peer.name}")
+        self.report(f"{self.problem.operation}: {peer.name} ({precision})")
         try:
-            start = time.perf_counter()
             index = self.device.description.index
-            call = peer.bind(self.problem, self.exam.parameters, self.x, index)
-            call()
-            call.result()
-            first = 1e3 * (time.perf_counter() - start)
-            work = call.work()
-
-            def result() -> Float32:
-                call()
-                return call.result()
-
-            return _Entry(row, "ieee", ERROR_MODELS["ieee"], work, result, first, peer=True)
+            found = prepare(peer, self.problem, self.exam.parameters, self.x, index)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}"[:500])
+        return _Entry(
+            row, precision, errors_of(precision), found.work, found.computed,
+            found.first_call_ms, peer=True,
+        )  # fmt: skip
 
     def rows(self, found: Sequence[Row | _Entry]) -> tuple[Row, ...]:
         """Time whoever was right in turns, and judge the whole batch of each."""
@@ -220,20 +233,13 @@ class GpuJudge:
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}")
         row = functools.partial(row, error=Error.of(verdict), clocks=timing.clocks)
-        if not verdict.passed:
+        beyond = excuse(verdict, entry.precision) if entry.peer else None
+        if not verdict.passed and beyond is None:
             return row("failed", f"in the batch of {problem.batch}: {verdict.reason}")
-        invalid = timing.contradiction
-        if not invalid and roof is not None:
-            cache = self.device.description.cache_bytes or 0
-            # A peer may choose transforms that save multiplications, as `fast` rungs do.
-            precision = "fast" if entry.peer else entry.precision
-            most = roof.most_gflops(precision)
-            invalid = below_floor(
-                problem, most, roof.bandwidth_gbps, timing.warm, timing.cold, cache
-            )
+        invalid = timing.contradiction or self._below_floor(entry, timing)
         if invalid:
             return row("failed", f"invalid time: {invalid}")
-        notes = [entry.note, timing.clocks.note() if timing.clocks else ""]
+        notes = [entry.note, beyond, timing.clocks.note() if timing.clocks else ""]
         if problem.batch > self.exam.problem.batch:
             notes.append(f"verified on {self.exam.problem.batch} images, repeated to the batch")
         warm = timing.warm
@@ -247,6 +253,20 @@ class GpuJudge:
             gbps=1e-6 * problem.bytes / warm.median,
             roof_fraction=roof.floor_ms(problem, entry.precision) / warm.median if roof else None,
         )
+
+    def _below_floor(self, entry: _Entry, timing: GpuTiming) -> str:
+        """Why the ceilings do not allow the times; empty when they do, or are not known."""
+        roof, precision = self.roof, entry.precision
+        if roof is None:
+            return ""
+        most, bandwidth = roof.most_gflops(precision), roof.bandwidth_gbps
+        if entry.peer:
+            # It may choose transforms that save multiplications, as `fast` rungs do, and its
+            # arrays may be half of the problem's.
+            most = math.inf
+            bandwidth *= 4 / array_bytes(precision)
+        cache = self.device.description.cache_bytes or 0
+        return below_floor(self.problem, most, bandwidth, timing.warm, timing.cold, cache)
 
     def _judge_batch(self, out: Float32, errors: ErrorModel) -> Verdict:
         """The verdict on all images.  They repeat, so bits that do need no second look."""

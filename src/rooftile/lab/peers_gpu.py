@@ -1,34 +1,55 @@
 """PyTorch on an NVIDIA GPU, on the same inputs, by the same rules of timing.
 
 What favours it is done: cuDNN searches its algorithms (benchmark mode), the input lies in
-the GPU's memory in the layout that is asked for, ``torch.compile`` tunes its kernels, and
-short work is captured into graphs as ours is.  It computes in float32: TF32 is off.
+the GPU's memory in the format and layout that are asked for, ``torch.compile`` tunes its kernels
+(max-autotune), and its work is captured into graphs as ours is: by us instead of by its mode's
+own graphs, hence "max-autotune-no-cudagraphs", the same kernels replayed the same way.
+
+A peer computes at one precision, and a rung is compared with peers of its own:
+
+- ``ieee``: float32 throughout, TF32 off;
+- ``tf32``: float32 arrays, TF32 allowed in convolutions and matrix products;
+- ``fp16``, ``bf16``: module and input in half precision or bfloat16.
+
+PyTorch's flags for these are the process's.  They are set around each of a peer's calls, and
+work that was captured keeps those that it was captured under: peers of several precisions can
+take turns.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rooftile.lab.expected import Verdict
 from rooftile.lab.measure_gpu import Call, Work, launches
 from rooftile.lab.peers import torch_module
-from rooftile.ops import Float32, Problem
+from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, check_precision
 
+PEER_PRECISIONS = ("ieee", "tf32", "fp16", "bf16")
+_FORMATS = {"ieee": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 _MODE = "max-autotune-no-cudagraphs"
 _CACHE_BYTES = 128 * 2**20
 _SLACK_S = 2e-4
+_UNITS = {"tf32": 2.0**-10, "fp16": 2.0**-11, "bf16": 2.0**-8}
+"""The largest relative error of one rounding; of TF32, one to which operands are cut off."""
+_ROUNDINGS = 32
+"""So many of them are still no wrong result: a wrong index is an error like the values themselves.
+"""
 
 
 @dataclass(frozen=True)
 class GpuPeer:
-    """One way to use PyTorch."""
+    """One way to use PyTorch at one precision."""
 
     name: str
+    precision: str = "ieee"
     channels_last: bool = False
     compiled: bool = False
 
@@ -43,39 +64,68 @@ class GpuPeer:
     def bind(
         self, problem: Problem, parameters: tuple[Float32, ...], x: Float32, index: int
     ) -> TorchCall:
-        """Copy and compile for the GPU of this number.  Raises whatever PyTorch raises."""
+        """Copy to the GPU of this number, in the peer's own format; ``problem`` may be a `Chain`.
+
+        At ``fp16`` and ``bf16`` the input is converted here, outside of what is timed, which
+        favours the peer: a rung is given float32.  Raises whatever PyTorch raises.
+        """
         import torch
 
         torch.cuda.set_device(index)
-        module, data = torch_module(problem, parameters).cuda(), torch.from_numpy(x).cuda()
+        dtype = getattr(torch, _FORMATS[self.precision])
+        module = torch_module(problem, parameters).to("cuda", dtype)
+        data = torch.from_numpy(x).to("cuda", dtype)
         if self.channels_last and x.ndim == 4:
             module = module.to(memory_format=torch.channels_last)
             data = data.to(memory_format=torch.channels_last)
         if self.compiled:
+            # Every module is a Sequential, and past a few compiled ones PyTorch would run the next
+            # uncompiled, without an error.
+            torch.compiler.reset()
             module = torch.compile(module, mode=_MODE, dynamic=False)
-        return TorchCall(module, data)
+        return TorchCall(module, data, self.precision)
 
 
-GPU_PEERS = (
-    GpuPeer("torch eager"),
-    GpuPeer("torch channels_last", channels_last=True),
-    GpuPeer("torch compile", compiled=True),
-    GpuPeer("torch compile channels_last", channels_last=True, compiled=True),
-)
+def gpu_peers(precision: str) -> tuple[GpuPeer, ...]:
+    """The peers that a rung of this precision is compared with; for ``fast`` those of ``ieee``,
+    whose library may choose transforms itself.  Raises `InputError` for an unknown one."""
+    own = peer_precision(precision)
+    return (
+        GpuPeer("torch eager", own),
+        GpuPeer("torch channels_last", own, channels_last=True),
+        GpuPeer("torch compile", own, compiled=True),
+        GpuPeer("torch compile channels_last", own, channels_last=True, compiled=True),
+    )
+
+
+def peer_precision(precision: str) -> str:
+    """At which precision a rung's peers compute.  Raises `InputError` for an unknown one."""
+    check_precision(precision)
+    return "ieee" if precision == "fast" else precision
+
+
+def array_bytes(precision: str) -> int:
+    """Of an element of a peer's input, parameters and result."""
+    return 4 if _FORMATS[precision] == "float32" else 2
 
 
 @contextlib.contextmanager
-def float32_only() -> Iterator[None]:
-    """PyTorch's algorithm search on, reduced precisions and gradients off; where it is not
-    installed, nothing."""
+def arithmetic(precision: str) -> Iterator[None]:
+    """PyTorch's flags for a precision: TF32 allowed at ``tf32`` alone, algorithm search on,
+    gradients off; as they were afterwards.  Where it is not installed, nothing.
+
+    The formats of `fp16` and `bf16` are those of module and input; that products of such may be
+    summed in them too, where PyTorch splits a sum, is left as PyTorch has it.
+    """
     if importlib.util.find_spec("torch") is None:
         yield
         return
     import torch
 
+    tf32 = precision == "tf32"
     cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
     before = cudnn.benchmark, cudnn.allow_tf32, matmul.allow_tf32
-    cudnn.benchmark, cudnn.allow_tf32, matmul.allow_tf32 = True, False, False
+    cudnn.benchmark, cudnn.allow_tf32, matmul.allow_tf32 = True, tf32, tf32
     try:
         with torch.no_grad():
             yield
@@ -86,36 +136,99 @@ def float32_only() -> Iterator[None]:
 class TorchCall:
     """A module on its input, both on the GPU."""
 
-    def __init__(self, module: Any, data: Any) -> None:
-        self._module, self._data = module, data
+    def __init__(self, module: Any, data: Any, precision: str) -> None:
+        self._module, self._data, self._precision = module, data, precision
+        self._replay: Call | None = None
         self.out: Any = None
 
     def __call__(self) -> None:
-        """Compute on PyTorch's present stream."""
-        self.out = self._module(self._data)
+        """Compute on PyTorch's present stream: from `work` on, by the graph that is timed."""
+        if self._replay is None:
+            self._compute()
+        else:
+            self._replay()
 
     def result(self) -> Float32:
-        """The last result, as NCHW."""
-        return np.asarray(self.out.contiguous().cpu().numpy(), np.float32)
+        """The last result, as float32, NCHW."""
+        return np.asarray(self.out.float().contiguous().cpu().numpy(), np.float32)
 
     def work(self) -> Work:
-        """What is timed; the call must have run before."""
+        """What is timed, captured under the precision's own flags."""
         import torch
 
         clock = TorchClock()
-        self()
+        # PyTorch compiles and searches here, and what a graph captures must have run.
+        self._compute()
         clock.synchronise()
         before = clock.mark()
-        self()
+        self._compute()
         after = clock.mark()
         clock.synchronise()
         count = launches(1e-3 * clock.between(before, after))
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         cache = getattr(properties, "L2_cache_size", 0) or _CACHE_BYTES
         spare = torch.empty(2 * cache, dtype=torch.uint8, device="cuda")
-        if count == 1:
-            return Work(clock, self, self, 1, spare.zero_, _SLACK_S)
-        return Work(clock, _captured(self, 1), _captured(self, count), count, spare.zero_, _SLACK_S)
+        many = _captured(self._compute, count) if count > 1 else None
+        # The last, so that `out` is what its replays write.
+        once = self._replay = _captured(self._compute, 1)
+        return Work(clock, once, many or once, count, spare.zero_, _SLACK_S)
+
+    def _compute(self) -> None:
+        with arithmetic(self._precision):
+            self.out = self._module(self._data)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A peer that has computed once."""
+
+    call: TorchCall
+    work: Work
+    first_call_ms: float
+    """To copy, compile or search, and compute for the first time."""
+
+    def computed(self) -> Float32:
+        """Its result, computed anew by the work that is timed."""
+        self.call()
+        return self.call.result()
+
+
+def prepare(
+    peer: GpuPeer, problem: Problem, parameters: tuple[Float32, ...], x: Float32, index: int
+) -> Prepared:
+    """Bind a peer, let it compute, capture its work.  Raises whatever PyTorch raises."""
+    start = time.perf_counter()
+    call = peer.bind(problem, parameters, x, index)
+    call()
+    call.result()
+    first = 1e3 * (time.perf_counter() - start)
+    return Prepared(call, call.work(), first)
+
+
+def errors_of(precision: str) -> ErrorModel:
+    """The budget that a peer is held against: a rung's of its precision, with results in the
+    peer's own format."""
+    model = ERROR_MODELS[precision]
+    return model if array_bytes(precision) == 4 else replace(model, results=precision)
+
+
+def excuse(verdict: Verdict, precision: str) -> str | None:
+    """What must be said of a result beyond its budget that its format's roundings explain; empty
+    within the budget, None where the result is wrong.
+
+    The budget knows of operands rounded to nearest once, and of sums in float32.  A library may
+    cut operands off, round biases and what goes from layer to layer, and sum in 16 bits: its
+    speed counts all the same, and its error stands beside it.
+    """
+    if verdict.passed:
+        return ""
+    unit = _UNITS.get(precision, 0.0)
+    if not verdict.max_rel <= _ROUNDINGS * unit:
+        return None
+    return (
+        f"its error, {verdict.max_rel:.1e} of the largest value, is {verdict.budget_fraction:.2g} "
+        f"times the budget of {precision}, which has operands rounded once and sums in float32"
+    )
 
 
 class TorchClock:

@@ -34,7 +34,8 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
-        "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
+        "direct_tile_fp16", "direct_tile_bf16", "direct_tile", "im2col_register", "row_vector",
+        "coarsened", "tile_output", "naive",
     ),
     "linear": (
         "mma_fp16", "mma_bf16", "mma_tf32", "warp_rows", "register_tile", "tiled",
@@ -187,7 +188,7 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
     if rung.name not in GPU_PREFERENCE.get(problem.operation, (rung.name,)):
         return "taken by name only: where it pays is not known"
     if isinstance(problem, Conv2d):
-        if rung.name == "direct_tile" and problem.channels > DIRECT_CHANNELS:
+        if rung.name.startswith("direct_tile") and problem.channels > DIRECT_CHANNELS:
             return f"it pays up to {DIRECT_CHANNELS} channels"
         deep = problem.channels >= DEEP_CHANNELS and problem.maps >= DEEP_MAPS
         if rung.name.startswith("implicit_gemm") and not deep:

@@ -1,10 +1,11 @@
-"""The rungs on tensor cores: CUDA only, so their texts run on a GPU; each compiles without one."""
+"""The rungs that are CUDA only, on tensor cores or in 16 bits: their texts run on a GPU; each
+compiles without one."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import PROBLEMS, check, draw_config, examples, inputs
+from ladder_checks import PROBLEMS, check, check_any, draw_config, examples, inputs
 
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
@@ -16,7 +17,9 @@ from rooftile.ops.conv2d import NAMED
 from rooftile.strategies import ladder
 
 RUNGS = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
-FOLDED = [rung for rung in RUNGS if rung.narrow]
+NARROW = [rung for rung in RUNGS if rung.narrow]
+FOLDED = [rung for rung in NARROW if rung.name.startswith("pool_folded")]
+DIRECT = [rung for rung in NARROW if rung.name.startswith("direct_tile")]
 
 FOLDED_PROBLEMS = (
     # The LeNet blocks, a few images.
@@ -84,7 +87,14 @@ def test_any_problem_that_folds_with_any_config(rung, cuda_device, data):
         check(rung, problem, cuda_device, config=draw_config(rung, problem, data.draw))
 
 
-@pytest.mark.parametrize(("rung", "problem"), taken(FOLDED))
+@pytest.mark.parametrize("rung", DIRECT, ids=lambda rung: rung.name)
+@settings(examples, max_examples=12)
+@given(data=st.data())
+def test_any_problem_with_any_config(rung, cuda_device, data):
+    check_any(rung, cuda_device, data)
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(NARROW))
 @pytest.mark.parametrize("formats", [(0, 1), (1, 0), (1, 1)])
 def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
     x, *parameters = inputs(problem, 3)

@@ -6,6 +6,8 @@
 // happen in registers.  A block works through several bands of rows: while it sums
 // one, the next is on its way into the other half of its shared memory.
 // What it removes: repeated reads of shared memory, and waiting for the image.
+// With ROUNDED, `_narrow.h` goes before: operands are rounded to 16 bits on the way to shared
+// memory, in which they are float again, and so are sums; x and out may lie in 16 bits.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a
 // row holds MASK_WIDTH x THREAD_MAPS taps, bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
@@ -38,7 +40,20 @@ CONSTANT_ARRAY(float, taps, GROUPS * CHANNELS * GROUP_TAPS)
 #define SHARED_SIZE (BUFFERS * BUFFER_SIZE + TAP_BUFFERS * BLOCK_TAPS)
 #endif
 
-#if PIECE == 4
+#if !ROUNDED
+typedef float given;
+typedef float result;
+typedef float2 result_2;
+typedef float4 result_4;
+#define RESULT(y) (y)
+#define RESULT_2(a, b) make_float2(a, b)
+#define RESULT_4(a, b, c, d) make_float4(a, b, c, d)
+#endif
+
+#if ROUNDED
+typedef struct __align__(PIECE * sizeof(given)) { given of[PIECE]; } piece;
+typedef struct __align__(PLACED * sizeof(float)) { float of[PLACED]; } placed;
+#elif PIECE == 4
 typedef float4 piece;
 #elif PIECE == 2
 typedef float2 piece;
@@ -48,10 +63,22 @@ typedef float piece;
 
 // Start to copy a band's rows of one channel to shared memory.  Rows and columns beyond those
 // of the image reach sums that nobody stores; ghost cells are zeros.
-__device__ __forceinline__ void load_rows(const GLOBAL float* channel, SHARED float* tile, int top,
+__device__ __forceinline__ void load_rows(const GLOBAL given* channel, SHARED float* tile, int top,
                                           int thread)
 {
-#if FLAT
+#if ROUNDED
+    // A piece lies within a row of the image.  Ghost columns are zeros from the start.
+    const int row_pieces = WIDTH / PIECE, most = TILE_ROWS * row_pieces;
+    UNROLL for (int e = 0; e < most; e += THREADS) {
+        int i = (thread + e) / row_pieces, j = (thread + e) % row_pieces * PIECE;
+        if (e + THREADS > most && thread + e >= most) break;
+        piece values = {};
+        if (top + i >= 0 && top + i < HEIGHT)
+            values = *(const piece*)(channel + (top + i) * WIDTH + j);
+        placed* to = (placed*)(tile + i * PITCH + PAD_X + j);
+        UNROLL for (int v = 0; v < PIECE; v++) to[v / PLACED].of[v % PLACED] = VALUE(values.of[v]);
+    }
+#elif FLAT
     // Without ghost cells a band lies in one piece, here as there.
     const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
     int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
@@ -70,13 +97,13 @@ __device__ __forceinline__ void load_rows(const GLOBAL float* channel, SHARED fl
 
 // Start to copy what a block's stage needs: some channels of a band, and the block's taps of
 // them unless they are there.
-__device__ __forceinline__ void load_stage(const GLOBAL float* x, const GLOBAL float* weights,
+__device__ __forceinline__ void load_stage(const GLOBAL given* x, const GLOBAL float* weights,
                                            int first_band, int stage, int thread,
                                            SHARED float* held)
 {
     int band = first_band + stage / CHANNEL_TILES, first = stage % CHANNEL_TILES * TILE_CHANNELS;
     int channels = CHANNELS - first < TILE_CHANNELS ? CHANNELS - first : TILE_CHANNELS;
-    const GLOBAL float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+    const GLOBAL given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
     SHARED float* tile = held + stage % BUFFERS * BUFFER_SIZE;
     for (int c = 0; c < channels; c++)
         load_rows(image + (first + c) * HEIGHT * WIDTH, tile + c * TILE_SIZE,
@@ -152,31 +179,31 @@ __device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r,
 }
 
 // A thread's results of one map: `out` is the place of its first window.
-__device__ __forceinline__ void store(GLOBAL float* out, float sum[SUM_ROWS][SUM_COLUMNS],
+__device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SUM_COLUMNS],
                                       float shift, int rows, int columns)
 {
     UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
 #if COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 2
         if (r >= rows) break;
-        *(GLOBAL float2*)(out + r * COLUMNS) =
-            make_float2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
+        *(GLOBAL result_2*)(out + r * COLUMNS) =
+            RESULT_2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
 #elif COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 4
         if (r >= rows) break;
-        *(GLOBAL float4*)(out + r * COLUMNS) =
-            make_float4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift),
-                        pooled(sum, r, 2, shift), pooled(sum, r, 3, shift));
+        *(GLOBAL result_4*)(out + r * COLUMNS) =
+            RESULT_4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift), pooled(sum, r, 2, shift),
+                     pooled(sum, r, 3, shift));
 #else
         // One test, not one within another: between barriers, PoCL 3.0 loses the outer one.
         int kept = r < rows ? columns : 0;
         UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
-            if (w < kept) out[r * COLUMNS + w] = pooled(sum, r, w, shift);
+            if (w < kept) out[r * COLUMNS + w] = RESULT(pooled(sum, r, w, shift));
 #endif
     }
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
-    const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-    const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images
+    const GLOBAL given* __restrict__ x, const GLOBAL float* __restrict__ weights,
+    const GLOBAL float* __restrict__ bias, GLOBAL result* __restrict__ out, int images
 #if TAPS_CONSTANT
     CONSTANT_ARGUMENT(float, taps)
 #endif
@@ -192,6 +219,10 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     int stages = (bands < BLOCK_BANDS ? bands : BLOCK_BANDS) * CHANNEL_TILES;
     float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS];
 
+#if ROUNDED
+    for (int e = thread; e < BUFFERS * BUFFER_SIZE; e += THREADS) held[e] = 0.0f;
+    __syncthreads();
+#endif
     load_stage(x, weights, first_band, 0, thread, held);
     for (int stage = 0; stage < stages; stage++) {
         COPIES_DONE();

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Conv2d, Float32
+from rooftile.ops import Conv2d, Float32, rounded
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -118,7 +118,7 @@ class DirectTile(GpuConv2d):
         )
         taps = problem.mask[0] * problem.mask[1]
         constant = _taps_bytes(problem, config)
-        shared = _shared_bytes(problem, config)
+        shared = _shared_bytes(problem, config, self.narrow)
         for fails, reason in (
             (sums > _MOST_SUMS, f"{sums} sums a thread, registers hold {_MOST_SUMS}"),
             (sums * taps > _MOST_UNROLLED, f"{sums * taps} multiply-adds a thread and channel"),
@@ -134,18 +134,21 @@ class DirectTile(GpuConv2d):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the layout that follows from both."""
         across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
-        return {
+        macros: dict[str, int | str] = {
             **super().macros(problem, config),
-            **_tile(problem, config),
+            **_tile(problem, config, self.narrow),
             "BLOCK_PIXELS": across * (config["BAND_ROWS"] // config["THREAD_ROWS"]),
             "PADDED_MAPS": _padded_maps(problem, config),
         }
+        if self.narrow:
+            macros |= {"ROUNDED": 1, "BFLOAT": int(self.narrow == "bf16")}
+        return macros
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[groups][CHANNELS][MASK_HEIGHT][TAP_ROW]: each row MASK_WIDTH x THREAD_MAPS taps, then
         zeros to a multiple of four; maps padded with zeros."""
         spare = _padded_maps(problem, config) - problem.maps
-        padded = np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
+        padded = np.pad(rounded(weights, self.precision), ((0, spare), (0, 0), (0, 0), (0, 0)))
         groups = padded.reshape(-1, config["THREAD_MAPS"], *weights.shape[1:])
         rows = groups.transpose(0, 2, 3, 4, 1).reshape(*groups.shape[:1], *groups.shape[2:4], -1)
         fill = _tap_row(problem, config) - rows.shape[-1]
@@ -172,6 +175,30 @@ class DirectTile(GpuConv2d):
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
 
+class DirectTileNarrow(DirectTile):
+    """The same with operands rounded to 16 bits, and arrays in them between a plan's layers."""
+
+    devices = ("cuda",)
+    least_architecture = 80
+    source = "direct_tile"
+    headers = ("_narrow.h",)
+    transforms_weights = True
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle."""
+        config = {**super().defaults(problem), "BLOCK_BANDS": 1}
+        for rows in range(1, problem.output_size[0] + 1):
+            band = {**config, "BAND_ROWS": rows}
+            fits = _threads(problem, band) <= _MOST_THREADS and not self.invalid(problem, band)
+            if fits and _busy(problem, band) >= _busy(problem, config):
+                config = band
+        for count in (2, 4):
+            grown = {**config, "BLOCK_BANDS": count}
+            if _grid(problem, grown) >= _ENOUGH_BLOCKS and self.invalid(problem, grown) is None:
+                config = grown
+        return config | {"LEAST_BLOCKS": _least_blocks(problem, config)}
+
+
 def _window(problem: Conv2d) -> tuple[int, int]:
     return problem.pool.window if problem.pool else (1, 1)
 
@@ -184,6 +211,14 @@ def _padded_maps(problem: Conv2d, config: Config) -> int:
 def _threads(problem: Conv2d, config: Config) -> int:
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
+
+
+def _busy(problem: Conv2d, config: Config) -> float:
+    """The share of the lanes of all warps that own windows."""
+    (rows, columns), width = problem.output_size, config["THREAD_COLUMNS"]
+    owners = rows / config["THREAD_ROWS"] * blocks(columns, width)
+    warps = blocks(_threads(problem, config), 32)
+    return owners * config["BLOCK_GROUPS"] / (32 * warps * blocks(rows, config["BAND_ROWS"]))
 
 
 def _grid(problem: Conv2d, config: Config) -> int:
@@ -219,7 +254,7 @@ def _taps_bytes(problem: Conv2d, config: Config) -> int:
     return 4 * groups * problem.channels * problem.mask[0] * _tap_row(problem, config)
 
 
-def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
+def _tile(problem: Conv2d, config: Config, narrow: str) -> dict[str, int]:
     """How a band of one channel lies in shared memory."""
     (window_rows, window_columns), (down, right) = _window(problem), problem.stride
     band_step = config["BAND_ROWS"] * window_rows * down
@@ -227,12 +262,19 @@ def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     thread_columns = config["THREAD_COLUMNS"] * window_columns * right
     columns = across * thread_columns - right + problem.mask[1]
-    flat = problem.padding == (0, 0)
+    flat = problem.padding == (0, 0) and not narrow
+    if narrow:
+        # Whole rows of the image are rounded, whatever of them is used.
+        columns = max(columns, problem.padding[1] + problem.width)
+        piece = math.gcd(4, problem.width)
+    else:
+        piece = math.gcd(4, problem.height * problem.width, band_step * problem.width)
     pitch = problem.width if flat else blocks(columns, 4) * 4
     thread_rows = config["THREAD_ROWS"] * window_rows * down
     return {
         "FLAT": int(flat),
-        "PIECE": math.gcd(4, problem.height * problem.width, band_step * problem.width),
+        "PIECE": piece,
+        "PLACED": math.gcd(piece, problem.padding[1]),
         "PITCH": pitch,
         "ALIGNED": math.gcd(4, thread_columns, thread_rows * pitch),
         "TILE_ROWS": rows,
@@ -241,12 +283,12 @@ def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
     }
 
 
-def _shared_bytes(problem: Conv2d, config: Config) -> int:
+def _shared_bytes(problem: Conv2d, config: Config, narrow: str) -> int:
     channel_tiles = blocks(problem.channels, config["TILE_CHANNELS"])
     taps = problem.mask[0] * _tap_row(problem, config) * config["BLOCK_GROUPS"]
     tap_copies = 0 if config["TAPS_CONSTANT"] else min(2, channel_tiles)
     tile_copies = min(2, channel_tiles * config["BLOCK_BANDS"])
-    tile = _tile(problem, config)["TILE_SIZE"]
+    tile = _tile(problem, config, narrow)["TILE_SIZE"]
     return 4 * config["TILE_CHANNELS"] * (tile_copies * tile + tap_copies * taps)
 
 

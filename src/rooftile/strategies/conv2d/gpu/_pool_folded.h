@@ -18,11 +18,20 @@
 #define THREADS (32 * WARPS)
 #define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
 
+// Who shares a band: the block or, with OWN_BANDS, each of its warpgroups.
+#if OWN_BANDS
+#define TEAM 128
+#define MEMBER (threadIdx.x % 128)
+#else
+#define TEAM THREADS
+#define MEMBER threadIdx.x
+#endif
+
 // Warpgroups take all maps and share out tasks, four at a time; warps take a group of maps each.
 #if WGMMA
 #define GROUPS MAP_GROUPS
 #define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
-#define WORKERS WARPS
+#define WORKERS (TEAM / 32)
 #else
 #define GROUPS 1
 #define TASKS (STRIPS * SEGMENTS)
@@ -103,6 +112,16 @@ typedef float result;
 #define IS_NAN(y) ((y) != (y))
 #endif
 
+// Until all of a team are here.
+__device__ __forceinline__ void meet()
+{
+#if OWN_BANDS
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + threadIdx.x / 128) : "memory");
+#else
+    __syncthreads();
+#endif
+}
+
 // Start to copy a band of all channels, without ghost cells: contiguous, here as there.
 __device__ __forceinline__ void start_band(const given* x, int band, given* to)
 {
@@ -111,12 +130,12 @@ __device__ __forceinline__ void start_band(const given* x, int band, given* to)
     int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
     const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
     UNROLL for (int c = 0; c < CHANNELS; c++) {
-        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + threadIdx.x;
-        piece* piece_to = (piece*)(to + c * TILE_SIZE) + threadIdx.x;
+        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + MEMBER;
+        piece* piece_to = (piece*)(to + c * TILE_SIZE) + MEMBER;
         const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
-        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)threadIdx.x;
-        UNROLL for (int e = 0; e < most; e += THREADS)
-            if ((whole && e + THREADS <= most) || e < pieces)
+        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)MEMBER;
+        UNROLL for (int e = 0; e < most; e += TEAM)
+            if ((whole && e + TEAM <= most) || e < pieces)
                 COPY_ASYNC(piece, piece_to + e, from + e);
     }
 }
@@ -126,7 +145,7 @@ __device__ __forceinline__ void fill(const given* x, int band, element* tile)
 {
     const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
     int top = band % BANDS * BAND_STEP - PAD_Y;
-    for (int e = threadIdx.x; e < CHANNELS * TILE_ROWS * PITCH; e += THREADS) {
+    for (int e = MEMBER; e < CHANNELS * TILE_ROWS * PITCH; e += TEAM) {
         int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
         bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
         float value = inside ? VALUE(image[(c * HEIGHT + top + i) * WIDTH + j]) : 0.0f;
@@ -138,7 +157,8 @@ __device__ __forceinline__ void fill(const given* x, int band, element* tile)
 __device__ __forceinline__ float tap(const element* weights, int map, int c, int p,
                                      int q);
 
-// A result from its definition: where a zero of the folded mask met an infinity or NaN.
+// A result from its definition: where a zero of the folded mask met an infinity or NaN, or a
+// split could not hold a number.
 __device__ __noinline__ float directly(const given* image, const element* weights, float shift,
                                        int map, int row, int column)
 {

@@ -10,25 +10,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES, header
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_LEAST_SPLIT = 2.0**-110
-"""The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
-rounding left."""
 LEAST_SPLIT_REDUCTION = 64
 """The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
 the budget of short sums."""
 
-_SHARED_BYTES = 227 * 1024
-_MULTIPROCESSORS = 132
-"""Of the H100 and H200 SXM: persistent blocks, one on each."""
+_SHARED_BYTES = SHARED_BYTES - 1024
 _ROWS = 16
 _MOST_STAGES = 8
 _PACK_PIXELS, _PACK_THREADS = 32, 128
@@ -169,7 +164,7 @@ class ImplicitGemm(GpuConv2d):
             "PARTS": cores.parts,
             "PACK_PIXELS": _PACK_PIXELS,
             "PACK_THREADS": _PACK_THREADS,
-            "LEAST_SPLIT": f"{_LEAST_SPLIT.hex()}f",
+            "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
             "PADDED_CHANNELS": layout.image[-1],
             "PATCH_ROWS": layout.patch[0],
             "PATCH_COLUMNS": layout.patch[1],
@@ -211,7 +206,7 @@ class ImplicitGemm(GpuConv2d):
         rows, chunk = math.prod(layout.weights[:-1]), cores.chunk
         patches = TensorMap("packed", layout.image, (1, *layout.patch, chunk), cores.bytes)
         stages = TensorMap("stages", (rows, chunk), (cores.parts * layout.maps, chunk), cores.bytes)
-        persistent = (min(images * layout.tiles, _MULTIPROCESSORS), 1, 1)
+        persistent = (min(images * layout.tiles, MULTIPROCESSORS), 1, 1)
         multiply = Launch("conv2d", persistent, (384, 1, 1), layout.shared_bytes)
         steps = (
             Step(Launch("pack_image", grid, (_PACK_THREADS, 1, 1)), ("x", "packed", images)),
@@ -219,13 +214,13 @@ class ImplicitGemm(GpuConv2d):
         )
         if cores.parts == 1:
             return steps
-        repair = Launch("repair", (8 * _MULTIPROCESSORS, 1, 1), (256, 1, 1))
+        repair = Launch("repair", (8 * MULTIPROCESSORS, 1, 1), (256, 1, 1))
         return (*steps, Step(repair, ("x", "weights", "bias", "out", images)))
 
     @cached_property
     def text(self) -> str:
         """The kernels behind what texts for warpgroups share."""
-        return Path(__file__).with_name("_warpgroups.h").read_text(encoding="utf-8") + super().text
+        return header() + super().text
 
     @property
     def _cores(self) -> _Cores:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from rooftile.lab.records import peer_precision
+from rooftile.ops import Precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies.gpu import GpuStrategy
 
@@ -151,16 +153,17 @@ def remarks(record: Record) -> list[str]:
             )
             said.setdefault(what, []).append(row["strategy"])
     lines = [f"- {', '.join(names)}: {what}" for what, names in said.items()]
-    peers = [row for row in record["rows"] if row["kind"] == "peer" and row["time_ms"]]
-    for precision in ("ieee", "fast"):
-        ours = [row for row in record["rows"] if row["kind"] == "strategy" and row["time_ms"]
-                and row["precision"] == precision]  # fmt: skip
+    timed = [row for row in record["rows"] if row["time_ms"]]
+    for precision in get_args(Precision):
+        ours = [r for r in timed if (r["kind"], r["precision"]) == ("strategy", precision)]
+        beside = ("peer", peer_precision(precision))
+        peers = [r for r in timed if (r["kind"], r["precision"]) == beside]
         if peers and ours:
             best, peer = (min(rows, key=lambda r: r["time_ms"]["median"]) for rows in (ours, peers))
             ratio = peer["time_ms"]["median"] / best["time_ms"]["median"]
             lines.append(
                 f"- Fastest at `{precision}`: `{best['strategy']}`, {ratio:.2f} times the speed of "
-                f"the fastest peer, {peer['strategy']} (`ieee`)."
+                f"the fastest peer, {peer['strategy']} (`{peer['precision']}`)."
             )
     return lines
 
@@ -197,6 +200,18 @@ def ceilings(record: Record) -> list[str]:
     ]  # fmt: skip
 
 
+def peers_text(found: dict[str, Record]) -> list[str]:
+    """What the peers compute in, as far as the records have them."""
+    rows = [row for record in found.values() for row in record["rows"]]
+    if {row["precision"] for row in rows if row["kind"] == "peer"} <= {"ieee"}:
+        return ["float32 without TF32."]
+    return [
+        "the rung's own precision: at `ieee` in float32 without TF32, at `tf32` with it, at `fp16`",
+        "and `bf16` with weights, input and result in that format, where a rung's arrays are",
+        "float32. No rung is compared with a peer of another precision, but `fast` with `ieee`.",
+    ]
+
+
 def page(found: dict[str, Record]) -> str:
     """The documentation page, all of its measured numbers from the records."""
     lines = [
@@ -210,7 +225,7 @@ def page(found: dict[str, Record]) -> str:
         "larger of FLOPs over the measured rate of the precision and compulsory bytes over the",
         "measured bandwidth, over the median. `fast` loses about one decimal digit; its FLOPs are",
         "those of the direct method, of which its transforms save some. The peers are PyTorch at",
-        "float32 without TF32.", "",
+        *peers_text(found), "",
     ]  # fmt: skip
     lines += [f"`{name}` has no record yet." for name in PROBLEMS if name not in found]
     lines += [""] if len(found) < len(PROBLEMS) else []

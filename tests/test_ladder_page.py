@@ -11,7 +11,7 @@ from rooftile.devices.gpu import Description
 from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.environment import environment
 from rooftile.lab.measure import Timing
-from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.lab.records import Error, Ladder, Resources, Row, row_json
 from rooftile.ops import named
 
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "ladder_page.py"
@@ -36,10 +36,10 @@ def script():
     return module
 
 
-def passed(kind, name, milliseconds, **more):
+def passed(kind, name, milliseconds, precision="ieee", **more):
     timing = Timing(milliseconds, milliseconds, milliseconds, milliseconds, 20, True)
     return Row(
-        kind, name, "cuda:0", "ieee", "passed", error=Error(1e-6, 2e-6, 0.25), time_ms=timing,
+        kind, name, "cuda:0", precision, "passed", error=Error(1e-6, 2e-6, 0.25), time_ms=timing,
         cold_ms=timing, first_call_ms=100.0, gflops=1000.0, gbps=1.0, roof_fraction=0.5, **more,
     )  # fmt: skip
 
@@ -99,3 +99,25 @@ def test_records_without_ceilings_are_left_out(script, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "RESULTS", tmp_path)
     (tmp_path / "h200-lab-conv5.json").write_text('{"rows": []}')
     assert script.records() == {}
+
+
+def test_a_rung_is_compared_with_peers_of_its_own_precision_only(script, record):
+    rows = [
+        passed("strategy", "pool_folded_fp16", 5.0, "fp16"),
+        passed("strategy", "winograd", 4.0, "fast"),
+        passed("strategy", "pool_folded_tf32", 2.0, "tf32"),
+        passed("peer", "torch compile", 20.0, "fp16"),
+    ]
+    more = [row_json(row) for row in rows]
+    page = script.page({"lab-conv5": {**record, "rows": record["rows"] + more}})
+    said = [line for line in page.splitlines() if line.startswith("- Fastest")]
+    assert [line.split(", ", 1) for line in said] == [
+        ["- Fastest at `ieee`: `constant`",
+         "3.00 times the speed of the fastest peer, torch eager (`ieee`)."],
+        ["- Fastest at `fast`: `winograd`",
+         "7.50 times the speed of the fastest peer, torch eager (`ieee`)."],
+        ["- Fastest at `fp16`: `pool_folded_fp16`",
+         "4.00 times the speed of the fastest peer, torch compile (`fp16`)."],
+    ]  # fmt: skip
+    assert "compared with a peer of another precision" in page
+    assert "float32 without TF32.\n" in script.page({"lab-conv5": record})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
 
@@ -31,6 +31,8 @@ _GPU_NOTES = (
     "times: launches on resident data, by the device's clock; copies are not in them",
     "cold: with nothing of the data in the last-level cache",
 )
+
+_NARROW_NOTE = "peers at fp16 and bf16 are given x and give their result in 16 bits, rungs float32"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +104,8 @@ def _show(output: Output, ladder: Ladder, shape: str) -> None:
         where.append(ceiling_line(ladder.ceilings))
     if ladder.gpu:
         notes += _GPU_NOTES
+        if any(row.kind == "peer" and row.precision in ("fp16", "bf16") for row in ladder.rows):
+            notes.append(_NARROW_NOTE)
         rows = gpu_table(ladder.rows)
     else:
         rows = rows_table(ladder.rows, unicode=output.unicode)
@@ -115,28 +119,24 @@ def _show(output: Output, ladder: Ladder, shape: str) -> None:
 def _reasons(rows: tuple[Row, ...]) -> list[str]:
     """What the rows say, each once: ``naive, tile_core: skipped, ...``."""
     said: dict[str, list[str]] = {}
+    names = [row.strategy for row in rows]
     for row in rows:
         if row.reason:
-            said.setdefault(f"{row.status}, {row.reason}", []).append(row.strategy)
-    return [f"{', '.join(names)}: {what}" for what, names in said.items()]
+            several = names.count(row.strategy) > 1
+            name = f"{row.strategy} ({row.precision})" if several else row.strategy
+            said.setdefault(f"{row.status}, {row.reason}", []).append(name)
+    return [f"{', '.join(which)}: {what}" for what, which in said.items()]
 
 
 def _comparison(ladder: Ladder) -> list[str]:
-    """How the best strategies stand to the best peer."""
-    from rooftile.ops import Precision
+    """How the best strategy of each precision stands to the best peer of its own."""
+    from rooftile.lab.records import median
 
-    peer = ladder.best("peer")
-    if peer is None or peer.time_ms is None:
-        return []
-    lines = []
-    for precision in get_args(Precision):
-        best = ladder.best("strategy", precision)
-        if best is not None and best.time_ms is not None:
-            ratio = peer.time_ms.median / best.time_ms.median
-            lines.append(
-                f"{best.strategy} ({precision}): {ratio:.2f} x the speed of {peer.strategy}"
-            )
-    return lines
+    return [
+        f"{best.strategy} ({best.precision}): {median(peer) / median(best):.2f} x the speed of "
+        f"{peer.strategy} ({peer.precision})"
+        for best, peer in ladder.contests()
+    ]
 
 
 def shapes(problem: Problem) -> str:

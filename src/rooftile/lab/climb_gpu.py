@@ -32,10 +32,9 @@ from rooftile.lab.peers_gpu import (
     errors_of,
     excuse,
     gpu_peers,
-    peer_precision,
     prepare,
 )
-from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.lab.records import Error, Ladder, Resources, Row, peer_precision
 from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import Exam, random_inputs
 from rooftile.ops import ErrorModel, Float32, Problem, admits

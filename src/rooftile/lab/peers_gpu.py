@@ -30,10 +30,12 @@ import numpy as np
 from rooftile.lab.expected import Verdict
 from rooftile.lab.measure_gpu import Call, Work, launches
 from rooftile.lab.peers import torch_module
+from rooftile.lab.records import peer_precision
 from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, check_precision
 
 PEER_PRECISIONS = ("ieee", "tf32", "fp16", "bf16")
-_FORMATS = {"ieee": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_FORMATS = {"fp16": "float16", "bf16": "bfloat16"}
+"""PyTorch's names; elsewhere it is float32."""
 _MODE = "max-autotune-no-cudagraphs"
 _CACHE_BYTES = 128 * 2**20
 _SLACK_S = 2e-4
@@ -72,7 +74,7 @@ class GpuPeer:
         import torch
 
         torch.cuda.set_device(index)
-        dtype = getattr(torch, _FORMATS[self.precision])
+        dtype = getattr(torch, _FORMATS.get(self.precision, "float32"))
         module = torch_module(problem, parameters).to("cuda", dtype)
         data = torch.from_numpy(x).to("cuda", dtype)
         if self.channels_last and x.ndim == 4:
@@ -89,6 +91,7 @@ class GpuPeer:
 def gpu_peers(precision: str) -> tuple[GpuPeer, ...]:
     """The peers that a rung of this precision is compared with; for ``fast`` those of ``ieee``,
     whose library may choose transforms itself.  Raises `InputError` for an unknown one."""
+    check_precision(precision)
     own = peer_precision(precision)
     return (
         GpuPeer("torch eager", own),
@@ -98,15 +101,9 @@ def gpu_peers(precision: str) -> tuple[GpuPeer, ...]:
     )
 
 
-def peer_precision(precision: str) -> str:
-    """At which precision a rung's peers compute.  Raises `InputError` for an unknown one."""
-    check_precision(precision)
-    return "ieee" if precision == "fast" else precision
-
-
 def array_bytes(precision: str) -> int:
     """Of an element of a peer's input, parameters and result."""
-    return 4 if _FORMATS[precision] == "float32" else 2
+    return 2 if precision in _FORMATS else 4
 
 
 @contextlib.contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rooftile.devices.gpu import Description
 from rooftile.lab.ceilings import Ceilings, Roof
@@ -15,7 +15,7 @@ from rooftile.lab.environment import Environment, gpu_libraries
 from rooftile.lab.expected import Verdict
 from rooftile.lab.measure import Timing
 from rooftile.lab.telemetry import Clocks
-from rooftile.ops import Problem
+from rooftile.ops import Precision, Problem
 
 Kind = Literal["strategy", "peer"]
 Status = Literal["passed", "failed", "skipped", "error"]
@@ -113,14 +113,11 @@ class Ladder:
 
     def best(self, kind: Kind, precision: str | None = None) -> Row | None:
         """The fastest row that passed; None without one."""
-        rows = [
-            row
-            for row in self.rows
-            if row.kind == kind and row.time_ms and precision in (None, row.precision)
-        ]
-        return min(
-            rows, key=lambda row: row.time_ms.median if row.time_ms else math.inf, default=None
-        )
+        return _best(self.rows, kind, precision)
+
+    def contests(self) -> list[tuple[Row, Row]]:
+        """The fastest strategy of each precision with the fastest of the peers it stands beside."""
+        return contests(self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile climb --json`` prints."""
@@ -138,6 +135,35 @@ class Ladder:
             return found
         device = {**dataclasses.asdict(self.gpu), "libraries": gpu_libraries(self.gpu.kind)}
         return {**found, "device": plain(device)}
+
+
+def peer_precision(precision: str) -> str:
+    """At which precision those compute that a rung is compared with: its own.
+
+    ``fast`` has no peers: libraries choose transforms by themselves, at ``ieee``.
+    """
+    return "ieee" if precision == "fast" else precision
+
+
+def contests(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """The fastest strategy of each precision, with the fastest peer that it is compared with;
+    nothing of precisions where one of them is missing."""
+    pairs = (
+        (_best(rows, "strategy", precision), _best(rows, "peer", peer_precision(precision)))
+        for precision in get_args(Precision)
+    )
+    return [(best, peer) for best, peer in pairs if best and peer]
+
+
+def _best(rows: Sequence[Row], kind: Kind, precision: str | None) -> Row | None:
+    timed = [row for row in rows if row.kind == kind and row.time_ms]
+    fitting = (row for row in timed if precision in (None, row.precision))
+    return min(fitting, key=median, default=None)
+
+
+def median(row: Row) -> float:
+    """The (warm) median in milliseconds; infinite for a row without a time."""
+    return row.time_ms.median if row.time_ms else math.inf
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from report_cases import (
+    FLOOR_MS,
     GPU_CEILINGS,
     climb,
     network,
@@ -16,7 +17,7 @@ from report_cases import (
     without_time,
 )
 
-from rooftile.lab.report import bars, errors, roofline, timeline, times
+from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times
 from rooftile.lab.report.heatmap import axes, heatmaps
 from rooftile.lab.report.sources import content
 
@@ -169,3 +170,29 @@ def test_operations_follow_each_other():
     assert starts == pytest.approx([0, 40, 99.5], abs=0.01)
     assert [strip.name for strip in figure.strips] == ["conv1", "conv2", "linear1", "whole plan"]
     assert length(figure.strips[-1]) == pytest.approx(85)
+
+
+def test_a_network_stands_beside_the_libraries():
+    peers = [
+        passed("torch eager", 0.5, kind="peer", precision="fp16", device="cuda:0"),
+        without_time("torch compile", "error", "RuntimeError", kind="peer", precision="fp16"),
+    ]
+    plan = passed("plan", 1.0, precision="fp16", device="cuda:0")
+    (run,) = content(network() | {"precision": "fp16", "plan": plan, "peers": peers}).networks
+    figure = libraries.figure(run)
+    assert [length(strip) for strip in figure.strips[:2]] == [50, 100]
+    assert [strip.name for strip in figure.strips] == ["whole plan", "torch eager", "torch compile"]
+    assert figure.strips[1].badges == ("peer", "fp16")
+    speeds = [dict(zip(figure.table.columns, cells, strict=True)) for _, cells in figure.table.rows]
+    assert [one["our speed"] for one in speeds] == ["", "2.00 ×", ""]
+    assert speeds[2]["note"] == "error: RuntimeError"
+    assert "without copies" in figure.caption
+
+
+def test_a_cpus_libraries_stand_beside_the_whole_plan():
+    peer = passed("torch eager", FLOOR_MS / 34.0, kind="peer")
+    (run,) = content(network() | {"peers": [peer]}).networks
+    figure = libraries.figure(run)
+    assert [length(strip) for strip in figure.strips] == [50, 100]
+    assert "one after the other" in figure.caption
+    assert libraries.figure(content(network()).networks[0]) is None

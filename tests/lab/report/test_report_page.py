@@ -137,3 +137,17 @@ def test_a_named_problem_is_called_by_its_name():
 def test_a_problems_sizes_stand_in_the_operations_order():
     text = page(content(tuning({(1, 1): 2.0})))
     assert "batch 64, channels 1, height 86, width 86, maps 4, mask 7 × 7, relu" in text
+
+
+def test_a_rung_is_over_the_best_peer_of_its_own_precision():
+    found = climb(
+        passed("tiled", 0.5), passed("wide", 4.0, precision="fp16"),
+        passed("alone", 3.0, precision="tf32"),
+        passed("torch eager", 0.25, kind="peer"),
+        passed("torch eager", 2.0, kind="peer", precision="fp16"),
+        passed("torch compile", 1.0, kind="peer", precision="fp16"),
+    )  # fmt: skip
+    texts = [text.strip() for text in Outline(page(content(found))).texts]
+    tiles = [k for k, text in enumerate(texts) if text.startswith("Over the best peer")]
+    assert [texts[k] for k in tiles] == ["Over the best peer, ieee", "Over the best peer, fp16"]
+    assert all("2.00 ×" in texts[k : k + 4] for k in tiles)

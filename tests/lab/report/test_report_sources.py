@@ -21,8 +21,9 @@ from report_cases import (
 
 from rooftile.errors import InputError
 from rooftile.lab.history import Record
+from rooftile.lab.records import median
 from rooftile.lab.report import from_records, read_files
-from rooftile.lab.report.sources import content, median
+from rooftile.lab.report.sources import content
 
 
 def test_a_climb_becomes_a_section_with_its_rows():

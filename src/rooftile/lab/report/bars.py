@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from rooftile.lab.records import Row
+from rooftile.lab.records import Row, median
 from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import (
     Figure,
@@ -23,7 +23,7 @@ from rooftile.lab.report.chart import (
     without_time,
 )
 from rooftile.lab.report.scale import Linear
-from rooftile.lab.report.sources import Section, median
+from rooftile.lab.report.sources import Section
 
 _BEYOND = {
     True: "A bar beyond the roof is effective: counted in the direct method's FLOPs, of which it "

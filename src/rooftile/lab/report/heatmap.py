@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rooftile.lab.records import Row
+from rooftile.lab.records import Row, median
 from rooftile.lab.report import words
 from rooftile.lab.report.chart import Table, data, tip
-from rooftile.lab.report.sources import Section, median
+from rooftile.lab.report.sources import Section
 
 STEPS = 8
 """Colours from the fastest to the slowest."""

@@ -13,11 +13,11 @@ from typing import Any
 from markupsafe import Markup
 
 from rooftile.lab.environment import package_version
-from rooftile.lab.records import Row
-from rooftile.lab.report import bars, errors, roofline, timeline, times, words
+from rooftile.lab.records import Row, contests, median
+from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times, words
 from rooftile.lab.report.chart import Figure
 from rooftile.lab.report.heatmap import Heatmap, heatmaps
-from rooftile.lab.report.sources import Content, NetworkRun, Section, floor_ms, median
+from rooftile.lab.report.sources import Content, NetworkRun, Section, floor_ms
 
 _HERE = Path(__file__).parent
 _FACETS = ("device", "precision", "status")
@@ -112,9 +112,10 @@ def _tiles(section: Section) -> Iterator[Tile]:
     first = next(row for row in section.rows if row.kind == "strategy" and row.time_ms)
     if first is not best:
         yield _speed("Over the first rung", best, first)
-    peers = [row for row in section.passed if row.kind == "peer"]
-    if peers:
-        yield _speed("Over the best peer", best, peers[0])
+    pairs = contests(section.rows)
+    for own, peer in pairs:
+        precision = f", {own.precision}" if len(pairs) > 1 else ""
+        yield _speed(f"Over the best peer{precision}", own, peer)
     wrong = [row for row in section.rows if row.status in ("failed", "error")]
     if wrong:
         yield Tile("Wrong or broken", str(len(wrong)), "each says why below")
@@ -127,14 +128,16 @@ def _speed(name: str, best: Row, other: Row) -> Tile:
 
 
 def _network(id: str, run: NetworkRun) -> Part:
-    tiles = (
+    tiles = [
         Tile("Whole network", words.milliseconds(run.total_ms), f"batch of {run.batch}"),
         Tile("Images a second", f"{run.images_per_s:,.0f}", run.precision),
         Tile("Accuracy", f"{100 * run.accuracy:.2f} %", f"of {run.images:,} images"),
-    )
+    ]
+    tiles += [_speed("Over the best peer", own, peer) for own, peer in contests(run.contestants)]
+    figures = tuple(made for made in (timeline.figure(run), libraries.figure(run)) if made)
     shape = f"batch {run.batch}, precision {run.precision}"
     where = f"{run.hardware} ({run.device})"
-    return Part(id, run.model, where, shape, tiles, (timeline.figure(run),), (),
+    return Part(id, run.model, where, shape, tuple(tiles), figures, (),
                 (("measured", words.moment(str(run.environment.get("time", "")))),
                  *_machine(run.environment)))  # fmt: skip
 

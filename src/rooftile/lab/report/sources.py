@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from rooftile.lab.ceilings import Rates, Roof
 from rooftile.lab.ceilings_gpu import ceilings_from
 from rooftile.lab.history import Record
 from rooftile.lab.measure import Timing
-from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.lab.records import Error, Ladder, Resources, Row, median
 from rooftile.lab.telemetry import Clocks
 
 _EXPECTED = "JSON that rooftile climb, run or history printed with --json"
@@ -91,6 +91,13 @@ class NetworkRun:
     images: int
     environment: Mapping[str, Any]
     peers: tuple[Row, ...] = ()
+    plan: Row | None = None
+    """The whole network as it was timed in turns with the peers; None where it was not."""
+
+    @property
+    def contestants(self) -> tuple[Row, ...]:
+        """The plan, if it was timed in turns with the peers, and they."""
+        return (self.plan, *self.peers) if self.plan else self.peers
 
     @property
     def hardware(self) -> str:
@@ -130,11 +137,6 @@ class Content:
             ),
             tuple(run for run in self.networks if operation is None and fits(run.device)),
         )
-
-
-def median(row: Row) -> float:
-    """The (warm) median in milliseconds; infinite for a row without a time."""
-    return row.time_ms.median if row.time_ms else math.inf
 
 
 def floor_ms(row: Row) -> float | None:
@@ -226,10 +228,11 @@ def _hardware(environment: Mapping[str, Any]) -> str:
 
 
 def _network(value: Mapping[str, Any]) -> NetworkRun:
-    names = [field.name for field in fields(NetworkRun) if field.name != "peers"]
+    names = [field.name for field in fields(NetworkRun) if field.name not in ("peers", "plan")]
     kept = {name: value[name] for name in names}
-    run = NetworkRun(**kept)
-    return replace(run, peers=tuple(row_from(row) for row in value.get("peers", ())))
+    peers = tuple(row_from(row) for row in value.get("peers", ()))
+    plan = row_from(value["plan"]) if "plan" in value else None
+    return NetworkRun(**kept, peers=peers, plan=plan)
 
 
 def row_from(found: Mapping[str, Any]) -> Row:

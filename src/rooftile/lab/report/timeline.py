@@ -75,9 +75,6 @@ def _table(run: NetworkRun, alone: float) -> Table:
         for name, time in run.op_times_ms.items()
     ]
     rows.append(("whole plan", "", words.figures(run.total_ms, 4), ""))
-    for peer in run.peers:
-        time = words.figures(peer.time_ms.median, 4) if peer.time_ms else ""
-        rows.append((f"{peer.strategy} (peer)", peer.reason, time, ""))
     columns = ("operation", "strategy", "ms", "of all operations")
     return Table(columns, tuple((_data(run), row) for row in rows),
                  frozenset({"operation", "strategy"}))  # fmt: skip

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import InputError
 from rooftile.lab.measure import Timing
-from rooftile.lab.measure_gpu import Flush, in_turns, work_of
+from rooftile.lab.measure_gpu import Flush, Work, in_turns, work_of
 from rooftile.lab.winners import tuned_config
 from rooftile.nn.image_stream import ImageStream
 from rooftile.nn.plan import Plan
@@ -77,12 +79,34 @@ class GpuPlan(Plan):
     def device_time(self, images: Float32) -> Timing:
         """Time all layers on the first batch of ``images`` by the device's clock, in milliseconds,
         the copies to and from the device left out."""
+        images = self.checked(images)
+        with self._turn, self._gpu.on():
+            return in_turns({"": self._work(images, Flush(self._gpu))})[""].warm
+
+    def contestant(self, images: Float32, flush: Flush) -> tuple[Work, Callable[[], Float32]]:
+        """What `in_turns` times beside others: all layers on the first batch of ``images``, as for
+        `device_time`; and a call that gives the scores that this very work leaves in poisoned
+        memory.  Both until the plan is called again."""
         part = self.checked(images)[: self.batch]
         with self._turn, self._gpu.on():
-            self._gpu.copy_in(part, self._arrays[0])
-            launch = partial(self._launch, len(part))
-            launch()
-            return in_turns({"": work_of(self._gpu, launch, Flush(self._gpu))})[""].warm
+            work = self._work(part, flush)
+
+        def computed() -> Float32:
+            scores = np.full((len(part), *self.network.output_shape), np.nan, np.float32)
+            with self._turn, self._gpu.on():
+                self._gpu.copy_in(scores, self._arrays[-1])
+                work.once()
+                self._gpu.copy_out(self._arrays[-1], scores)
+            return scores
+
+        return work, computed
+
+    def _work(self, images: Float32, flush: Flush) -> Work:
+        part = images[: self.batch]
+        self._gpu.copy_in(part, self._arrays[0])
+        launch = partial(self._launch, len(part))
+        launch()
+        return work_of(self._gpu, launch, flush)
 
     @cached_property
     def stream(self) -> ImageStream:

@@ -1,0 +1,200 @@
+"""A whole network on a GPU against other libraries: all verified, then timed in turns.
+
+The scores of an image are held against the float64 reference: the norm of their errors over
+their norm, which a wrong index anywhere makes as large as the scores themselves.  The budget
+follows from the precision.  Where operands are rounded, each layer adds errors of about one
+unit, which the next neither grows nor shrinks on the average: `_UNITS` of them.  At ``ieee`` it
+is that of one sum as long as all layers' together, ``c u sqrt(K)``.
+
+A library may cut operands off instead of rounding them, round biases, and sum in 16 bits.  It
+is given `_LENIENCE` times as much, and its row says so: its speed counts all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.gpu import GpuDevice
+from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.chain import Chain
+from rooftile.lab.climb_gpu import VERIFIED_IMAGES
+from rooftile.lab.floor import below_floor
+from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns
+from rooftile.lab.peers_gpu import GpuPeer, prepare
+from rooftile.lab.records import Error, Row
+from rooftile.lab.telemetry import sensors
+from rooftile.lab.verify import random_inputs
+from rooftile.nn.gpu_plan import GpuPlan
+from rooftile.nn.network import Network
+from rooftile.ops import ERROR_MODELS, Float32, Float64, Precision
+
+_UNITS = 8.0
+_LENIENCE = 4.0
+_UNIT = {"tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-8}
+"""Unit roundoff of what operands are rounded to."""
+
+
+@dataclass
+class _Entry:
+    """A contestant that has computed once."""
+
+    row: Callable[..., Row]
+    work: Work
+    computed: Callable[[], NDArray[np.float32]]
+    first_call_ms: float
+    peer: bool
+
+
+def random_network(architecture: Network, seed: int) -> Network:
+    """The layers with random weights and biases, as a climb's problems have them."""
+    _, *arrays = random_inputs(Chain(architecture.problems(1)), seed)
+    return architecture.with_parameters(
+        dict(zip(architecture.parameter_shapes, arrays, strict=True))
+    )
+
+
+class GpuContest:
+    """One network with its weights, for one batch, on one GPU.
+
+    ``roof`` None: what an impossible time is, is not known.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        batch: int,
+        device: GpuDevice,
+        roof: GpuCeilings | None,
+        seed: int = 0,
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.network, self.batch, self.device, self.roof = network, batch, device, roof
+        self.report = report
+        self.problem = Chain(network.problems(batch))
+        self.name = f"{device.description.kind}:{device.description.index}"
+        self.parameters = tuple(network.parameters[key] for key in network.parameter_shapes)
+        self.images = min(batch, VERIFIED_IMAGES)
+        some = random_inputs(self.problem.with_batch(self.images), seed)[0]
+        self.reference = self._reference(some)
+        self.x = np.resize(some, self.problem.input_shape)
+        """The images that are verified, repeated to the batch."""
+
+    def rows(self, plan: GpuPlan, peers: Sequence[GpuPeer]) -> tuple[Row, ...]:
+        """The plan's row, whose config is its strategies, and the peers'."""
+        precision = plan.precision
+        with self.device.on():
+            flush = Flush(self.device)
+            found = [self._ours(plan, flush), *(self._peer(peer) for peer in peers)]
+            entries = {str(i): one for i, one in enumerate(found) if isinstance(one, _Entry)}
+            works = {name: entry.work for name, entry in entries.items()}
+            self.report(f"{self.network.name}: timing {len(works)} in turns")
+            timings = in_turns(works, read=sensors(self.device))
+            done = {
+                name: self._timed(entry, timings[name], precision)
+                for name, entry in entries.items()
+            }
+        return tuple(
+            done[str(i)] if isinstance(one, _Entry) else one for i, one in enumerate(found)
+        )
+
+    def _ours(self, plan: GpuPlan, flush: Flush) -> Row | _Entry:
+        row = functools.partial(
+            Row, "strategy", "plan", self.name, plan.precision, config=plan.strategies
+        )
+        start = time.perf_counter()
+        # On images that nobody knows before: what is kept from one call is wrong in the next.
+        others = random_inputs(self.problem.with_batch(self.images), secrets.randbits(128))[0]
+        error = judged(plan(others), self._reference(others), plan.precision, self.problem)
+        first = 1e3 * (time.perf_counter() - start)
+        if not error.budget_fraction <= 1:
+            return row("failed", f"on fresh inputs: {_beyond(error)}", error=error)
+        work, computed = plan.contestant(self.x, flush)
+        return _Entry(row, work, computed, first, peer=False)
+
+    def _peer(self, peer: GpuPeer) -> Row | _Entry:
+        row = functools.partial(Row, "peer", peer.name, self.name, peer.precision)
+        reason = peer.why_not()
+        if reason is not None:
+            return row("skipped", reason)
+        self.report(f"{self.network.name}: {peer.name} ({peer.precision})")
+        try:
+            index = self.device.description.index
+            found = prepare(peer, self.problem, self.parameters, self.x, index)
+        except Exception as error:
+            return row("error", f"{type(error).__name__}: {error}"[:500])
+        return _Entry(row, found.work, found.computed, found.first_call_ms, peer=True)
+
+    def _timed(self, entry: _Entry, timing: GpuTiming, precision: Precision) -> Row:
+        """What the timed work computes is judged, on the whole batch."""
+        error = judged(entry.computed(), self.reference, precision, self.problem)
+        row = functools.partial(entry.row, error=error, clocks=timing.clocks)
+        if not error.budget_fraction <= (_LENIENCE if entry.peer else 1):
+            return row("failed", f"in the batch of {self.batch}: {_beyond(error)}")
+        invalid = timing.contradiction or self._below_floor(timing, precision, entry.peer)
+        if invalid:
+            return row("failed", f"invalid time: {invalid}")
+        beyond = _beyond(error) if error.budget_fraction > 1 else ""
+        notes = [beyond, timing.clocks.note() if timing.clocks else ""]
+        warm, roof = timing.warm, self.roof
+        return row(
+            "passed",
+            "; ".join(filter(None, notes)),
+            time_ms=warm,
+            cold_ms=timing.cold,
+            first_call_ms=entry.first_call_ms,
+            gflops=1e-6 * self.problem.flops / warm.median,
+            gbps=1e-6 * self.problem.bytes / warm.median,
+            roof_fraction=roof.floor_ms(self.problem, precision) / warm.median if roof else None,
+        )
+
+    def _below_floor(self, timing: GpuTiming, precision: str, peer: bool) -> str:
+        """Why the ceilings do not allow the times; empty when they do, or are not known."""
+        if self.roof is None:
+            return ""
+        # A peer may choose transforms, and its arrays may be half as large.
+        most = math.inf if peer else self.roof.most_gflops(precision)
+        bandwidth = (2 if peer else 1) * self.roof.bandwidth_gbps
+        cache = self.device.description.cache_bytes or 0
+        return below_floor(self.problem, most, bandwidth, timing.warm, timing.cold, cache)
+
+    def _reference(self, x: Float32) -> Float64:
+        return self.problem.with_batch(len(x)).reference(x, *self.parameters)
+
+
+def judged(
+    scores: NDArray[np.float32], reference: Float64, precision: str, problem: Chain
+) -> Error:
+    """The worst image's error; the images of ``reference``, in this order, repeat in ``scores``."""
+    expected = np.resize(reference, scores.shape)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = scores - expected
+        norms = np.linalg.norm(expected, axis=1)
+        worst = float((np.linalg.norm(apart, axis=1) / norms).max())
+        relative = float((abs(apart).max(axis=1) / abs(expected).max(axis=1)).max())
+        largest = float(abs(apart).max())
+    # NaN, which `max` hands through, is infinitely wrong.
+    made = (value if math.isfinite(value) else math.inf for value in (largest, relative, worst))
+    largest, relative, worst = made
+    return Error(largest, relative, worst / _budget(precision, problem))
+
+
+def _budget(precision: str, problem: Chain) -> float:
+    if precision in _UNIT:
+        return _UNITS * _UNIT[precision]
+    model = ERROR_MODELS[precision]
+    return model.factor * model.unit * math.sqrt(problem.reduction)
+
+
+def _beyond(error: Error) -> str:
+    return (
+        f"an image's scores are off by {error.budget_fraction:.3g} times their budget, "
+        f"the worst score by {error.max_rel:.1e} of the image's largest"
+    )

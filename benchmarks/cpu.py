@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from rooftile.lab.ceilings import Rates, ceilings
-from rooftile.lab.chain import Chain
 from rooftile.lab.environment import environment
 from rooftile.lab.measure import Timing, interleaved
 from rooftile.lab.peers import PEERS, keeping_memory
 from rooftile.lab.verify import Exam
 from rooftile.nn import architecture
 from rooftile.ops import Problem, named
+from rooftile.ops.chain import Chain
 from rooftile.strategies import strategy
 
 RESULTS = Path(__file__).parent / "results" / "cpu.json"

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rooftile.lab import _onnx, peers
-from rooftile.lab.chain import Chain
 from rooftile.lab.verify import Exam
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.ops.chain import Chain
 
 CONV = Conv2d(3, 2, 12, 14, 3, (3, 5), (1, 2), (1, 2), activation="relu", pool=Pool.of("max", 2))
 PROBLEMS = {

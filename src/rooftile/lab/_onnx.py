@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rooftile.lab.chain import Chain, layers_of
 from rooftile.ops import Conv2d, Float32, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.chain import Chain, layers_of
 
 _OPSET, _IR = 17, 8
 """Old enough for every release of the peers that this project still meets."""

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import VerificationFailure
-from rooftile.lab.chain import layers_of
 from rooftile.ops import (
     ERROR_MODELS,
     Conv2d,
@@ -29,6 +28,7 @@ from rooftile.ops import (
     check_precision,
     rounded,
 )
+from rooftile.ops.chain import layers_of
 
 _CHUNK_BYTES = 64 * 2**20
 """Largest share of images, in float64, whose reference is computed at a time."""

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.lab._onnx import onnx_model
-from rooftile.lab.chain import Chain
 from rooftile.ops import Conv2d, Float32, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.chain import Chain
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 """Names of glibc's malloc.h."""

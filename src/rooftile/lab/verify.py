@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
-from rooftile.lab.chain import layers_of
 from rooftile.lab.expected import Expected, Verdict
 from rooftile.lab.shapes import off_grid
 from rooftile.ops import ErrorModel, Float32, Problem
+from rooftile.ops.chain import layers_of
 from rooftile.strategies import Bound, Strategy
 
 _FRESH_FLOPS = 10**8

@@ -7,6 +7,7 @@ from rooftile.ops.activation import (
     FusedActivation,
     activation,
 )
+from rooftile.ops.chain import Chain, layers_of
 from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.linear import Linear
 from rooftile.ops.named import named, names, operations, parse
@@ -26,8 +27,8 @@ from rooftile.ops.problem import Float32, Float64, Problem
 from rooftile.ops.softmax import Softmax
 
 __all__ = [
-    "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Conv2d", "ErrorModel",
-    "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec", "Precision",
-    "Problem", "Softmax", "activation", "admits", "check_precision", "named", "names",
-    "narrowed", "operations", "parse", "rounded", "widened",
+    "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Chain", "Conv2d",
+    "ErrorModel", "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec",
+    "Precision", "Problem", "Softmax", "activation", "admits", "check_precision", "layers_of",
+    "named", "names", "narrowed", "operations", "parse", "rounded", "widened",
 ]  # fmt: skip

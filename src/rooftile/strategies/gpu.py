@@ -97,6 +97,15 @@ class GpuStrategy(Strategy):
         """The weights in the order that the kernels read them."""
         return weights
 
+    def packed(
+        self, problem: Any, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """The arrays that the kernels are given for the parameters, by the names in `steps`."""
+        arrays = dict(parameters)
+        if "weights" in arrays:
+            arrays["weights"] = self.pack(problem, arrays["weights"], config)
+        return arrays
+
     def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
         """Launches that bring the packed weights into an array of the workspace, in numbers that
         the host's do not become by reordering; once, for weights that stay."""
@@ -248,9 +257,8 @@ class GpuBound:
         problem, device = self.problem, self.device
         named = dict(zip(problem.parameter_shapes, parameters, strict=True))
         compiled.set_constants(named)
-        if "weights" in named:
-            named["weights"] = self.strategy.pack(problem, named["weights"], self.config)
-        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in named.items()}
+        packed = self.strategy.packed(problem, named, self.config)
+        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in packed.items()}
         for name, count in compiled.workspace(problem.batch).items():
             self._arrays[name] = device.allocate(4 * count)
         compiled.prepare(self._arrays)

@@ -1,0 +1,1 @@
+"""Several layers of a network as one kernel."""

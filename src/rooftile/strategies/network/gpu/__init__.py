@@ -1,0 +1,1 @@
+"""The strategies of whole parts of a network on GPUs."""

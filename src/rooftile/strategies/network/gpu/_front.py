@@ -1,0 +1,279 @@
+"""Two convolution blocks in one kernel: a pipeline of warpgroups over many images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Chain, Conv2d, Float32
+from rooftile.strategies import _warpgroups, strategy
+from rooftile.strategies._grid import blocks
+from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+_SHARED_BYTES = 227 * 1024
+_REGISTERS, _MOST_REGISTERS = 65536, 232
+_MOST_PIECES = 24
+"""Float4 of an image that a loading thread holds."""
+_MOST_GROUPS = 4
+"""Groups of four maps whose sums a thread holds."""
+_MOST_SLABS = 16
+"""Slabs of 16 patch elements in a thread's registers."""
+_MOST_STEPS = 8
+"""Rows of windows of a task, which is written out."""
+
+
+class Front(GpuStrategy):
+    """Takes two convolutions whose pools fold, without strides or ghost cells."""
+
+    operation = "network"
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    source = "front"
+    transforms_weights = True
+    tunables = (
+        Tunable("GROUPS_1", (1, 2), 1),
+        Tunable("GROUPS_2", (1, 2), 2),
+        Tunable("TILES", (1, 2, 3), 2),
+        Tunable("BETWEEN", (1, 2, 3, 4), 3),
+        Tunable("DEEP_1", (0, 1), 1),
+        Tunable("DEEP_2", (0, 1), 0),
+    )
+
+    def why_not(self, problem: Chain) -> str | None:
+        """Other layers than two convolutions; blocks that do not fold, or do not fit."""
+        first, second = _pair(problem)
+        if first is None or second is None:
+            return "it takes two convolutions"
+        if first.activation != second.activation:
+            return "both blocks have the same activation"
+        for layer in (first, second):
+            reason = _does_not_fold(layer)
+            if reason is not None:
+                return reason
+        if first.channels * first.height * first.width % 4:
+            return "an image is read in pieces of 16 bytes"
+        pieces = _pieces(first)
+        if pieces > _MOST_PIECES:
+            return f"{pieces} pieces of an image a loading thread, at most {_MOST_PIECES}"
+        return self.invalid(problem, self.config(problem))
+
+    def invalid(self, problem: Chain, config: Config) -> str | None:
+        """Shared memory, and registers for what a role holds."""
+        shared = self._shared(problem, config)
+        if shared > _SHARED_BYTES:
+            return f"{shared} bytes of shared memory"
+        if not all(32 <= r <= _MOST_REGISTERS for r in _registers(problem, config)):
+            return f"{_registers(problem, config)} registers a thread of the roles"
+        second = _layers(problem)[1]
+        if _held(second, config["DEEP_2"]) > _registers(problem, config)[2]:
+            return f"{_held(second, config['DEEP_2'])} registers a thread of the second block"
+        return None
+
+    def macros(self, problem: Chain, config: Config) -> dict[str, int | str]:
+        """Both blocks' sizes, the tunables, tiles, and the cores' instructions."""
+        first, second = _layers(problem)
+        macros: dict[str, int | str] = {
+            **config,
+            "THREADS": _threads(config),
+            "ACTIVATION": ACTIVATION_CODES[first.activation],
+            "POOL_AVERAGE": 0,
+            "BFLOAT": int(self.narrow == "bf16"),
+        }
+        for n, layer in ((1, first), (2, second)):
+            macros |= {f"{name}_{n}": value for name, value in _sizes(layer, n).items()}
+            macros |= _products(n, blocks(layer.maps, 4), "bf16" if macros["BFLOAT"] else "f16")
+        most = _REGISTERS // _threads(config) // 8 * 8
+        for role, count in enumerate(_registers(problem, config)):
+            way = "dec" if count < most else "inc"
+            text = f'asm volatile("setmaxnreg.{way}.sync.aligned.u32 {count};")'
+            macros[f"REGISTERS_{role}"] = text if count != most else ""
+        return macros
+
+    def packed(
+        self, problem: Chain, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """Both blocks' folded weights and their biases, by the arguments' names."""
+        fold: Any = strategy("conv2d", f"pool_folded_wgmma_{self.narrow}", "cuda")
+        names = [name for name, _ in problem.layers]
+        arrays = {}
+        for n, (name, layer) in enumerate(zip(names, _layers(problem), strict=True), start=1):
+            arrays[f"weights_{n}"] = fold.pack(layer, parameters[f"{name}.weights"], config)
+            arrays[f"bias_{n}"] = parameters[f"{name}.bias"]
+        return arrays
+
+    def steps(self, problem: Chain, config: Config) -> tuple[Step, ...]:
+        """One persistent kernel."""
+        grid = (min(problem.batch, _warpgroups.MULTIPROCESSORS), 1, 1)
+        shared = self._shared(problem, config)
+        launch = Launch("front", grid, (_threads(config), 1, 1), shared)
+        arrays = ("x", "weights_1", "bias_1", "weights_2", "bias_2", "out")
+        return (Step(launch, (*arrays, problem.batch)),)
+
+    @cached_property
+    def text(self) -> str:
+        """The kernel behind what texts for warpgroups share."""
+        return _warpgroups.header() + super().text
+
+    def _shared(self, problem: Chain, config: Config) -> int:
+        """Folded weights, rings of images and their barriers."""
+        first, second = _layers(problem)
+        tiles, between = config["TILES"], config["BETWEEN"]
+        weights = sum(_weight_bytes(layer) for layer in (first, second))
+        images = tiles * _tile(first, 1) + between * _tile(second, 2)
+        return weights + 2 * images + 16 * (tiles + between)
+
+
+def _pair(problem: Chain) -> tuple[Conv2d | None, Conv2d | None]:
+    layers = problem.problems
+    first, second = layers if len(layers) == 2 else (None, None)
+    return (
+        first if isinstance(first, Conv2d) else None,
+        second if isinstance(second, Conv2d) else None,
+    )
+
+
+def _layers(problem: Chain) -> tuple[Conv2d, Conv2d]:
+    first, second = _pair(problem)
+    assert first is not None
+    assert second is not None
+    return first, second
+
+
+def _does_not_fold(layer: Conv2d) -> str | None:
+    pool = layer.pool
+    if pool is None or pool.kind != "max" or pool.window != pool.stride:
+        return "it folds maxima whose windows tile the image"
+    if pool.window[0] % 2 or pool.window[1] not in (2, 4, 8):
+        return f"windows are folded 2x2, and {pool.window} are not even, and 2, 4 or 8 wide"
+    if layer.stride != (1, 1) or layer.padding != (0, 0) or layer.mask[1] > 7:
+        return "a patch is 8 wide: masks of up to 7 columns, without strides and ghost cells"
+    if layer.width % 2:
+        return "rows are read in pairs"
+    if layer.channels * _slabs(layer) > _MOST_SLABS:
+        return f"{layer.channels * _slabs(layer)} slabs of a patch, registers hold {_MOST_SLABS}"
+    if layer.maps > 4 * _MOST_GROUPS:
+        return f"{layer.maps} maps, where {4 * _MOST_GROUPS} fit"
+    return None
+
+
+def _slabs(layer: Conv2d) -> int:
+    """Pairs of patch rows of a channel."""
+    return (layer.mask[0] + 2) // 2
+
+
+def _half(layer: Conv2d) -> int:
+    """Rows of results of the upper half."""
+    return blocks(layer.output_size[0], 2)
+
+
+def _window(layer: Conv2d) -> tuple[int, int]:
+    assert layer.pool is not None
+    return layer.pool.window
+
+
+def _strips(layer: Conv2d) -> int:
+    """Of eight folded windows."""
+    return blocks(layer.output_size[1] * _window(layer)[1], 16)
+
+
+def _segments(layer: Conv2d) -> int:
+    """Parts of a half, so that four warps have tasks and none is too long to be written out."""
+    half, down = _half(layer), _window(layer)[0] // 2
+    whole = [s for s in range(1, half + 1) if half % s == 0]
+    short = [s for s in whole if half * down // s <= _MOST_STEPS] or whole[-1:]
+    even = [s for s in short if _strips(layer) * s % 4 == 0]
+    return (even or short)[0]
+
+
+def _plane(layer: Conv2d, number: int) -> int:
+    """From a channel to the next in a tile: of the second block's, into other banks."""
+    size = layer.height * layer.width
+    return size if number == 1 else size + (16 - size) % 64
+
+
+def _tile(layer: Conv2d, number: int) -> int:
+    """Elements of an image in shared memory, up to the end of what a task may touch."""
+    down = _window(layer)[0] // 2
+    rows = 4 * _half(layer) * down + 2 * _slabs(layer) - 2
+    reach = (rows - 1) * layer.width + 16 * _strips(layer) + 6
+    plane = _plane(layer, number)
+    return blocks((layer.channels - 1) * plane + max(plane, reach), 8) * 8
+
+
+def _weight_bytes(layer: Conv2d) -> int:
+    return 512 * blocks(layer.maps, 4) * layer.channels * _slabs(layer)
+
+
+def _pieces(layer: Conv2d) -> int:
+    return blocks(layer.channels * layer.height * layer.width, 4 * 128)
+
+
+def _threads(config: Config) -> int:
+    return 128 * (1 + config["GROUPS_1"] + config["GROUPS_2"])
+
+
+def _held(layer: Conv2d, deep: int) -> int:
+    """Registers of a thread that multiplies: slabs, sums, and what addresses take."""
+    groups = blocks(layer.maps, 4)
+    return 4 * layer.channels * (_slabs(layer) + deep) + (8 + 8 * deep + 3) * groups + 20
+
+
+def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
+    """A thread's of each role: what the others do not need is the second block's."""
+    first, _ = _layers(problem)
+    most = _REGISTERS // _threads(config) // 8 * 8
+    load = min(most, blocks(4 * _pieces(first) + 20, 8) * 8)
+    multiply = min(most, blocks(_held(first, config["DEEP_1"]) + 12, 8) * 8)
+    spared = most - load + config["GROUPS_1"] * (most - multiply)
+    last = (most + spared // config["GROUPS_2"]) // 8 * 8
+    return load, multiply, min(last, _MOST_REGISTERS)
+
+
+def _sizes(layer: Conv2d, number: int) -> dict[str, int]:
+    window = _window(layer)
+    return {
+        "CHANNELS": layer.channels,
+        "HEIGHT": layer.height,
+        "WIDTH": layer.width,
+        "MAPS": layer.maps,
+        "MASK_HEIGHT": layer.mask[0],
+        "MASK_WIDTH": layer.mask[1],
+        "ROWS": layer.output_size[0],
+        "COLUMNS": layer.output_size[1],
+        "POOL_HEIGHT": window[0],
+        "POOL_WIDTH": window[1],
+        "SEGMENTS": _segments(layer),
+        "PLANE": _plane(layer, number),
+        "TILE": _tile(layer, number),
+    }
+
+
+def _products(number: int, groups: int, kind: str) -> dict[str, str]:
+    """The instructions for 16 columns a group of four maps: sums = a b, sums += a b, and the wait
+    for all but the last few, which names the sums, so that nothing reads them before it."""
+    sums = [f"sum[{m}][{t}][{e}]" for m in range(groups) for t in (0, 1) for e in range(4)]
+    count = len(sums)
+    names = ", ".join(f"%{n}" for n in range(count))
+    operands = ", ".join(f"%{n}" for n in range(count, count + 4))
+    written = ", ".join(f'"=f"({name})' for name in sums)
+    updated = written.replace("=", "+")
+    given = ", ".join(f'"r"(a[{n}])' for n in range(4)) + ', "l"(b)'
+
+    def product(adds: int) -> str:
+        return (
+            f"{{ .reg .pred adds; mov.pred adds, {adds}; "
+            f"wgmma.mma_async.sync.aligned.m64n{16 * groups}k16.f32.{kind}.{kind} "
+            f"{{{names}}}, {{{operands}}}, %{count + 4}, adds, 1, 1, 0; }}"
+        )
+
+    return {
+        f"START_{number}(sum, a, b)": f'asm volatile("{product(0)}" : {written} : {given})',
+        f"ADD_{number}(sum, a, b)": f'asm volatile("{product(1)}" : {updated} : {given})',
+        f"COMPLETE_{number}(sum, later)": (
+            f'asm volatile("wgmma.wait_group.sync.aligned %{count};" : {updated} '
+            ': "n"(later) : "memory")'
+        ),
+    }

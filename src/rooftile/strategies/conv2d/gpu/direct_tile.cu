@@ -170,10 +170,12 @@ __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS
 // Bias, activation and pool of a thread's window in column `w` of its row `r`.
 __device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, float shift)
 {
-    float most = POOL_START;
-    UNROLL for (int i = r * POOL_HEIGHT; i < (r + 1) * POOL_HEIGHT; i++)
-        UNROLL for (int j = w * POOL_WIDTH; j < (w + 1) * POOL_WIDTH; j++)
-            most = POOL_STEP(most, POOL_AVERAGE ? activate(sum[i][j] + shift) : sum[i][j]);
+    float most = 0.0f;
+    UNROLL for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+        float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
+        if (POOL_AVERAGE) z = activate(z + shift);
+        most = e == 0 ? z : POOL_STEP(most, z);
+    }
     // The activations rise, so the largest sum gives the largest result.
     return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
 }
@@ -246,11 +248,14 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         if (first + TILE_CHANNELS < CHANNELS) continue;
 
         int band = first_band + stage / CHANNEL_TILES, row = band % BANDS * BAND_ROWS + down;
+        // Literally all of them where bands and threads leave none over.
+        int rows = ROWS % BAND_ROWS == 0 ? THREAD_ROWS : ROWS - row;
+        int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
         UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
             int map = group * THREAD_MAPS + m;
             if (map < MAPS)
                 store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
-                      sum[m], bias[map], ROWS - row, COLUMNS - left);
+                      sum[m], bias[map], rows, columns);
         }
     }
 }

@@ -42,8 +42,8 @@ class DirectTile(GpuConv2d):
     tunables = (
         Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
         Tunable("THREAD_ROWS", (1, 2), 1),
-        Tunable("THREAD_COLUMNS", (1, 2, 4), 1),
-        Tunable("BAND_ROWS", (1, 2, 4, 8, 10, 16, 20, 40), 4),
+        Tunable("THREAD_COLUMNS", (1, 2, 4, 5), 1),
+        Tunable("BAND_ROWS", (1, 2, 4, 7, 8, 10, 14, 16, 20, 28, 40), 4),
         Tunable("BLOCK_BANDS", (1, 2, 3, 4, 5, 8, 10, 20), 1),
         Tunable("BLOCK_GROUPS", (1, 2, 4, 8), 1),
         Tunable("TILE_CHANNELS", (1, 2, 4, 8), 1),

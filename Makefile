@@ -2,19 +2,21 @@
 # make test      set up a second one for development; lint, types, import rules, tests
 # make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
 # make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
-# make clean     remove all three and every cache of a tool
+# make bench-gpu the same on an NVIDIA GPU, against PyTorch with cuDNN; DATA=DIR has Fashion-MNIST
+# make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit test-gpu bench clean
+.PHONY: help demo test lint types imports unit test-gpu bench bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
 DEV_ENV := .venv-dev
 BENCH_ENV := .venv-bench
+BENCH_GPU_ENV := .venv-bench-gpu
 # What to look for; PYTHON alone where it is given.
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3 python3.13 python3.12 python3.11)
 
@@ -46,8 +48,11 @@ test-gpu: $(DEV_ENV)/installed
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write
 
+bench-gpu: $(BENCH_GPU_ENV)/installed
+	$(BENCH_GPU_ENV)/bin/python benchmarks/table.py --page $(if $(DATA),--data $(DATA))
+
 clean:
-	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) build dist
+	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -56,6 +61,7 @@ clean:
 $(USER_ENV)/installed: EXTRAS :=
 $(DEV_ENV)/installed: EXTRAS := [dev]
 $(BENCH_ENV)/installed: EXTRAS := [peers]
+$(BENCH_GPU_ENV)/installed: EXTRAS := [torch,cuda]
 %/installed: pyproject.toml
 	@set -e; $(find_python); "$$python" -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.winners import tuned_choice
-from rooftile.ops import Conv2d, Problem, admits, check_precision
+from rooftile.ops import Chain, Conv2d, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
 from rooftile.strategies.gpu import GpuStrategy
@@ -43,6 +43,7 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     ),
     "pool2d": ("vector_rows", "naive"),
     "softmax": ("block_rows", "naive"),
+    "network": ("front_fp16", "front_bf16"),
 }  # fmt: skip
 """The same for GPUs, of both kinds; the others are taken by name."""
 
@@ -57,6 +58,9 @@ DEEP_CHANNELS, DEEP_MAPS = 16, 32
 
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
+
+FRONT_IMAGES = 1024
+"""From so many images on, `front` sends several through each multiprocessor."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -103,6 +107,18 @@ def choose(
         if reason is None:
             return rung
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
+
+
+def choose_together(problem: Chain, precision: str, device: str) -> Strategy | None:
+    """The strategy that computes several layers as one, where that is faster; None where not.
+
+    Raises `InputError` for an unknown device.
+    """
+    kind, _ = parse_device(device)
+    for rung in ladder(problem.operation, kind):
+        if rung.precision == precision and _against(rung, problem, precision, device) is None:
+            return rung
+    return None
 
 
 def explain_choice(
@@ -195,6 +211,8 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays from {DEEP_CHANNELS} channels and {DEEP_MAPS} maps"
         if rung.name.startswith("pool_folded_wgmma") and problem.maps <= FEW_MAPS:
             return f"it pays beyond {FEW_MAPS} maps"
+    if rung.operation == "network" and problem.batch < FRONT_IMAGES:
+        return f"it pays from {FRONT_IMAGES} images"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
         return f"it pays up to {FEW_IMAGES} images"
     if rung.name.startswith("mma") and problem.batch <= FEW_IMAGES:

@@ -12,13 +12,14 @@ import numpy as np
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
+from rooftile.dispatch import choose_together
 from rooftile.errors import InputError
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import Flush, Work, in_turns, work_of
 from rooftile.lab.winners import tuned_config
 from rooftile.nn.image_stream import ImageStream
-from rooftile.nn.plan import Plan
-from rooftile.ops import Float32, Precision
+from rooftile.nn.plan import Plan, PlannedLayer
+from rooftile.ops import Chain, Float32, Precision
 from rooftile.strategies.gpu import GpuBound, GpuStrategy
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class GpuPlan(Plan):
         """
         kind, index = parse_device(device)
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
+        if not strategies:
+            self.layers = _together(self.layers, precision, self.device)
         with cuda.kept_context():
             self._gpu = open_gpu(device)
         with self._gpu.on():
@@ -169,3 +172,17 @@ class GpuPlan(Plan):
         turns = [self._gpu.allocate(max(results[turn::2], default=0)) for turn in range(2)]
         images = self._gpu.allocate(4 * math.prod(self.layers[0].problem.input_shape))
         return [images, *(turns[number % 2] for number in range(len(results)))]
+
+
+def _together(layers: list[PlannedLayer], precision: str, device: str) -> list[PlannedLayer]:
+    """The layers, the first two as one where a strategy takes both and is faster."""
+    first, others = layers[:2], layers[2:]
+    if len(first) < 2:
+        return layers
+    problem = Chain(tuple((layer.name, layer.problem) for layer in first))
+    strategy = choose_together(problem, precision, device)
+    if strategy is None:
+        return layers
+    name = "+".join(layer.name for layer in first)
+    parameters = tuple(array for layer in first for array in layer.parameters)
+    return [PlannedLayer(name, problem, strategy, parameters), *others]

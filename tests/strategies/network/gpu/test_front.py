@@ -1,0 +1,172 @@
+"""Two blocks in one kernel: the same bits as one after the other; CUDA only."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ladder_checks import draw_config, examples, inputs, run
+
+from rooftile import nn
+from rooftile.devices.cuda import compile_cubin
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.cubin import resources
+from rooftile.dispatch import FRONT_IMAGES, choose_together
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.ops import Chain, Conv2d, Linear, Pool
+from rooftile.strategies import ladder, strategy
+
+RUNGS = ladder("network", "cuda")
+each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+
+
+def chain(*layers):
+    return Chain(tuple((f"layer{n}", layer) for n, layer in enumerate(layers)))
+
+
+def lenet(batch):
+    return Chain(tuple(nn.architecture("lenet5").problems(batch)[:2]))
+
+
+def pair(batch, channels, height, width, first, second, activation="relu"):
+    """Two blocks, each (maps, mask, window)."""
+    (maps, mask, window), (more, mask_2, window_2) = first, second
+    one = Conv2d(batch, channels, height, width, maps, mask, activation=activation,
+                 pool=Pool.of("max", window))  # fmt: skip
+    two = Conv2d(batch, maps, *one.output_size, more, mask_2, activation=activation,
+                 pool=Pool.of("max", window_2))  # fmt: skip
+    return chain(one, two)
+
+
+PROBLEMS = (
+    lenet(3),
+    # More images than multiprocessors.
+    lenet(300),
+    # The original's maps; other windows; maps, rows and columns left over; channels.
+    pair(2, 1, 28, 28, (6, (5, 5), (2, 2)), (16, (5, 5), (2, 2)), "none"),
+    pair(5, 2, 20, 30, (5, (3, 5), (2, 2)), (3, (3, 3), (2, 2)), "tanh"),
+    pair(140, 3, 32, 34, (2, (3, 3), (2, 4)), (16, (2, 2), (2, 2)), "sigmoid"),
+    pair(2, 1, 34, 24, (1, (1, 7), (4, 2)), (9, (7, 1), (2, 8)), "relu"),
+)
+
+
+def one_after_the_other(rung, problem, arrays, device, narrow):
+    """By the strategy of a single block whose products are the same instructions."""
+    fold = strategy("conv2d", f"pool_folded_wgmma_{rung.narrow}", "cuda")
+    out, *parameters = arrays
+    for number, (_, layer) in enumerate(problem.layers):
+        config = {"X_NARROW": number, "OUT_NARROW": 1 if number == 0 else narrow}
+        own, parameters = parameters[:2], parameters[2:]
+        bound = fold.bind(layer, *own, device=device, config=config)
+        out = run(bound, out)
+    return out
+
+
+def check_equal(rung, problem, device, *, seed=0, specials=(), config=None):
+    reason = rung.why_not_on(device.description.architecture)
+    if reason is not None:
+        pytest.skip(reason)
+    arrays = inputs(problem, seed, specials=specials)
+    narrow = (config or {}).get("OUT_NARROW", 0)
+    bound = rung.bind(problem, *arrays[1:], device=device, config=config)
+    expected = one_after_the_other(rung, problem, arrays, device, narrow)
+    for _ in range(2):
+        out = np.full(problem.output_shape, -77.0, np.float32)
+        bound(arrays[0], out)
+        np.testing.assert_array_equal(out, expected)
+
+
+@each_rung
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("specials", [(), (0,), (1, 2), (3, 4)])
+def test_the_same_bits_as_one_after_the_other(rung, problem, specials, cuda_device):
+    check_equal(rung, problem, cuda_device, seed=1, specials=specials)
+
+
+@each_rung
+@settings(examples, max_examples=12)
+@given(data=st.data())
+def test_any_two_blocks_with_any_config(rung, cuda_device, data):
+    sizes, windows = st.integers(1, 7), st.tuples(st.sampled_from([2, 4]), st.sampled_from([2, 4]))
+    blocks = [
+        (data.draw(st.integers(1, 16)), (data.draw(sizes), data.draw(sizes)), data.draw(windows))
+        for _ in range(2)
+    ]
+    try:
+        problem = pair(
+            data.draw(st.sampled_from([1, 7, 200])), data.draw(st.integers(1, 3)),
+            data.draw(st.integers(8, 50)), data.draw(st.integers(8, 50)), *blocks,
+        )  # fmt: skip
+    except InputError:
+        return
+    fold = strategy("conv2d", f"pool_folded_wgmma_{rung.narrow}", "cuda")
+    if rung.why_not(problem) is None and not any(map(fold.why_not, problem.problems)):
+        config = draw_config(rung, problem, data.draw)
+        check_equal(rung, problem, cuda_device, config=config)
+
+
+@each_rung
+def test_the_last_batch_may_be_partial(rung, cuda_device):
+    reason = rung.why_not_on(cuda_device.description.architecture)
+    if reason is not None:
+        pytest.skip(reason)
+    problem = lenet(200)
+    x, *parameters = inputs(problem, 3)
+    bound = rung.bind(problem, *parameters, device=cuda_device)
+    whole = run(bound, x)
+    for images in (1, 150):
+        np.testing.assert_array_equal(run(bound, x[:images]), whole[:images])
+
+
+@each_rung
+def test_compiles_without_spills(rung):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    for problem in PROBLEMS:
+        config = rung.config(problem)
+        code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a")
+        assert [taken.frame_bytes for taken in resources(code).values()] == [0]
+
+
+@each_rung
+def test_what_it_does_not_take(rung):
+    pool = Pool.of("max", 2)
+    first = lenet(1).problems[0]
+    for problem, reason in (
+        (chain(first), "two convolutions"),
+        (chain(Conv2d(1, 1, 9, 9, 4, (3, 3)), Linear(1, 196, 3)), "two convolutions"),
+        (chain(first, Conv2d(1, 4, 40, 40, 16, (7, 7), pool=pool)), "same activation"),
+        (chain(first, Conv2d(1, 4, 40, 40, 4, (7, 7), activation="relu")), "windows tile"),
+        (chain(first, Conv2d(1, 4, 40, 40, 17, (7, 7), activation="relu", pool=pool)), "17 maps"),
+        (chain(first, Conv2d(1, 4, 40, 40, 4, (7, 7), padding=(1, 1), activation="relu",
+                             pool=pool)), "ghost cells"),
+        (chain(Conv2d(1, 4, 200, 200, 4, (7, 7), pool=pool),
+               Conv2d(1, 4, 97, 97, 4, (2, 2), pool=pool)), "read in pairs"),
+        (chain(Conv2d(1, 4, 198, 198, 4, (7, 7), pool=pool),
+               Conv2d(1, 4, 96, 96, 4, (2, 2), pool=pool)), "pieces of an image"),
+    ):  # fmt: skip
+        with pytest.raises(UnsupportedProblem, match=reason):
+            rung.check(problem)
+
+
+def test_many_images_take_it_where_the_gpu_can(cuda_device):
+    if RUNGS[0].why_not_on(cuda_device.description.architecture):
+        pytest.skip("not on this GPU")
+    assert choose_together(lenet(FRONT_IMAGES), "fp16", "cuda").name == "front_fp16"
+    assert choose_together(lenet(FRONT_IMAGES - 1), "fp16", "cuda") is None
+    assert choose_together(lenet(FRONT_IMAGES), "ieee", "cuda") is None
+
+
+def test_a_plan_says_that_it_takes_it_and_classifies_alike(cuda_device):
+    if RUNGS[0].why_not_on(cuda_device.description.architecture):
+        pytest.skip("not on this GPU")
+    network = nn.load("lenet5")
+    images = np.random.default_rng(0).standard_normal((300, 1, 86, 86), np.float32)
+    many = network.plan(batch=FRONT_IMAGES, precision="fp16", device="cuda")
+    few = network.plan(batch=300, precision="fp16", device="cuda")
+    assert list(many.strategies) == ["conv1+conv2", "linear1", "linear2"]
+    assert many.strategies["conv1+conv2"] == "front_fp16"
+    assert list(many.profile(images)) == list(many.strategies)
+    assert "front_fp16" not in few.strategies.values()
+    np.testing.assert_allclose(many(images), few(images), rtol=2e-2, atol=2e-2)

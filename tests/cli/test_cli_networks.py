@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
+from rooftile.cli import run
 from rooftile.lab import climb as lab
+from rooftile.lab import peers_gpu
+from rooftile.lab.measure_gpu import Work
 from rooftile.lab.peers import Peer, PeerCall
-from rooftile.nn import load
+from rooftile.lab.peers_gpu import Prepared
+from rooftile.lab.records import Row
+from rooftile.lab.report.sources import content
+from rooftile.nn import gpu_contest, load
 from rooftile.nn.data import load_images, prepare
 
 RUN_KEYS = {
@@ -52,10 +60,61 @@ def test_run_on_a_gpu_gives_the_cpus_accuracy(call, call_json, weights, data, op
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_peers_of_networks_are_the_cpus(call, weights, data):
+def test_peers_of_networks_on_opencl_there_are_none(call, weights, data):
     code, _, err = call("run", weights, "--data", data, "--device", "opencl", "--peers")
     assert code == 1
     assert "--peers" in err
+
+
+def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
+    call, call_json, weights, data, opencl_device, monkeypatch
+):
+    class Same:
+        """The reference, rounded as the precision says."""
+
+        def __init__(self, name, precision):
+            self.name, self.precision = name, precision
+
+        def why_not(self):
+            return "not installed: torch" if self.name == "none" else None
+
+        def bind(self, problem, parameters, x, index):
+            scores = problem.reference(x, *parameters).astype(np.float32)
+            work = Work(opencl_device, str, str, 1, str, 0.05)
+            return SimpleNamespace(__call__=str, result=lambda: scores, work=lambda: work)
+
+    def prepared(peer, *arguments):
+        call = peer.bind(*arguments)
+        return Prepared(call, call.work(), 1.0)
+
+    monkeypatch.setattr(run, "_check_peers", lambda arguments: None)
+    monkeypatch.setattr(gpu_contest, "prepare", prepared)
+    monkeypatch.setattr(Prepared, "computed", lambda self: self.call.result())
+    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda p: [Same("same", p), Same("none", p)])
+    arguments = ("run", weights, "--data", data, "--batch", 10, "--device", "opencl", "--peers")
+    found = call_json(*arguments)
+    assert set(found) == RUN_KEYS | {"device_ms", "peers", "plan"}
+    assert found["plan"]["time_ms"]["median"] == found["device_ms"]
+    assert found["plan"]["error"]["budget_fraction"] <= 1
+    assert [(row["strategy"], row["status"]) for row in found["peers"]] == [
+        ("same", "passed"), ("none", "skipped"),
+    ]  # fmt: skip
+    (shown,) = content(found).networks
+    assert shown.plan.strategy == "plan"
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    assert any(line.startswith("(ours)") and "ieee" in line for line in out.splitlines())
+    assert "none: skipped, not installed: torch" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_wrong_plan_beside_peers_is_exit_code_1(call, weights, data, opencl_device, monkeypatch):
+    wrong = Row("strategy", "plan", "opencl:0", "ieee", "failed", "it is Sunday")
+    monkeypatch.setattr(run, "_check_peers", lambda arguments: None)
+    monkeypatch.setattr(run, "_gpu_rows", lambda *_: (wrong,))
+    code, out, _ = call("run", weights, "--data", data, "--device", "opencl", "--peers")
+    assert code == 1
+    assert "plan: failed, it is Sunday" in out
 
 
 def test_accuracy_does_not_depend_on_the_batch(call_json, weights, data):

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from rooftile.lab import measure_gpu
-from rooftile.lab.chain import Chain
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
 from rooftile.lab.measure_gpu import Work
 from rooftile.lab.peers_gpu import GpuPeer
-from rooftile.nn import ConvLayer, LinearLayer, Network
+from rooftile.nn import ConvLayer, LinearLayer, Network, gpu_contest
 from rooftile.nn.gpu_contest import GpuContest, judged, random_network
-from rooftile.ops import Pool
+from rooftile.ops import Chain, Pool
 
 SMALL = random_network(
     Network(
@@ -157,6 +156,33 @@ def test_one_wrong_image_of_many_is_seen(precision: str) -> None:
         error = judged(scores, reference, precision, problem)
         assert error.budget_fraction > 8
         assert error.max_abs > 0.1
+
+
+def test_images_that_are_given_are_computed_and_the_first_verified(
+    device: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(gpu_contest, "_GIVEN_IMAGES", 3)
+    x = np.random.default_rng(4).standard_normal((5, 1, 12, 12), np.float32)
+    found = GpuContest(SMALL, 5, device, None, images=x)
+    bound = []
+
+    class Late(Peer):
+        """Wrong, but in the last image alone."""
+
+        def bind(self, problem: Any, parameters: Any, x: Any, index: int) -> Any:
+            bound.append(x)
+            call = super().bind(problem, parameters, x, index)
+            call.result()[4] *= -1
+            return call
+
+    ours, right, late = found.rows(plan(found), [Peer("right"), Late("late")])
+    assert ours.reason == right.reason == "verified on the first 3 of 5 images"
+    assert late.status == "passed"
+    assert late.reason == f"{ours.reason}; another class than the plan's for 1 of 5 images"
+    assert bound[0] is x
+    monkeypatch.setattr(gpu_contest, "_REFERENCE_FLOPS", 1)
+    (row,) = GpuContest(SMALL, 5, device, None, images=x).rows(plan(found), [])
+    assert row.reason == "verified on the first 1 of 5 images"
 
 
 def test_impossible_times_are_refused(device: Any) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rooftile.lab.records import Row
     from rooftile.nn import Network, Plan
     from rooftile.nn.data import ImageSet
+    from rooftile.nn.gpu_plan import GpuPlan
+    from rooftile.ops import Float32
 
 _BATCH = 256
 _SHOWN = 8
@@ -56,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         metavar="N|sweep",
-        help="of a stream: how many, or a range of numbers (default: what a measured model says)",
+        help="of a stream: how many, or a range of numbers (default: the fastest around what a measured model says)",
     )
 
 
@@ -90,26 +92,28 @@ def command(arguments: argparse.Namespace) -> int:
         total = measure(lambda: plan(x)).median
         on_device = plan.device_time(x).median if isinstance(plan, GpuPlan) else None
         peak = peak_memory()
-        peers = _peers(network, x, arguments.precision, say) if arguments.peers else ()
+        found = _peers(plan, x, say) if arguments.peers else ()
     result = _result(plan, images, labels, profile, total, peak)
+    ours = next((row for row in found if row.kind == "strategy"), None)
     if on_device is not None:
-        result["device_ms"] = on_device
+        result["device_ms"] = ours.time_ms.median if ours and ours.time_ms else on_device
     if arguments.peers:
         from rooftile.lab.records import row_json
 
-        result["peers"] = [row_json(row) for row in peers]
+        result["peers"] = [row_json(row) for row in found if row.kind == "peer"]
+        result |= {"plan": row_json(ours)} if ours else {}
     output.result(result)
     _show(output, result, _named(labels, images), len(x))
-    _show_peers(output, peers, total, len(x))
-    return 0
+    _show_peers(output, found, result.get("device_ms", total), len(x))
+    return 1 if ours and ours.status != "passed" else 0
 
 
 def _check_peers(arguments: argparse.Namespace) -> None:
     from rooftile.devices.select import parse_device
     from rooftile.errors import InputError
 
-    if arguments.peers and parse_device(arguments.device)[0] != "cpu":
-        raise InputError("--peers", f"--device {arguments.device}", "the CPU, where networks' are")
+    if arguments.peers and parse_device(arguments.device)[0] == "opencl":
+        raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
 
 
 def load_network(model: str, weights: Path | None) -> Network:
@@ -153,14 +157,35 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * kilobytes)
 
 
-def _peers(network: Network, x: Any, precision: str, say: Say) -> tuple[Row, ...]:
-    """The other libraries on the same batch and weights."""
+def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
+    """The other libraries on the same batch and weights; on a GPU first the plan itself, as it was
+    timed in turns with them."""
+    from rooftile.nn.gpu_plan import GpuPlan
+
+    return _gpu_rows(plan, x, say) if isinstance(plan, GpuPlan) else _cpu_peers(plan, x, say)
+
+
+def _gpu_rows(plan: GpuPlan, x: Float32, say: Say) -> tuple[Row, ...]:
+    from rooftile.devices.select import open_gpu
+    from rooftile.lab.ceilings_gpu import gpu_ceilings
+    from rooftile.lab.climb_gpu import has_roof
+    from rooftile.lab.peers_gpu import gpu_peers
+    from rooftile.nn.gpu_contest import GpuContest
+
+    device = open_gpu(plan.device)
+    with device.on():
+        roof = gpu_ceilings(device, progress=say) if has_roof(device) else None
+    contest = GpuContest(plan.network, len(x), device, roof, report=say, images=x)
+    return contest.rows(plan, gpu_peers(plan.precision))
+
+
+def _cpu_peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
     from rooftile.lab.ceilings import ceilings
     from rooftile.lab.chain import Chain
     from rooftile.lab.climb import judge_peers
     from rooftile.lab.verify import Exam
 
-    rates = ceilings(progress=say).all_cores
+    network, rates = plan.network, ceilings(progress=say).all_cores
     arrays = (x, *(network.parameters[key] for key in network.parameter_shapes))
     exam = Exam(Chain(network.problems(len(x))), arrays=arrays)
     return judge_peers(exam, rates, say)
@@ -249,14 +274,30 @@ def percent_of(accuracy: float) -> str:
     return f"{100 * accuracy:.2f} %"
 
 
-def _show_peers(output: Output, peers: tuple[Row, ...], total: float, batch: int) -> None:
-    if not peers:
+def _show_peers(output: Output, rows: tuple[Row, ...], own: float, batch: int) -> None:
+    """The peers' times beside our own."""
+    if not rows:
         return
-    made = table("peer", "ms", "images/s", "our speed", numbers=("ms", "images/s", "our speed"))
-    for row in peers:
-        if row.time_ms is not None:
+    numbers = ("ms", "images/s", "error", "our speed")
+    made = table("peer", "prec", *numbers, numbers=numbers)
+    for row in rows:
+        if row.time_ms is not None and row.error is not None:
             median = row.time_ms.median
-            speed = f"{1e3 * batch / median:,.0f}"
-            made.add_row(row.strategy, milliseconds(median), speed, f"{median / total:.2f} x")
-    notes = [f"{row.strategy}: {row.status}, {row.reason}" for row in peers if row.reason]
-    output.show("", made, *notes)
+            made.add_row(
+                row.strategy if row.kind == "peer" else "(ours)",
+                row.precision,
+                milliseconds(median),
+                f"{1e3 * batch / median:,.0f}",
+                f"{row.error.budget_fraction:.2g}",
+                f"{median / own:.2f} x" if row.kind == "peer" else "",
+            )
+    notes = ["error: the worst, over its budget at that precision"]
+    if any(row.kind == "strategy" for row in rows):
+        notes.append("all by the device's clock, in turns, without copies to and from it")
+    if any(row.kind == "peer" and row.precision in ("fp16", "bf16") for row in rows):
+        notes.append("peers are given images and give scores in 16 bits, ours are float32")
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            said.setdefault(f"{row.status}, {row.reason}", []).append(row.strategy)
+    output.show("", made, *notes, *(f"{', '.join(names)}: {what}" for what, names in said.items()))

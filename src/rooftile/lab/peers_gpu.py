@@ -41,7 +41,7 @@ _CACHE_BYTES = 128 * 2**20
 _SLACK_S = 2e-4
 _UNITS = {"tf32": 2.0**-10, "fp16": 2.0**-11, "bf16": 2.0**-8}
 """The largest relative error of one rounding; of TF32, one to which operands are cut off."""
-_ROUNDINGS = 32
+_ROUNDINGS = 16
 """So many of them are still no wrong result: a wrong index is an error like the values themselves.
 """
 

@@ -16,7 +16,7 @@ import functools
 import math
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.ceilings_gpu import GpuCeilings
-from rooftile.lab.chain import Chain
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
 from rooftile.lab.floor import below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns
@@ -34,8 +33,12 @@ from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import random_inputs
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.network import Network
-from rooftile.ops import ERROR_MODELS, Float32, Float64, Precision
+from rooftile.ops import ERROR_MODELS, Chain, Float32, Float64, Precision
 
+_GIVEN_IMAGES = 512
+"""Of images that are given so many at most are compared with the reference."""
+_REFERENCE_FLOPS = 10**10
+"""And at most of so much work."""
 _UNITS = 8.0
 _LENIENCE = 4.0
 _UNIT = {"tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-8}
@@ -48,7 +51,7 @@ class _Entry:
 
     row: Callable[..., Row]
     work: Work
-    computed: Callable[[], NDArray[np.float32]]
+    computed: Callable[[], Float32]
     first_call_ms: float
     peer: bool
 
@@ -64,7 +67,9 @@ def random_network(architecture: Network, seed: int) -> Network:
 class GpuContest:
     """One network with its weights, for one batch, on one GPU.
 
-    ``roof`` None: what an impossible time is, is not known.
+    ``roof`` None: what an impossible time is, is not known.  ``images`` float32[batch, channels,
+    height, width] are what is computed, the first of them verified; None: random ones made from
+    ``seed``, each of which is verified, repeated to the batch.
     """
 
     def __init__(
@@ -75,17 +80,23 @@ class GpuContest:
         roof: GpuCeilings | None,
         seed: int = 0,
         report: Callable[[str], None] = lambda line: None,
+        *,
+        images: Float32 | None = None,
     ) -> None:
         self.network, self.batch, self.device, self.roof = network, batch, device, roof
         self.report = report
         self.problem = Chain(network.problems(batch))
         self.name = f"{device.description.kind}:{device.description.index}"
         self.parameters = tuple(network.parameters[key] for key in network.parameter_shapes)
-        self.images = min(batch, VERIFIED_IMAGES)
-        some = random_inputs(self.problem.with_batch(self.images), seed)[0]
+        self.images, self._given = min(batch, VERIFIED_IMAGES), images is not None
+        if images is None:
+            some = random_inputs(self.problem.with_batch(self.images), seed)[0]
+            self.x, self._compared = np.resize(some, self.problem.input_shape), batch
+        else:
+            affordable = max(1, _REFERENCE_FLOPS * batch // self.problem.flops)
+            some = images[: min(_GIVEN_IMAGES, affordable)]
+            self.x, self._compared = images, len(some)
         self.reference = self._reference(some)
-        self.x = np.resize(some, self.problem.input_shape)
-        """The images that are verified, repeated to the batch."""
 
     def rows(self, plan: GpuPlan, peers: Sequence[GpuPeer]) -> tuple[Row, ...]:
         """The plan's row, whose config is its strategies, and the peers'."""
@@ -97,8 +108,9 @@ class GpuContest:
             works = {name: entry.work for name, entry in entries.items()}
             self.report(f"{self.network.name}: timing {len(works)} in turns")
             timings = in_turns(works, read=sensors(self.device))
+            scores = {name: entry.computed() for name, entry in entries.items()}
             done = {
-                name: self._timed(entry, timings[name], precision)
+                name: self._timed(entry, timings[name], precision, scores[name], scores.get("0"))
                 for name, entry in entries.items()
             }
         return tuple(
@@ -132,9 +144,16 @@ class GpuContest:
             return row("error", f"{type(error).__name__}: {error}"[:500])
         return _Entry(row, found.work, found.computed, found.first_call_ms, peer=True)
 
-    def _timed(self, entry: _Entry, timing: GpuTiming, precision: Precision) -> Row:
+    def _timed(
+        self,
+        entry: _Entry,
+        timing: GpuTiming,
+        precision: Precision,
+        scores: Float32,
+        ours: Float32 | None,
+    ) -> Row:
         """What the timed work computes is judged, on the whole batch."""
-        error = judged(entry.computed(), self.reference, precision, self.problem)
+        error = judged(scores[: self._compared], self.reference, precision, self.problem)
         row = functools.partial(entry.row, error=error, clocks=timing.clocks)
         if not error.budget_fraction <= (_LENIENCE if entry.peer else 1):
             return row("failed", f"in the batch of {self.batch}: {_beyond(error)}")
@@ -142,7 +161,7 @@ class GpuContest:
         if invalid:
             return row("failed", f"invalid time: {invalid}")
         beyond = _beyond(error) if error.budget_fraction > 1 else ""
-        notes = [beyond, timing.clocks.note() if timing.clocks else ""]
+        notes = [beyond, *self._notes(scores, ours), timing.clocks.note() if timing.clocks else ""]
         warm, roof = timing.warm, self.roof
         return row(
             "passed",
@@ -165,8 +184,22 @@ class GpuContest:
         cache = self.device.description.cache_bytes or 0
         return below_floor(self.problem, most, bandwidth, timing.warm, timing.cold, cache)
 
+    def _notes(self, scores: Float32, ours: Float32 | None) -> Iterator[str]:
+        """Of images that were given: how many are verified, and which class they get."""
+        if not self._given:
+            return
+        if self._compared < self.batch:
+            yield f"verified on the first {self._compared:,} of {self.batch:,} images"
+        others = 0 if ours is None else int((scores.argmax(1) != ours.argmax(1)).sum())
+        if others:
+            yield f"another class than the plan's for {others:,} of {self.batch:,} images"
+
     def _reference(self, x: Float32) -> Float64:
-        return self.problem.with_batch(len(x)).reference(x, *self.parameters)
+        """Some images at a time: float64 between the layers is large."""
+        parts = (x[k : k + VERIFIED_IMAGES] for k in range(0, len(x), VERIFIED_IMAGES))
+        return np.concatenate([
+            self.problem.with_batch(len(part)).reference(part, *self.parameters) for part in parts
+        ])  # fmt: skip
 
 
 def judged(

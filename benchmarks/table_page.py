@@ -203,6 +203,9 @@ def _reading(record: Record) -> list[str]:
                     "fastest peer.")  # fmt: skip
     if clocks:
         said.append(f"While ours ran, the clock was {min(clocks)} to {max(clocks)} MHz.")
+    alone = [f"`{row['key']}`" for row, _, _ in rows
+             if not any("compile" in one["strategy"] for one in timed(row, "peer"))]  # fmt: skip
+    said += [f"Not beside `torch.compile`: {', '.join(alone)}."] if alone else []
     when = sorted({row["measured"]["time"][:10] for row, _, _ in rows})
     what = sorted({str(row["measured"]["revision"]) for row, _, _ in rows})
     said += [f"Measured {', '.join(when)} at revision {', '.join(what)}."] if when else []

@@ -143,6 +143,17 @@ def test_the_pick_on_gpus_follows_the_channels(kind, precision):
     assert pick(2, 1, 28, 28, 4, (7, 7), pool=Pool.of("max", 3, 2)) == "coarsened"
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_what_folds_no_pool_is_direct_in_16_bits(precision):
+    def pick(channels, pool=None):
+        problem = Conv2d(2, channels, 28, 28, 8, (5, 5), padding=(2, 2), pool=pool)
+        return dispatch.choose(problem, precision, "cuda").name
+
+    assert pick(1) == pick(16) == f"direct_tile_{precision}"
+    assert pick(1, Pool.of("max", 3)) == f"direct_tile_{precision}"
+    assert pick(17) == "im2col_register"
+
+
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision):
     def against(channels, maps):

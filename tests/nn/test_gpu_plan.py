@@ -54,12 +54,15 @@ def test_predictions_are_the_cpus(model: str, name: str) -> None:
         assert network.predict(x[k : k + 1], device=name) == expected[k]
 
 
+@pytest.mark.parametrize(("model", "first"), [("lenet5", "pool_folded"), ("mnist8", "direct_tile")])
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
-def test_narrow_precisions_keep_the_scores(precision: Any, cuda_device: Any) -> None:
-    network = load("lenet5")
+def test_narrow_precisions_keep_the_scores(
+    precision: Any, model: str, first: str, cuda_device: Any
+) -> None:
+    network = load(model)
     x = prepare(load_images("test", limit=300).images, network.input_shape[1])
     plan, cpu = network.plan(batch=128, precision=precision, device="cuda"), network.plan()
-    assert plan.strategies["conv1"] == f"pool_folded_{precision}"
+    assert plan.strategies["conv1"] == f"{first}_{precision}"
     expected, scores = cpu(x), plan(x)
     # Weights, images and one layer's results keep 11 or 8 bits.
     unit = {"fp16": 2.0**-11, "bf16": 2.0**-8}[precision]

@@ -4,7 +4,8 @@
     python benchmarks/gpu.py lenet-conv1 10000 "direct_tile:THREAD_COLUMNS=1|2,BAND_ROWS=4|8" naive
 
 A thin script over `rooftile.lab.climb_gpu`, which says how a rung is verified and timed; here,
-besides, rungs take configs.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
+besides, rungs take configs.  Peers are of each precision that has rungs in the call, see
+`rooftile.lab.peers_gpu`.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def line(row: Row) -> str:
     status = (
         row.status if row.status == "passed" and not row.reason else f"{row.status}: {row.reason}"
     )
-    return f"{time:38} {row.strategy:28} {error:5} {takes:12} {clock} {config} {status}"
+    name = f"{row.strategy:28} {row.precision:5}"
+    return f"{time:38} {name} {error:5} {takes:12} {clock} {config} {status}"
 
 
 def main() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from rooftile.cli import run
 from rooftile.lab import climb as lab
@@ -106,6 +107,20 @@ def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
     assert any(line.startswith("(ours)") and "ieee" in line for line in out.splitlines())
     assert "none: skipped, not installed: torch" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
+def test_a_network_beside_pytorch_on_a_gpu(
+    call_json, weights, data, precision, cuda_device, monkeypatch
+):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    eager = peers_gpu.gpu_peers(precision)[:2]
+    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda _: eager)
+    arguments = ("--device", "cuda", "--precision", precision, "--peers")
+    found = call_json("run", weights, "--data", data, "--batch", 20, *arguments)
+    assert [row["status"] for row in (found["plan"], *found["peers"])] == ["passed"] * 3
+    assert {row["precision"] for row in found["peers"]} == {precision}
+    assert all(row["time_ms"]["median"] > 0 for row in found["peers"])
 
 
 def test_a_wrong_plan_beside_peers_is_exit_code_1(call, weights, data, opencl_device, monkeypatch):

@@ -18,7 +18,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.nn import stream_times, streaming
 from rooftile.nn.data import prepare
 from rooftile.nn.stream_times import best_segments, contradiction, measured_model, time_stream
-from rooftile.nn.streaming import SLOTS, Streamer
+from rooftile.nn.streaming import SLOTS, Marks, Streamer
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
 TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")
@@ -171,6 +171,35 @@ def test_the_model_is_measured_from_the_stages():
     whole = stream_times.for_images(model, 100)
     assert whole.in_s == pytest.approx(100 * model.in_s)
     assert whole.overhead_s == model.overhead_s
+
+
+class Counted:
+    """A streamer whose streams are fastest in so many segments."""
+
+    def __init__(self, best):
+        self.best, self.device, self.tried = best, self, set()
+
+    def run(self, images, segment):
+        segments = -(-len(images) // segment)
+        self.tried.add(segments)
+        return Marks(0.0, abs(segments - self.best))
+
+    def between(self, first, last):
+        return last - first
+
+
+@pytest.mark.parametrize(
+    ("count", "guess", "best", "longest", "found"),
+    [
+        (10_000, 24, 10, 10_000, 12), (10_000, 24, 99, 10_000, 36), (10_000, 24, 1, 2000, 6),
+        (10_000, 1, 1, 10_000, 1), (10_000, 24, 1, 1000, 10), (5, 24, 5, 5, 5),
+    ],
+)  # fmt: skip
+def test_numbers_around_the_models_are_tried(count, guess, best, longest, found):
+    streamer = Counted(best)
+    segments = stream_times.fastest_segments(streamer, range(count), guess, longest)
+    assert segments == found
+    assert all(-(-count // longest) <= tried <= count for tried in streamer.tried)
 
 
 def test_a_device_that_tells_nonsense_gives_no_time(monkeypatch):

@@ -28,6 +28,7 @@ def command(arguments: argparse.Namespace) -> int:
     """Stream, compare with the plan, time, print.  Exit code 1 where clocks contradict."""
     from rooftile.cli.run import download_report, environment_of, load_network, peak_memory
     from rooftile.nn.data import load_images
+    from rooftile.nn.stream_times import best_segments
 
     wanted = _wanted(arguments)
     output = Output(arguments)
@@ -62,7 +63,7 @@ def command(arguments: argparse.Namespace) -> int:
             "dtype": arguments.stream,
             "accuracy": float((expected == images.labels).mean()),
             **_best(timings),
-            "model_segments": plan.stream.segments(x),
+            "model_segments": best_segments(plan.stream.model(x), len(x), plan.batch),
             "stream": [_row(timing, plan.stream.model(x)) for timing in timings],
             "strategies": plan.strategies,
             "environment": environment_of(plan, images, peak_memory()),
@@ -87,7 +88,7 @@ def _best(timings: list[StreamTiming]) -> dict[str, Any]:
 
 
 def _wanted(arguments: argparse.Namespace) -> list[int] | None:
-    """Numbers of segments; none of them for a sweep, None for the model's."""
+    """Numbers of segments; none of them for a sweep, None for the default."""
     from rooftile.devices.select import parse_device
     from rooftile.errors import InputError
 
@@ -121,7 +122,7 @@ def _given(
 
 
 def _numbers(plan: GpuPlan, x: Images) -> list[int]:
-    """What a sweep tries: a range within what images and batch admit, and the model's number."""
+    """What a sweep tries: a range within what images and batch admit, and the default."""
     least = -(-len(x) // plan.batch)
     within = {n for n in _SWEEP if least <= n <= len(x)}
     return sorted({*within, least, plan.stream.segments(x)})

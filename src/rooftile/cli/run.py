@@ -58,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         metavar="N|sweep",
-        help="of a stream: how many, or a range of numbers (default: the fastest around what a measured model says)",
+        help="of a stream: how many, or a range of numbers (default: the fastest of some around "
+        "what a measured model says)",
     )
 
 

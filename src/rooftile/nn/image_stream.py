@@ -16,6 +16,7 @@ from rooftile.nn.plan import checked_out
 from rooftile.nn.stream_times import (
     StreamTiming,
     best_segments,
+    fastest_segments,
     for_images,
     measured_model,
     time_stream,
@@ -33,9 +34,10 @@ class ImageStream:
     channel, its axis may be missing from uint8.  They stream at full speed from `pinned` memory;
     from any other the driver copies through memory of its own.
 
-    They are cut into ``segments`` of at most the plan's batch, by default into as many as a
-    model says that is measured at the first call with a dtype, kind of memory and size.  See
-    `rooftile.nn.streaming` for how.  Calls take turns with the plan's.
+    They are cut into ``segments`` of at most the plan's batch.  By default there are as many as
+    were fastest at the first call with a dtype, kind of memory and size, among numbers around
+    what a measured model says.  See `rooftile.nn.streaming` for how.  Calls take turns with the
+    plan's.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ImageStream:
         with turn:
             self._streamer = Streamer(device, layers, shape, self._classes, numbers)
         self._models: dict[tuple[object, ...], Pipeline] = {}
+        self._lengths: dict[tuple[object, ...], int] = {}
 
     def pinned(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> NDArray[Any]:
         """An array in page-locked host memory, its values undefined."""
@@ -89,14 +92,16 @@ class ImageStream:
             return self._model(images)
 
     def segments(self, images: Images) -> int:
-        """How many the model says."""
-        return best_segments(self.model(images), len(images), self._batch)
+        """How many it takes by default."""
+        images = self._streamer.checked(images)
+        with self._turn:
+            return -(-len(images) // self._length(images))
 
     def _segment(self, images: Images, segments: int | None) -> int:
         """How many images a segment has."""
         count = len(images)
         if segments is None:
-            segments = best_segments(self._model(images), count, self._batch)
+            return self._length(images)
         check_positive(segments=segments)
         segment = -(-count // segments)
         if segment > self._batch:
@@ -106,12 +111,23 @@ class ImageStream:
             )
         return segment
 
+    def _length(self, images: Images) -> int:
+        """Images of a segment of the fastest stream of a batch, or of all where they are fewer."""
+        key, some = self._kind(images), images[: self._batch]
+        if key not in self._lengths:
+            guess = best_segments(self._model(some), len(some), self._batch)
+            segments = fastest_segments(self._streamer, some, guess, self._batch)
+            self._lengths[key] = -(-len(some) // segments)
+        return min(self._lengths[key], len(images))
+
     def _model(self, images: Images) -> Pipeline:
-        some = images[: self._batch]
+        key = self._kind(images)
+        if key not in self._models:
+            self._models[key] = measured_model(self._streamer, images[: self._batch])
+        return for_images(self._models[key], len(images))
+
+    def _kind(self, images: Images) -> tuple[object, ...]:
+        """What rates depend on: small copies are slower, so are those that the driver makes."""
         with self._streamer.device.on():
             page_locked = is_pinned(images)
-        # Rates are those of a size: small copies are slower.
-        key = (images.dtype, page_locked, len(some).bit_length())
-        if key not in self._models:
-            self._models[key] = measured_model(self._streamer, some)
-        return for_images(self._models[key], len(images))
+        return images.dtype, page_locked, min(len(images), self._batch).bit_length()

@@ -18,6 +18,8 @@ _PIECES = 8
 _TINY = 24
 """Segments of one image that a segment's own cost is measured on."""
 _REPEATS = 5
+_AROUND = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 1, 3 / 2)
+"""Shares of the model's number of segments that are tried."""
 _WARM_UP_S = 0.2
 _LEAST_SAMPLES, _MOST_SAMPLES, _SECONDS = 20, 200, 1.0
 _SLACK_MS = 0.2
@@ -95,6 +97,21 @@ def best_segments(model: Pipeline, count: int, longest: int) -> int:
     least, most = -(-count // longest), count
     # The time falls to its least and then rises, so the nearest that is allowed is the best.
     return min(most, max(least, model.best_segments()[0]))
+
+
+def fastest_segments(streamer: Streamer, images: Images, guess: int, longest: int) -> int:
+    """Of numbers of segments around a guess the one whose streams take the least time: what
+    streams wait for each other no model knows."""
+    least, most = -(-len(images) // longest), len(images)
+    tried = sorted({min(most, max(least, round(guess * share))) for share in _AROUND})
+    return min(tried, key=lambda segments: _seconds(streamer, images, -(-most // segments)))
+
+
+def _seconds(streamer: Streamer, images: Images, segment: int) -> float:
+    """Of the device's clock, the median of a few streams."""
+    streamer.run(images, segment)
+    marks = [streamer.run(images, segment) for _ in range(_REPEATS)]
+    return float(np.median([streamer.device.between(m.first, m.last) for m in marks]))
 
 
 def time_stream(streamer: Streamer, images: Images, segment: int) -> StreamTiming:

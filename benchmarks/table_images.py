@@ -183,6 +183,10 @@ class TorchStream:
         module = _module(peer, network, count)
         self._graphs = [self._captured(module, part) for part in self._parts]
         self._copying, self._computing = torch.cuda.Stream(), torch.cuda.Stream()
+        # Labels must be those of what `run` copies and computes, not of the captures.
+        self._pixels.zero_()
+        self._labels.fill_(-1)
+        torch.cuda.synchronize()
 
     def _captured(self, module: Any, part: slice) -> Any:
         import torch

@@ -70,11 +70,16 @@ __device__ __forceinline__ float widened(element bits)
 typedef float element;
 #define ELEMENT(value) (value)
 
-// The nearest that the cores hold: they would cut off what they do not.
+// The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried
+// into an infinity, a NaN would not be one.
 __device__ __forceinline__ float rounded(float value)
 {
-    unsigned bits;
+    unsigned bits = __float_as_uint(value);
+#if __CUDA_ARCH__ >= 900
     asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+#else
+    if (fabsf(value) < INFINITY) bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+#endif
     return __uint_as_float(bits);
 }
 #endif

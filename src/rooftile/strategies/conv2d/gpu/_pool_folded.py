@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +21,6 @@ _REGISTERS = 65536
 _MOST_WARPS = 16
 _MOST_GROUPS = 6
 """Groups of four maps whose sums a thread of a warpgroup holds."""
-_MOST_SLABS = 20
-"""Slabs of 16 patch elements a thread keeps the weights of: four registers each."""
 _ENOUGH_BLOCKS = 2500
 """Of a grid: from here on a block may take several bands and overlap their loads."""
 
@@ -34,8 +33,10 @@ class PoolFolded(GpuConv2d):
     source = "pool_folded"
     headers = ("_pool_folded.h",)
     wgmma = False
+    most_slabs = 20
+    """Of 16 patch elements, where a thread keeps the weights of each: four registers."""
     transforms_weights = True
-    tunables = (
+    tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", (1, 2, 4, 8, 10, 16, 20, 40), 8),
         Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1),
         Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4),
@@ -55,8 +56,8 @@ class PoolFolded(GpuConv2d):
         if problem.stride != (1, 1) or problem.mask[1] > 7:
             return "a patch is 8 wide: masks of up to 7 columns without strides"
         slabs = problem.channels * _slabs(problem)
-        if slabs > _MOST_SLABS:
-            return f"{slabs} slabs of weights a thread, registers hold {_MOST_SLABS}"
+        if slabs > self.most_slabs:
+            return f"{slabs} slabs of weights, where {self.most_slabs} fit"
         reason = self.invalid(problem, self.config(problem))
         return f"{reason}, even with its smallest tile" if reason else None
 
@@ -158,7 +159,11 @@ def _wgmma(groups: int, narrow: str) -> dict[str, int | str]:
     """The instructions for 16 columns a group of four maps: sums = a b, sums += a b, and the
     wait, which names the sums, so that nothing reads them before it."""
     sums = [f"sum[{m}][{t}][{e}]" for m in range(groups) for t in (0, 1) for e in range(4)]
-    first, kind = len(sums), "bf16" if narrow == "bf16" else "f16"
+    first = len(sums)
+    # Deep, and whether the weights' matrix is transposed, where it can be.
+    kind, deep, last = {
+        "fp16": ("f16", 16, ", 0"), "bf16": ("bf16", 16, ", 0"), "": ("tf32", 8, "")
+    }[narrow]  # fmt: skip
     names = ", ".join(f"%{n}" for n in range(first))
     operands = ", ".join(f"%{n}" for n in range(first, first + 4))
     written = ", ".join(f'"=f"({name})' for name in sums)
@@ -168,8 +173,8 @@ def _wgmma(groups: int, narrow: str) -> dict[str, int | str]:
     def product(adds: int) -> str:
         return (
             f"{{ .reg .pred adds; mov.pred adds, {adds}; "
-            f"wgmma.mma_async.sync.aligned.m64n{16 * groups}k16.f32.{kind}.{kind} "
-            f"{{{names}}}, {{{operands}}}, %{first + 4}, adds, 1, 1, 0; }}"
+            f"wgmma.mma_async.sync.aligned.m64n{16 * groups}k{deep}.f32.{kind}.{kind} "
+            f"{{{names}}}, {{{operands}}}, %{first + 4}, adds, 1, 1{last}; }}"
         )
 
     return {

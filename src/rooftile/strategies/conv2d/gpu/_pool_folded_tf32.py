@@ -1,0 +1,212 @@
+"""Rungs that fold the pooling window into a product's columns, in TF32 or split into two of them.
+
+For the split products see `_implicit_gemm`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32, rounded
+from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
+from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
+from rooftile.strategies.conv2d.gpu._pool_folded import (
+    PoolFolded,
+    _divides,
+    _slabs,
+    _strips,
+    _tile,
+    _wgmma,
+)
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_OLD_SHARED_BYTES = 99 * 1024
+"""Of a block, on every GPU that knows TF32."""
+_REGISTERS, _MOST_REGISTERS = 65536, 255
+_OTHERS = 40
+"""Registers for addresses, loops and results."""
+_WORTH = 26 * 1024
+"""A band's shared memory, up to which it grows: teams beside it hide its loads."""
+_ENOUGH_BLOCKS = 2500
+"""Of a grid: from here on a block may take several bands and overlap their loads."""
+_BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
+_MOST_GROUPS = 8
+"""Groups of four maps whose sums a thread of a warpgroup holds."""
+_MOST_WARPS = 16
+
+BAND_TUNABLES = (
+    Tunable("BAND_ROWS", _BANDS, 1),
+    Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
+    Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
+    Tunable("BUFFERS", (1, 2), 1),
+)
+WARPGROUPS = Tunable("WARPS", (4, 8, 12, 16), 4)
+
+
+class TensorFloatFolded(PoolFolded):
+    """What its rungs take: the weights where a thread or a block holds them."""
+
+    source = "pool_folded_tf32"
+    split = False
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """As in 16 bits; split, short sums."""
+        reason = super().why_not(problem)
+        if reason is None and self.split and problem.reduction <= LEAST_SPLIT_REDUCTION:
+            return f"split products pay from sums of {LEAST_SPLIT_REDUCTION} products"
+        return reason
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Bands of several rows, as many teams as find room, two buffers where both fit."""
+        config = {tunable.name: tunable.default for tunable in self.tunables}
+        sizes = (rows for rows in _BANDS if rows <= problem.output_size[0])
+        worth = (rows for rows in sizes if _band_bytes(problem, rows) <= _WORTH)
+        config["BAND_ROWS"] = next(worth, 1)
+        config |= self._warpgroups(problem, config) if self.wgmma else self._warps(problem, config)
+        for wish in ({"LEAST_BLOCKS": 2}, {"LEAST_BLOCKS": 3}, {"LEAST_BLOCKS": 4}):
+            if self.invalid(problem, config | wish) is None:
+                config |= wish
+        return config
+
+    def _warps(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """A warp for each strip or group of maps, several bands a block where there are many."""
+        strips, groups = _strips(problem), blocks(problem.maps, 4)
+        share = max(w for w in range(1, max(1, 5 // groups) + 1) if strips % w == 0)
+        chosen = {"WARPS": groups * share, "BUFFERS": 2}
+        if self.invalid(problem, {**config, **chosen}):
+            chosen["BUFFERS"] = 1
+        for bands in (2, 4, 8):
+            if self._grid(problem, {**config, "BLOCK_BANDS": bands}) >= _ENOUGH_BLOCKS:
+                chosen["BLOCK_BANDS"] = bands
+        return chosen
+
+    def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Strips for whole warpgroups, runs that leave little over, and as many as find room."""
+        strips = _strips(problem)
+        whole = (s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s))
+        chosen = {"SEGMENTS": next(whole, 1)}
+        runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
+        runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
+        wishes = (
+            {**chosen, "RUN": run, "WARPS": warps, "BUFFERS": buffers}
+            for run in runs
+            for warps in (12, 8, 4)
+            for buffers in (2, 1)
+        )
+        valid = (wish for wish in wishes if self.invalid(problem, {**config, **wish}) is None)
+        return next(valid, chosen)
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Registers, shared memory, warps that share out the maps, whole segments."""
+        groups, warps, resident = blocks(problem.maps, 4), config["WARPS"], config["LEAST_BLOCKS"]
+        most = _MOST_GROUPS if self.wgmma else _MOST_WARPS
+        if groups > most:
+            return f"{problem.maps} maps a block, where {4 * most} fit"
+        if not self.wgmma and warps % groups:
+            return f"{warps} warps for {groups} groups of four maps"
+        held = self._held(problem, config)
+        if held > min(_MOST_REGISTERS, _REGISTERS // (32 * warps * resident) // 8 * 8):
+            return f"{resident} blocks of {warps} warps of {held} registers a thread"
+        if not _divides(config, config["SEGMENTS"]):
+            return f"{config['SEGMENTS']} segments of unequal length"
+        shared = self._shared(problem, config)
+        if shared > (SHARED_BYTES // resident - 1024 if self.wgmma else _OLD_SHARED_BYTES):
+            return f"{shared} bytes of shared memory a block"
+        return None
+
+    def _held(self, problem: Conv2d, config: Config) -> int:
+        """Registers a thread needs: sums, patches in two parts or in a ring, weights."""
+        groups, slabs = blocks(problem.maps, 4), _slabs(problem)
+        if config.get("RUN"):
+            parts = 2 if self.split else 1
+            return _OTHERS + 8 * parts * groups + 16 * parts * config["RUN"]
+        ring = 8 * problem.channels * (slabs + config["AHEAD"])
+        if self.wgmma:
+            return _OTHERS + 8 * groups + ring
+        return _OTHERS + 8 * config["CHAINS"] + ring + 8 * problem.channels * slabs
+
+    def _teams(self, config: Config) -> int:
+        """Of a block, each with bands of its own."""
+        return config["WARPS"] // 4 if self.wgmma else 1
+
+    def _packed(self, problem: Conv2d, config: Config) -> int:
+        """Bytes of the folded weights in all their parts."""
+        parts = 2 if self.split else 1
+        return parts * 1024 * blocks(problem.maps, 4) * _all_slabs(problem, config)
+
+    def _shared(self, problem: Conv2d, config: Config) -> int:
+        bands = self._teams(config) * config["BUFFERS"] * _band_bytes(problem, config["BAND_ROWS"])
+        return bands + (self._packed(problem, config) if self.wgmma else 0)
+
+    def _grid(self, problem: Conv2d, config: Config) -> int:
+        bands = problem.batch * blocks(problem.output_size[0], config["BAND_ROWS"])
+        if self.wgmma:
+            resident = MULTIPROCESSORS * config["LEAST_BLOCKS"]
+            return min(resident, blocks(bands, self._teams(config)))
+        return blocks(bands, config["BLOCK_BANDS"])
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Sizes, tunables, and the layout of a band in shared memory."""
+        macros: dict[str, int | str] = {"AHEAD": 0, "CHAINS": 1, "RUN": 0}
+        macros |= GpuConv2d.macros(self, problem, config) | _tile_of(problem, config["BAND_ROWS"])
+        macros |= {"ELEMENT_BYTES": 4, "WGMMA": int(self.wgmma), "OWN_BANDS": int(self.wgmma)}
+        macros |= {"SPLIT": int(self.split), "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f"}
+        if self.wgmma:
+            macros |= _wgmma(blocks(problem.maps, 4), "")
+        return macros
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """[groups][slabs][2 rows of a slab][2 rows of positions][2 elements][32 lanes]; for
+        warpgroups [parts][whole runs of slabs][2 rows of a slab][2 elements][groups][2 rows of
+        positions][8 columns][4 deep].  Behind them the weights as `tap` wants them."""
+        parts = _split(weights) if self.split else [rounded(weights, "tf32")]
+        order = (2, 3, 4, 6, 0, 7, 1, 8, 5) if self.wgmma else (0, 2, 3, 4, 7, 6, 1, 8, 5)
+        ordered = [_folded(problem, part).transpose(order).ravel() for part in parts]
+        spare = self._packed(problem, config) // 4 // len(parts) - ordered[0].size
+        ordered = [np.pad(part, (0, spare)) for part in ordered]
+        return np.concatenate([*ordered, (weights if self.split else parts[0]).ravel()])
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel: blocks over the bands of all images."""
+        threads, shared = 32 * config["WARPS"], self._shared(problem, config)
+        grid = (self._grid(problem, config), 1, 1)
+        launch = Launch("conv2d", grid, (threads, 1, 1), shared)
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+def _split(weights: Float32) -> list[Float32]:
+    """Two numbers of TF32 for each, NaN where they do not hold it."""
+    high = rounded(weights, "tf32")
+    with np.errstate(invalid="ignore"):
+        low = rounded(weights - high, "tf32")
+    holds = (weights == 0) | ((np.abs(weights) >= LEAST_SPLIT) & np.isfinite(high))
+    return [np.where(holds, part, np.float32(np.nan)) for part in (high, low)]
+
+
+def _folded(problem: Conv2d, weights: Float32) -> Float32:
+    """The weights at the four places of a window, zeros around them: [group of maps][map][channel]
+    [slab][row][t][element 2t or 2t + 1][dy][dx]."""
+    groups, slabs = blocks(problem.maps, 4), _slabs(problem)
+    height, width = problem.mask
+    folded = np.zeros((4 * groups, problem.channels, 2 * slabs, 8, 2, 2), np.float32)
+    for dy in (0, 1):
+        for dx in (0, 1):
+            folded[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = weights
+    return folded.reshape(groups, 4, problem.channels, slabs, 2, 4, 2, 2, 2)
+
+
+def _all_slabs(problem: Conv2d, config: Config) -> int:
+    """Of a patch, up to an even number of runs."""
+    pair = 2 * config.get("RUN", 0) or 1
+    return blocks(problem.channels * _slabs(problem), pair) * pair
+
+
+def _tile_of(problem: Conv2d, rows: int) -> dict[str, int]:
+    """Where a band of so many rows of results lies in shared memory, in float32."""
+    return _tile(problem, {"BAND_ROWS": rows, "X_NARROW": 0})
+
+
+def _band_bytes(problem: Conv2d, rows: int) -> int:
+    return 4 * problem.channels * _tile_of(problem, rows)["TILE_SIZE"]

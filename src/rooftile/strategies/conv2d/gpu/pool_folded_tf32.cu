@@ -1,0 +1,315 @@
+// Rung 23, pool_folded_tf32: the pool's positions as columns of a product in TF32.
+//
+// As rung 19, pool_folded, with inputs and weights rounded to TF32.  One instruction is eight
+// elements deep: a row of a patch.  Their order is free where the weights have it too, so a lane
+// reads elements 2t and 2t + 1 in one load, as the instruction's columns t and t + 4.  A band
+// stays float32 in shared memory; it is rounded in registers, through which its rows pass once.
+// With WGMMA warpgroups multiply; with OWN_BANDS each of them has bands of its own, and waits for
+// no other.  Blocks are persistent: they take bands as far apart as there are teams.
+// What it removes: half of the bits that float16 drops.
+//
+// With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
+// RUN others: fewer registers, and so more warpgroups.
+// With SPLIT, which needs that, x = hi + lo, and three products make one.  Those of a run are
+// summed apart, small ones first: cores truncate sums, and short sums keep that below float32's
+// error.  What the split cannot hold becomes NaN, and `repair` finds it.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][2][2][32 lanes] or, for
+// warpgroups, [PARTS][ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
+// rounded or, with SPLIT, given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
+// out[images][MAPS][ROWS][COLUMNS].
+// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
+// again half a band below, of four maps or, in a warpgroup, of all.
+
+#define PARTS (SPLIT ? 2 : 1)
+#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
+#define SLABS (CHANNELS * PATCH_SLABS)
+#define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
+#if RUN
+// An even number of runs, with zeros for weights beyond the last slab.
+#define ALL_SLABS ((SLABS + 2 * RUN - 1) / (2 * RUN) * (2 * RUN))
+#else
+#define ALL_SLABS SLABS
+#endif
+#define ROW_BYTES (512 * MAP_GROUPS)
+#define PART_BYTES (2 * ALL_SLABS * ROW_BYTES)
+#define BAND_SIZE (CHANNELS * TILE_SIZE)
+
+#if WGMMA
+#define WEIGHTS(b) unsigned long long b
+#define WEIGHT_BYTES (PARTS * PART_BYTES)
+#define ROW(b, row) ((b) + (row) * (ROW_BYTES >> 4))
+// 8x4 core matrices without a swizzle: beside each other in a row's depth, then below.
+#define MATRIX_DESCRIPTOR(address)                                                              \
+    ((address) >> 4 | (unsigned long long)(ROW_BYTES / 2 >> 4) << 16 | 128ull >> 4 << 32)
+#else
+#define WEIGHTS(b) const unsigned b[SLABS][2][2][2]
+#define WEIGHT_BYTES 0
+#endif
+
+// Two rows of a patch for a lane's two windows, as an instruction takes them: a row of a slab
+// in the window above, below, and the elements behind those likewise.
+typedef unsigned slab[2][PARTS][4];
+
+__device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
+{
+    return weights[PARTS * PART_BYTES / 4 +
+                   ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
+}
+
+__device__ __forceinline__ void take(float value, unsigned parts[PARTS][4], int at)
+{
+    float hi = rounded(value);
+    parts[0][at] = __float_as_uint(hi);
+#if SPLIT
+    // NaN, where the number or its high part is infinite.
+    parts[1][at] = __float_as_uint(rounded(value - hi));
+#endif
+}
+
+__device__ __forceinline__ void load_slab(const float* patch, slab a)
+{
+    UNROLL for (int e = 0; e < 4; e++) {
+        int row = e / 2, below = e % 2;
+        float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
+        take(two.x, a[row], below);
+        take(two.y, a[row], 2 + below);
+    }
+}
+
+#if SPLIT
+// NaN in place of what is too close to underflow: its low part would be cut.
+__device__ __forceinline__ void condemn(float* tile)
+{
+    for (int e = MEMBER; e < BAND_SIZE; e += TEAM)
+        if (fabsf(tile[e]) < LEAST_SPLIT && tile[e] != 0.0f) tile[e] = __int_as_float(0x7fffffff);
+}
+
+#endif
+
+#if RUN
+// Begins a run's products: with SPLIT hi times lo, lo times hi, hi times hi, in sums of their own.
+__device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[GROUPS][2][4])
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    UNROLL for (int product = SPLIT ? 0 : 2; product < 3; product++)
+        UNROLL for (int e = 0; e < 2 * RUN; e++) {
+            const unsigned* rows = a[e / 2][e % 2][product == 1];
+            unsigned long long maps = ROW(b, e) + (product == 0 ? PART_BYTES >> 4 : 0);
+            if (product + e == 0)
+                WGMMA_FIRST(sum, rows, maps);
+            else
+                WGMMA_NEXT(sum, rows, maps);
+        }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// What is beyond the last slab meets zeros.
+__device__ __forceinline__ void load_run(const float* patch, int first, slab a[RUN])
+{
+    UNROLL for (int e = 0; e < RUN; e++) {
+        int s = first + e < SLABS ? first + e : SLABS - 1;
+        load_slab(patch + s / PATCH_SLABS * TILE_SIZE + 2 * (s % PATCH_SLABS) * PITCH, a[e]);
+    }
+}
+
+// The product of a row of windows' patches with all folded masks, run by run.  While one is
+// multiplied, the next one's patches are read; in the end the first of a row at `next`.
+__device__ __forceinline__ void multiply(const float* patch, const float* next, WEIGHTS(b),
+                                         slab a[2][RUN], float total[GROUPS][2][4])
+{
+    UNROLL for (int e = 0; e < GROUPS * 8; e++) total[e / 8][e / 4 % 2][e % 4] = 0.0f;
+    _Pragma("unroll 1") for (int first = 0; first < ALL_SLABS; first += 2 * RUN)
+        UNROLL for (int turn = 0; turn < 2; turn++) {
+            int behind = first + (turn + 1) * RUN;
+            bool last = turn == 1 && behind == ALL_SLABS;
+#if SPLIT
+            float sum[GROUPS][2][4];
+            begin(a[turn], ROW(b, 2 * (behind - RUN)), sum);
+            load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
+            WGMMA_WAIT(sum);
+            UNROLL for (int e = 0; e < GROUPS * 8; e++)
+                total[e / 8][e / 4 % 2][e % 4] += sum[e / 8][e / 4 % 2][e % 4];
+#else
+            begin(a[turn], ROW(b, 2 * (behind - RUN)), total);
+            // The run before is complete.
+            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
+#endif
+        }
+#if SPLIT
+    // Infinity times zero: an overflow of the split is for `repair` to judge.
+    UNROLL for (int e = 0; e < GROUPS * 8; e++) {
+        float z = total[e / 8][e / 4 % 2][e % 4];
+        total[e / 8][e / 4 % 2][e % 4] = fmaf(0.0f, z, z);
+    }
+#else
+    WGMMA_WAIT(total);
+#endif
+}
+#else
+// The same in one run.  Begun, it may still run; what it reads must stay until it is complete.
+__device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WEIGHTS(b),
+                                      float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#else
+    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+#endif
+    UNROLL for (int e = 0; e < 2 * SLABS; e++) {
+        int s = e / 2, row = e % 2;
+        // A slab's second row may be none of the patch.
+        if (2 * (s % PATCH_SLABS) + row > MASK_HEIGHT) continue;
+        const unsigned* rows = a[s / PATCH_SLABS][(turn + s % PATCH_SLABS) % RING][row][0];
+#if WGMMA
+        if (e == 0)
+            WGMMA_FIRST(sum[0], rows, b);
+        else
+            WGMMA_NEXT(sum[0], rows, ROW(b, e));
+#else
+        UNROLL for (int t = 0; t < 2; t++) {
+            float* c = sum[e % CHAINS][0][t];
+            asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
+                "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]),
+                  "r"(b[s][row][t][0]), "r"(b[s][row][t][1]));
+        }
+#endif
+    }
+#if WGMMA
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    WGMMA_WAIT(sum[0]);
+#else
+    UNROLL for (int e = 8; e < CHAINS * 8; e++)
+        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+#endif
+}
+
+// The rows of slabs that come in at a strip's step.
+__device__ __forceinline__ void load_step(const float* patch, int step, int turn,
+                                          slab a[CHANNELS][RING])
+{
+    UNROLL for (int c = 0; c < CHANNELS; c++)
+        load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
+}
+#endif
+
+// A warp's strip: its rows of windows downwards.  Without RUN, the patches' slabs pass through
+// registers; with AHEAD, the next row's are on their way while this one's are multiplied.
+__device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float shift[GROUPS],
+                                      const float* image, const float* weights, float* out,
+                                      int map, int window, int top, int start)
+{
+    const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    float* place = out + (map * ROWS + top) * COLUMNS + window / WINDOWS_RIGHT;
+#if RUN
+    slab a[2][RUN];
+    load_run(patch, 0, a[0]);
+#else
+    slab a[CHANNELS][RING];
+    UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
+#endif
+    float most[GROUPS][2];
+    bool doubtful = false;
+    _Pragma("unroll 1") for (int first = 0; first < STEPS; first += RING)
+        UNROLL for (int u = 0; u < RING; u++) {
+            int step = first + u;
+            if (STEPS % RING && step >= STEPS) break;
+            float sum[CHAINS][GROUPS][2][4];
+#if RUN
+            const float* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
+            multiply(patch, next, b, a, sum[0]);
+            patch = next;
+#else
+            if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
+            begin(a, u, b, sum);
+            if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
+            complete(sum);
+#endif
+            UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
+                int h = e % 2, m = e / 2;
+                float four = of_four(sum[0][m], h, shift[m]);
+                most[m][h] = step % WINDOWS_DOWN ? POOL_STEP(most[m][h], four) : four;
+                if ((step + 1) % WINDOWS_DOWN) continue;
+                int row = h * HALF_ROWS + (start + step) / WINDOWS_DOWN;
+                float y = completed(most[m][h], shift[m]);
+                doubtful |= y != y;
+                if (held(map + 4 * m, window, top + row))
+                    place[(4 * m * ROWS + row) * COLUMNS] = y;
+            }
+        }
+    // A zero of the folded mask makes NaN of an infinity that no mask should have met.
+    if (__any_sync(~0u, doubtful))
+        UNROLL for (int m = 0; m < GROUPS; m++)
+            repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
+}
+
+// A team's bands, through one buffer or, the next one's copies under way, through two.
+__device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
+                                      int images, float* tiles, WEIGHTS(b),
+                                      const float shift[GROUPS], int map, int worker)
+{
+    const int apart = gridDim.x * (THREADS / TEAM);
+    int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
+    if (FLAT && BUFFERS == 2 && band < images * BANDS) start_band(x, band, tiles);
+    for (int turn = 0; band < images * BANDS; band += apart, turn ^= BUFFERS - 1) {
+        float* tile = tiles + turn * BAND_SIZE;
+        if (BUFFERS == 1) meet();
+        if (!FLAT)
+            fill(x, band, tile);
+        else if (BUFFERS == 1)
+            start_band(x, band, tile);
+        COPIES_DONE();
+        meet();
+#if SPLIT
+        condemn(tile);
+        meet();
+#endif
+        if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
+            start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
+        const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE;
+        // Spare warps repeat a task: four multiply together.
+        for (int task = worker; task < TASKS; task += WORKERS)
+            strip(tile, b, shift, image, weights, results, map,
+                  task % STRIPS * 8 + threadIdx.x % 32 / 4, band % BANDS * BAND_ROWS,
+                  task / STRIPS % SEGMENTS * STEPS);
+    }
+}
+
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+    const float* __restrict__ x, const float* __restrict__ weights,
+    const float* __restrict__ bias, float* __restrict__ out, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
+    int warp = MEMBER / 32, lane = threadIdx.x % 32;
+    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    int map = group * 4 + lane % 4;
+    // What no copy reaches meets zeros of the mask, and must be finite.
+    for (int e = MEMBER; e < BUFFERS * BAND_SIZE; e += TEAM) tiles[e] = 0.0f;
+    float shift[GROUPS];
+    UNROLL for (int m = 0; m < GROUPS; m++)
+        shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
+#if WGMMA
+    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
+        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    unsigned long long b = MATRIX_DESCRIPTOR((unsigned)__cvta_generic_to_shared(shared));
+#else
+    unsigned b[SLABS][2][2][2];
+    UNROLL for (int e = 0; e < SLABS * 8; e++)
+        b[e / 8][e / 4 % 2][e / 2 % 2][e % 2] =
+            ((const unsigned*)weights)[(group * SLABS * 8 + e) * 32 + lane];
+#endif
+    __syncthreads();
+    bands(x, weights, out, images, tiles, b, shift, map, worker);
+}

@@ -1,0 +1,148 @@
+"""Pool folding in TF32 and in two parts of it: hard inputs, how weights lie, what is refused."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hard_inputs import HARD
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from ladder_checks import check, draw_config, run
+
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.expected import Expected
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import Conv2d, Pool, rounded
+from rooftile.strategies import strategy
+
+TF32, WGMMA, IEEE = RUNGS = [
+    strategy("conv2d", f"pool_folded_{name}", "cuda")
+    for name in ("tf32", "wgmma_tf32", "wgmma_ieee")
+]
+each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+LENET = Conv2d(3, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
+
+folding = st.builds(
+    Conv2d, st.integers(1, 3), st.integers(1, 6), st.integers(8, 30), st.integers(8, 30),
+    st.integers(1, 17), st.tuples(st.integers(1, 7), st.integers(1, 7)), st.just((1, 1)),
+    st.just((0, 0)), st.just("relu"), st.just(Pool.of("max", 2)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def hopper(cuda_device):
+    architecture = cuda_device.description.architecture
+    if architecture != "sm_90":
+        pytest.skip(f"{architecture} has no warpgroups of sm_90")
+    return cuda_device
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("pool", ["max", "average"])
+@pytest.mark.parametrize(
+    ("channels", "maps", "mask"), [(4, 16, (7, 7)), (2, 3, (7, 7)), (8, 6, (3, 3)), (12, 5, (4, 5))]
+)
+def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, hopper):
+    problem = Conv2d(3, channels, 24, 26, maps, mask, pool=Pool.of(pool, 2))
+    x, weights, bias = random_inputs(problem, maps)
+    generator = np.random.default_rng(channels)
+    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
+    bound = IEEE.bind(problem, weights, 0 * bias, device=hopper)
+    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("rung", [WGMMA, IEEE], ids=lambda rung: rung.name)
+@pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])
+@pytest.mark.parametrize("run_slabs", [0, 1, 2, 4])
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_every_pipeline(rung, specials, run_slabs, buffers, hopper):
+    if rung is IEEE and not run_slabs:
+        pytest.skip("a split has runs")
+    config = {"RUN": run_slabs, "BUFFERS": buffers, "WARPS": 4}
+    for problem in (LENET, Conv2d(5, 3, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("max", 2))):
+        check(rung, problem, hopper, seed=4, specials=specials, config=config)
+
+
+@each_rung
+def test_the_last_batch_may_be_partial(rung, cuda_device):
+    problem = Conv2d(500, 2, 12, 20, 3, (7, 5), activation="relu", pool=Pool.of("max", 2))
+    x, *parameters = random_inputs(problem, 0)
+    if rung.why_not_on(cuda_device.description.architecture):
+        pytest.skip("another architecture")
+    bound = rung.bind(problem, *parameters, device=cuda_device)
+    for images in (500, 1, 133):
+        out = run(bound, x[:images])
+        verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
+        assert verdict.passed, verdict
+
+
+def _unpacked(rung, problem, packed, groups, slabs):
+    """[map][channel and slab][row][element of a patch's row][dy][dx], as instructions read it."""
+    folded = np.zeros((4 * groups, slabs, 2, 8, 2, 2), np.float32)
+    for slab, row, group, dy, column, k in product(
+        range(slabs), (0, 1), range(groups), (0, 1), range(8), range(8)
+    ):
+        # Column k of the left matrix: a lane's first element, and behind four of them its second.
+        lane, second = k % 4, k // 4
+        if rung.wgmma:
+            # Core matrices of eight columns and four deep, both halves of the depth far apart.
+            at = (((slab * 2 + row) * 2 + second) * groups + group) * 64 + dy * 32
+            at += column * 4 + lane
+        else:
+            at = (((group * slabs + slab) * 2 + row) * 4 + 2 * dy + second) * 32
+            at += 4 * column + lane
+        place = (group * 4 + column // 2, slab, row, 2 * lane + second, dy, column % 2)
+        folded[place] = packed[at]
+    return folded
+
+
+@each_rung
+@given(data=st.data())
+def test_packed_weights_are_the_weights_at_every_place_of_a_window(rung, data):
+    problem = data.draw(folding)
+    assume(rung.why_not(problem) is None)
+    config = draw_config(rung, problem, data.draw)
+    _, weights, _ = random_inputs(problem, 0)
+    packed = rung.pack(problem, weights, config).ravel()
+    nearest, own = rounded(weights, "tf32"), weights.size
+    assert np.array_equal(packed[-own:], (weights if rung is IEEE else nearest).ravel())
+    groups, rows = -(-problem.maps // 4), (problem.mask[0] + 2) // 2 * 2
+    slabs = problem.channels * rows // 2
+    parts = packed[:-own].reshape(2 if rung is IEEE else 1, -1)
+    folded = sum(_unpacked(rung, problem, part, groups, slabs) for part in parts)
+    folded = folded.reshape(4 * groups, problem.channels, rows, 8, 2, 2)
+    expected = np.zeros_like(folded)
+    height, width = problem.mask
+    whole = nearest + rounded(weights - nearest, "tf32") if rung is IEEE else nearest
+    for dy, dx in product((0, 1), (0, 1)):
+        expected[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = whole
+    assert np.array_equal(folded, expected)
+    unit = 2.0 ** (-22 if rung is IEEE else -11)
+    assert np.abs(whole - weights).max() <= unit * np.abs(weights).max()
+    assert np.count_nonzero(parts[0]) == np.count_nonzero(expected)
+
+
+def test_what_a_split_cannot_hold_is_marked():
+    problem = LENET
+    _, weights, _ = random_inputs(problem, 0)
+    weights.flat[:4] = (1e-38, np.inf, np.finfo(np.float32).max, np.nan)
+    packed = IEEE.pack(problem, weights, IEEE.config(problem))
+    # At four places of a window, in both parts.
+    assert np.isnan(packed[: -weights.size]).sum() == 4 * 4 * 2
+
+
+def _gpu(architecture):
+    return SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+
+
+def test_what_they_do_not_take():
+    short = Conv2d(1, 1, 86, 86, 4, (7, 7), pool=Pool.of("max", 2))
+    assert "sums of 64" in IEEE.why_not(short)
+    assert "slabs of weights" in TF32.why_not(LENET)
+    for rung in (WGMMA, IEEE):
+        with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
+            rung.compile(LENET, _gpu("sm_80"))
+    with pytest.raises(InputError, match="registers a thread"):
+        WGMMA.compile(LENET, _gpu("sm_90"), {"RUN": 0, "WARPS": 12})

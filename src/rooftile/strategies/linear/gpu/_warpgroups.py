@@ -8,6 +8,7 @@ surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
@@ -162,8 +163,9 @@ class Warpgroups(GpuLinear):
 
     @cached_property
     def text(self) -> str:
-        """The kernels behind what texts for warpgroups share."""
-        return header() + super().text
+        """The kernels behind what texts for warpgroups share, and how weights are laid."""
+        weights = Path(__file__).with_name("_warpgroup_weights.h").read_text(encoding="utf-8")
+        return header() + weights + super().text
 
     @property
     def _numbers(self) -> int:

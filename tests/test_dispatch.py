@@ -154,6 +154,26 @@ def test_what_folds_no_pool_is_direct_in_16_bits(precision):
     assert pick(17) == "im2col_register"
 
 
+@pytest.mark.parametrize(
+    ("architecture", "precision", "few", "many"),
+    [
+        ("sm_90", "ieee", "direct_tile", "pool_folded_wgmma_ieee"),
+        ("sm_90", "tf32", "pool_folded_tf32", "pool_folded_wgmma_tf32"),
+        ("sm_80", "ieee", "direct_tile", "direct_tile"),
+        ("sm_80", "tf32", "pool_folded_tf32", "direct_tile"),
+        ("sm_75", "tf32", "direct_tile", "direct_tile"),
+    ],
+)
+def test_a_pool_is_folded_by_warpgroups_for_many_maps(
+    monkeypatch, architecture, precision, few, many
+):
+    gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    for name, expected in (("lenet-conv1", few), ("lenet-conv2", many)):
+        problem = named("conv2d", name, 2)
+        assert dispatch.choose(problem, precision, "cuda").name == expected
+
+
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision):
     def against(channels, maps):

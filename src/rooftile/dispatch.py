@@ -33,9 +33,10 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
     "conv2d": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
+        "pool_folded_wgmma_tf32", "pool_folded_tf32",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
-        "direct_tile_fp16", "direct_tile_bf16", "direct_tile", "im2col_register", "row_vector",
-        "coarsened", "tile_output", "naive",
+        "pool_folded_wgmma_ieee", "direct_tile_fp16", "direct_tile_bf16", "direct_tile",
+        "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": (
         "mma_fp16", "mma_bf16", "mma_tf32", "warp_rows", "register_tile", "tiled",

@@ -3,10 +3,10 @@
 // As rung 19, pool_folded, with inputs and weights rounded to TF32.  One instruction is eight
 // elements deep: a row of a patch.  Their order is free where the weights have it too, so a lane
 // reads elements 2t and 2t + 1 in one load, as the instruction's columns t and t + 4.  A band
-// stays float32 in shared memory; it is rounded in registers, through which its rows pass once.
+// stays float32 in shared memory; it is rounded in registers, through which its rows rotate.
 // With WGMMA warpgroups multiply; with OWN_BANDS each of them has bands of its own, and waits for
 // no other.  Blocks are persistent: they take bands as far apart as there are teams.
-// What it removes: half of the bits that float16 drops.
+// What it removes: float16's narrow range.
 //
 // With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
 // RUN others: fewer registers, and so more warpgroups.

@@ -39,8 +39,8 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
         "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": (
-        "mma_fp16", "mma_bf16", "mma_tf32", "warp_rows", "register_tile", "tiled",
-        "naive",
+        "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
+        "warpgroups_ieee", "mma_ieee", "warp_rows", "register_tile", "tiled", "naive",
     ),
     "pool2d": ("vector_rows", "naive"),
     "softmax": ("block_rows", "naive"),
@@ -216,7 +216,7 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
         return f"it pays from {FRONT_IMAGES} images"
     if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
         return f"it pays up to {FEW_IMAGES} images"
-    if rung.name.startswith("mma") and problem.batch <= FEW_IMAGES:
+    if rung.name.startswith(("mma", "warpgroups")) and problem.batch <= FEW_IMAGES:
         return f"it pays beyond {FEW_IMAGES} images"
     return None
 

@@ -21,7 +21,7 @@ INSTRUCTION_REGISTERS = 30
 
 # What a multiprocessor does in a clock, for the defaults: bytes of shared memory and from the
 # last-level cache; clocks until a copy is there, and until a second kernel has started.
-_SHARED_RATE, _CACHE_RATE, _COPY_CLOCKS, _FINISH_CLOCKS = 128, 32, 1000, 4000
+_SHARED_RATE, _CACHE_RATE, _COPY_CLOCKS, _FINISH_CLOCKS = 128, 32, 1000, 8000
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,11 @@ _THREADS = 256
 """Of a block of the kernels that are not the product."""
 _PARTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 _KINDS = ("f16", "bf16", "tf32")
+_CLOSE = 1.08
+"""Estimates that differ by less are equal."""
+_GROUPS, _TILES, _PAIRED = (1, 2, 4), (16, 32, 64, 128, 256), 128
+"""Of the defaults, and the least tile that clusters of two share images for: others were slower
+wherever they were timed."""
 
 
 class Warpgroups(GpuLinear):
@@ -63,19 +68,23 @@ class Warpgroups(GpuLinear):
     def _fastest(self, problem: Linear, formats: Config) -> dict[str, int]:
         narrow = formats.get("X_NARROW", 0)
 
-        def estimate(config: Config) -> tuple[float, int]:
-            # Images are converted once a tile: of equals the widest.
-            shares = self._shares(problem, {**config, "X_NARROW": narrow})
-            return shares.clocks, -config["TILE_O"]
+        def clocks(config: Config) -> float:
+            return self._shares(problem, {**config, "X_NARROW": narrow}).clocks
 
-        return min(self._candidates(problem), key=estimate)
+        times = [(clocks(config), config) for config in self._candidates(problem)]
+        least = min(time for time, _ in times)
+        # Images are converted once a tile, and clusters wait for each other: of those that are
+        # about as fast, the widest tile, then the smallest cluster.
+        close = [(-c["TILE_O"], c["CLUSTER"], t, c) for t, c in times if t <= _CLOSE * least]
+        return min(close, key=lambda entry: entry[:3])[3]
 
     def _candidates(self, problem: Linear) -> list[dict[str, int]]:
         """Configs that can run, of tiles not wider than the outputs."""
-        groups, tiles, clusters, parts, _, held = (tunable.values for tunable in self.tunables)
+        *_, parts, _, held = (tunable.values for tunable in self.tunables)
         found = []
-        for tile in (t for t in tiles if t == tiles[0] or t < 2 * problem.outputs):
-            for group, cluster in ((g, c) for g in groups for c in clusters):
+        for tile in (t for t in _TILES if t == _TILES[0] or t < 2 * problem.outputs):
+            clusters = (1, 2) if tile >= _PAIRED else (1,)
+            for group, cluster in ((g, c) for g in _GROUPS for c in clusters):
                 config = {"WARPGROUPS": group, "TILE_O": tile, "CLUSTER": cluster, "BLOCKS": 1}
                 # Two pieces of images where registers hold them.
                 for pieces in reversed(held):

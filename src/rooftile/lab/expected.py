@@ -131,12 +131,15 @@ class Expected:
         whole = math.prod(self._problem.input_shape) + math.prod(self._problem.output_shape)
         images = len(self._x)
         step = max(1, _CHUNK_BYTES * images // (8 * whole))
+        # A result that is finite although infinite terms are behind it, which the activation or
+        # the pool dropped, has the error of its finite terms.
+        finite = [_finite(array) for array in self._parameters]
         for first in range(0, images, step):
             x = self._x[first : first + step]
             problem = self._problem.with_batch(len(x))
             with np.errstate(invalid="ignore", over="ignore"):
                 reference = problem.reference(x, *self._parameters)
-                yield first, reference, problem.magnitude(x, *self._parameters)
+                yield first, reference, problem.magnitude(_finite(x), *finite)
 
 
 def _compare(
@@ -176,13 +179,11 @@ def _compare(
 
 def _budget(problem: Problem, reference: Float64, magnitude: Float64, model: ErrorModel) -> Float64:
     terms = _roundings(problem)
-    finite = np.isfinite(magnitude)
     images = tuple(range(1, magnitude.ndim))
-    largest = np.where(finite, magnitude, 0.0).max(axis=images, keepdims=True, initial=0.0)
+    # What float64 does not hold has no budget.
+    scale = np.where(np.isfinite(magnitude), magnitude, 0.0)
+    largest = scale.max(axis=images, keepdims=True, initial=0.0)
     value = np.where(np.isfinite(reference), np.abs(reference), 0.0)
-    # Behind a finite result, an infinite term was dropped by the activation or the pool:
-    # what counts is the result itself and what its neighbours sum.
-    scale = np.where(finite, magnitude, np.maximum(value, largest))
     if model.spreads and scale.ndim == 4:
         scale = scale.max(axis=(2, 3), keepdims=True)
     unit, smallest = model.rounding
@@ -195,6 +196,11 @@ def _budget(problem: Problem, reference: Float64, magnitude: Float64, model: Err
         + model.factor * terms * _UNDERFLOW
     )
     return budget
+
+
+def _finite(array: Float32) -> Float32:
+    """The array with zeros for what is infinite or NaN."""
+    return np.where(np.isfinite(array), array, np.float32(0))
 
 
 def _roundings(problem: Problem) -> int:

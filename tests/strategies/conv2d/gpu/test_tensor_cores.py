@@ -128,6 +128,31 @@ def test_compiles_without_spills(rung, architecture, compiler):
             assert not spilled, (problem, spilled)
 
 
+@pytest.mark.parametrize(
+    "rung", [rung for rung in FOLDED if rung.narrow], ids=lambda rung: rung.name
+)
+def test_results_are_staged_where_four_can_be_stored_together(rung):
+    pool = Pool.of("max", 2)
+    for width, staged in ((22, 1), (20, 0)):  # rows of ten results, or nine
+        problem = Conv2d(3, 1, 26, width, 4, (3, 3), pool=pool)
+        config = rung.config(problem, {"BAND_ROWS": 2})
+        assert rung.defaults(problem)["STAGED"] == staged
+        direct, held = (
+            rung.steps(problem, {**config, "STAGED": value})[0].launch.shared_bytes
+            for value in (0, 1)
+        )
+        assert held - direct >= 4 * problem.maps * 2 * problem.output_size[1]
+
+
+@pytest.mark.parametrize("rung", DIRECT, ids=lambda rung: rung.name)
+def test_direct_tile_in_16_bits_prefers_blocks_of_one_warp(rung):
+    images = Conv2d(10000, 1, 28, 28, 8, (5, 5), (1, 1), (2, 2), "relu")
+    config = rung.defaults(images)
+    assert (config["BAND_ROWS"], config["BLOCK_BANDS"]) == (4, 7)
+    # A row of 128 columns would be one warp's, but four more of five rows are ghost cells.
+    assert rung.defaults(Conv2d(100, 1, 128, 128, 8, (5, 5), (1, 1), (2, 2)))["BAND_ROWS"] > 1
+
+
 @pytest.mark.parametrize("rung", FOLDED, ids=lambda rung: rung.name)
 def test_what_does_not_fold_is_refused(rung):
     pool = Pool.of("max", 2)

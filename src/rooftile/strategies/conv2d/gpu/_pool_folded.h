@@ -1,5 +1,5 @@
 // Before texts that fold the pool into columns of a matrix product: sizes, the copies of a band,
-// and what becomes of sums.  ELEMENT_BYTES: 2 for float16 or, with BFLOAT, bfloat16; 4 for TF32.
+// and what becomes of sums.  ELEMENT_BYTES: 2 after `_narrow.h`; 4 for TF32.
 // A text defines `tap`, which knows how its weights lie.
 //
 // A fold's window is two by two; a pool's has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
@@ -39,36 +39,13 @@
 #endif
 
 #if ELEMENT_BYTES == 2
-typedef unsigned pair;
-typedef unsigned short element;
-
-// Two elements of a register: the first in the lower half.
-__device__ __forceinline__ pair pack(float low, float high)
-{
-    pair both;
-#if BFLOAT
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+typedef narrow element;
+#define ELEMENT(value) NARROW(value)
 #else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-    return both;
-}
-
-__device__ __forceinline__ float widened(element bits)
-{
-#if BFLOAT
-    return __uint_as_float((unsigned)bits << 16);
-#else
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-#endif
-}
-
-#define ELEMENT(value) ((element)pack(value, 0.0f))
-#else
-typedef float element;
+typedef float element, given, result;
 #define ELEMENT(value) (value)
+#define RESULT(y) (y)
+#define VALUE(x) (SPLIT ? (x) : rounded(x))
 
 // The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried
 // into an infinity, a NaN would not be one.
@@ -84,20 +61,7 @@ __device__ __forceinline__ float rounded(float value)
 }
 #endif
 
-// An input, its value as the cores see it, and what a copy brings at once.
-#if X_NARROW
-typedef element given;
-#define VALUE(x) widened(x)
-#else
-typedef float given;
-#if ELEMENT_BYTES == 2
-#define VALUE(x) widened(ELEMENT(x))
-#elif SPLIT
-#define VALUE(x) (x)
-#else
-#define VALUE(x) rounded(x)
-#endif
-#endif
+// What a copy brings at once.
 #if PIECE_BYTES == 16
 typedef uint4 piece;
 #elif PIECE_BYTES == 8
@@ -108,13 +72,16 @@ typedef unsigned piece;
 #define PIECE (PIECE_BYTES / (int)sizeof(given))
 
 #if OUT_NARROW
-typedef element result;
-#define RESULT(y) ELEMENT(y)
 #define IS_NAN(y) (widened(y) != widened(y))
 #else
-typedef float result;
-#define RESULT(y) (y)
 #define IS_NAN(y) ((y) != (y))
+#endif
+
+// How far apart a band's results of two maps lie, in `out` or, with STAGED, in shared memory.
+#if STAGED
+#define MAP_PITCH STAGED_PITCH
+#else
+#define MAP_PITCH (ROWS * COLUMNS)
 #endif
 
 // Until all of a team are here.
@@ -127,6 +94,25 @@ __device__ __forceinline__ void meet()
 #endif
 }
 
+#if STAGED
+typedef struct __align__(STORED * sizeof(result)) { result of[STORED]; } stored;
+
+// Store a band that shared memory holds: contiguous in each map, here as there.
+__device__ __forceinline__ void store_band(const result* staged, result* out, int band)
+{
+    int top = band % BANDS * BAND_ROWS;
+    const int whole = ROWS % BAND_ROWS == 0, most = BAND_ROWS * COLUMNS / STORED;
+    int pieces = whole || ROWS - top > BAND_ROWS ? most : (ROWS - top) * COLUMNS / STORED;
+    out += (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+    UNROLL for (int e = 0; e < MAPS * most; e += TEAM) {
+        int map = (e + (int)MEMBER) / most, at = (e + (int)MEMBER) % most;
+        if ((e + TEAM <= MAPS * most || map < MAPS) && (whole || at < pieces))
+            ((stored*)out)[map * (ROWS * COLUMNS / STORED) + at] =
+                ((const stored*)staged)[map * (MAP_PITCH / STORED) + at];
+    }
+}
+
+#endif
 // Start to copy a band of all channels, without ghost cells: contiguous, here as there.
 __device__ __forceinline__ void start_band(const given* x, int band, given* to)
 {
@@ -212,15 +198,15 @@ __device__ __forceinline__ bool held(int map, int window, int row)
     return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
 }
 
-// The NaNs of a lane's results in a strip, from their definition.
+// The NaNs of a lane's results in a strip of a band at `results`, from their definition.
 __device__ __noinline__ void repair(const given* image, const element* weights, float shift,
-                                    result* out, int map, int window, int top, int start)
+                                    result* results, int map, int window, int top, int start)
 {
     const int rows = STEPS / WINDOWS_DOWN;
     _Pragma("unroll 1") for (int e = 0; e < 2 * rows; e++) {
-        int row = top + start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
-        result* place = out + (map * ROWS + row) * COLUMNS + column;
-        if (held(map, window, row) && IS_NAN(*place))
-            *place = RESULT(directly(image, weights, shift, map, row, column));
+        int row = start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
+        result* place = results + map * MAP_PITCH + row * COLUMNS + column;
+        if (held(map, window, top + row) && IS_NAN(*place))
+            *place = RESULT(directly(image, weights, shift, map, top + row, column));
     }
 }

@@ -31,7 +31,7 @@ class PoolFolded(GpuConv2d):
     devices = ("cuda",)
     least_architecture = 80
     source = "pool_folded"
-    headers = ("_pool_folded.h",)
+    headers: ClassVar[tuple[str, ...]] = ("_narrow.h", "_pool_folded.h")
     wgmma = False
     most_slabs = 20
     """Of 16 patch elements, where a thread keeps the weights of each: four registers."""
@@ -44,6 +44,7 @@ class PoolFolded(GpuConv2d):
         Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
         Tunable("AHEAD", (0, 1), 0),
         Tunable("CHAINS", (1, 2, 4), 1),
+        Tunable("STAGED", (0, 1), 0),
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
@@ -62,7 +63,8 @@ class PoolFolded(GpuConv2d):
         return f"{reason}, even with its smallest tile" if reason else None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Bands of several rows, a warp for each strip or group of maps, a few bands a block."""
+        """Bands of several rows, a warp for each strip or group of maps, a few bands a block;
+        results staged where they can be stored four together."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
         config |= {"X_NARROW": 0, "OUT_NARROW": 0}
         for rows in (1, 2, 4, 8, 10, 16, 20, 40):
@@ -86,6 +88,9 @@ class PoolFolded(GpuConv2d):
         for bands in (2, 4):
             if _grid(problem, {**config, "BLOCK_BANDS": bands}) >= _ENOUGH_BLOCKS:
                 config["BLOCK_BANDS"] = bands
+        staged = {**config, "STAGED": 1}
+        if _staging(problem, staged)["STORED"] == 4 and self.invalid(problem, staged) is None:
+            config = staged
         return {name: config[name] for name in config if not name.endswith("NARROW")}
 
     def _weight_bytes(self, problem: Conv2d) -> int:
@@ -117,6 +122,7 @@ class PoolFolded(GpuConv2d):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the layout of a band in shared memory."""
         macros = {**super().macros(problem, config), **_tile(problem, config)}
+        macros |= _staging(problem, config)
         macros |= {"ELEMENT_BYTES": 2, "BFLOAT": int(self.narrow == "bf16")}
         macros |= {"WGMMA": int(self.wgmma)}
         if self.wgmma:
@@ -232,8 +238,25 @@ def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
     }
 
 
+def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
+    """How a band's results lie in shared memory, and how many of them one store takes."""
+    size = 2 if config["OUT_NARROW"] else 4
+    rows, columns = problem.output_size
+    held = 2 * blocks(config["BAND_ROWS"], 2) * columns
+    # The four maps of a warp's lanes lie in banks of their own.
+    pitch = (blocks(held * size - 32, 64) * 64 + 32) // size
+    stored = math.gcd(16 // size, rows * columns, config["BAND_ROWS"] * columns)
+    return {"STAGED_PITCH": pitch, "STORED": stored}
+
+
 def _shared(problem: Conv2d, config: Config) -> int:
     tile = _tile(problem, config)
     copies = 4 if not config["X_NARROW"] or tile["FLAT"] else 2
-    staged = 6 if tile["FLAT"] and not config["X_NARROW"] else copies
-    return staged * problem.channels * tile["TILE_SIZE"]
+    held = 6 if tile["FLAT"] and not config["X_NARROW"] else copies
+    bands = held * problem.channels * tile["TILE_SIZE"]
+    if not config["STAGED"]:
+        return bands
+    # As many stages as tiles of the image.
+    stages = 2 if tile["FLAT"] and config["X_NARROW"] else 1
+    size = 2 if config["OUT_NARROW"] else 4
+    return bands + stages * size * problem.maps * _staging(problem, config)["STAGED_PITCH"]

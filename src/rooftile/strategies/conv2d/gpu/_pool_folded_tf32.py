@@ -49,6 +49,7 @@ class TensorFloatFolded(PoolFolded):
     """What its rungs take: the weights where a thread or a block holds them."""
 
     source = "pool_folded_tf32"
+    headers = ("_pool_folded.h",)
     split = False
 
     def why_not(self, problem: Conv2d) -> str | None:
@@ -85,18 +86,21 @@ class TensorFloatFolded(PoolFolded):
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Strips for whole warpgroups, runs that leave little over, and as many as find room."""
         strips = _strips(problem)
-        whole = (s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s))
-        chosen = {"SEGMENTS": next(whole, 1)}
+        whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)] or [1]
         runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
         runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
+        if not self.split:
+            # Where a ring of patches fits, nothing is read again; its strips are short, since
+            # they are written out.
+            runs.insert(0, 0)
         wishes = (
-            {**chosen, "RUN": run, "WARPS": warps, "BUFFERS": buffers}
+            {"SEGMENTS": whole[0 if run else -1], "RUN": run, "WARPS": warps, "BUFFERS": buffers}
             for run in runs
             for warps in (12, 8, 4)
             for buffers in (2, 1)
         )
         valid = (wish for wish in wishes if self.invalid(problem, {**config, **wish}) is None)
-        return next(valid, chosen)
+        return next(valid, {"SEGMENTS": whole[0]})
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """Registers, shared memory, warps that share out the maps, whole segments."""

@@ -8,6 +8,8 @@
 // registers, and the convolution's output never exists in memory.  From one row of
 // windows to the next only two rows of the patch are new; the others stay in registers.
 // What it removes: the FMA units' limit, and the traffic between convolution and pool.
+// With STAGED, a band's results wait in shared memory, and are stored in whole lines while the
+// next band is computed, not in the small pieces in which warps have them.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
 // weights[MAP_GROUPS][SLABS][2][2][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
@@ -118,11 +120,11 @@ __device__ __forceinline__ void load_step(const element* patch, int step, int tu
 // A warp's strip: its rows of windows downwards, the patches' slabs passing through registers.
 // With AHEAD, the next row's are on their way while this one's are multiplied.
 __device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const float shift[GROUPS],
-                                      const given* image, const element* weights, result* out,
-                                      int map, int window, int top, int start)
+                                      const given* image, const element* weights,
+                                      result* results, int map, int window, int top, int start)
 {
     const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
-    result* place = out + (map * ROWS + top) * COLUMNS + window / WINDOWS_RIGHT;
+    result* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
     pair a[CHANNELS][RING][4];
     UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
     float most[GROUPS][2];
@@ -145,13 +147,14 @@ __device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const flo
                 float y = completed(most[m][h], shift[m]);
                 doubtful |= y != y;
                 if (held(map + 4 * m, window, top + row))
-                    place[(4 * m * ROWS + row) * COLUMNS] = RESULT(y);
+                    place[4 * m * MAP_PITCH + row * COLUMNS] = RESULT(y);
             }
         }
     // A zero of the folded mask makes NaN of an infinity that no mask should have met.
     if (__any_sync(~0u, doubtful))
         UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
+            repair(image, weights, shift[m], results, map + 4 * m, window, top,
+                   start / WINDOWS_DOWN);
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
@@ -161,6 +164,9 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     extern __shared__ __align__(128) char shared[];
     given* raw = (given*)(shared + WEIGHT_BYTES);
     element* tiles = (element*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
+#if STAGED
+    result* staged = (result*)(tiles + TILES * CHANNELS * TILE_SIZE);
+#endif
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
     if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
@@ -190,6 +196,10 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         const element* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
         COPIES_DONE();
         __syncthreads();
+#if STAGED
+        if (stage > 0)
+            store_band(staged + (stage - 1) % TILES * MAPS * MAP_PITCH, out, band - 1);
+#endif
 #if !FLAT
         fill(x, band, tiles);
         __syncthreads();
@@ -202,10 +212,19 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
             start_band(x, band + 1, raw + (stage + 1) % TILES * CHANNELS * TILE_SIZE);
 #endif
         const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
-        result* results = out + (size_t)(band / BANDS) * RESULT_SIZE;
+        int top = band % BANDS * BAND_ROWS;
+#if STAGED
+        result* results = staged + stage % TILES * MAPS * MAP_PITCH;
+#else
+        result* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+#endif
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
             strip(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
-                  band % BANDS * BAND_ROWS, task / STRIPS % SEGMENTS * STEPS);
+                  top, task / STRIPS % SEGMENTS * STEPS);
     }
+#if STAGED
+    __syncthreads();
+    store_band(staged + (bands - 1) % TILES * MAPS * MAP_PITCH, out, first_band + bands - 1);
+#endif
 }

@@ -205,11 +205,11 @@ __device__ __forceinline__ void load_step(const float* patch, int step, int turn
 // A warp's strip: its rows of windows downwards.  Without RUN, the patches' slabs pass through
 // registers; with AHEAD, the next row's are on their way while this one's are multiplied.
 __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float shift[GROUPS],
-                                      const float* image, const float* weights, float* out,
+                                      const float* image, const float* weights, float* results,
                                       int map, int window, int top, int start)
 {
     const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
-    float* place = out + (map * ROWS + top) * COLUMNS + window / WINDOWS_RIGHT;
+    float* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
 #if RUN
     slab a[2][RUN];
     load_run(patch, 0, a[0]);
@@ -243,13 +243,14 @@ __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float
                 float y = completed(most[m][h], shift[m]);
                 doubtful |= y != y;
                 if (held(map + 4 * m, window, top + row))
-                    place[(4 * m * ROWS + row) * COLUMNS] = y;
+                    place[4 * m * MAP_PITCH + row * COLUMNS] = y;
             }
         }
     // A zero of the folded mask makes NaN of an infinity that no mask should have met.
     if (__any_sync(~0u, doubtful))
         UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], out, map + 4 * m, window, top, start / WINDOWS_DOWN);
+            repair(image, weights, shift[m], results, map + 4 * m, window, top,
+                   start / WINDOWS_DOWN);
 }
 
 // A team's bands, through one buffer or, the next one's copies under way, through two.
@@ -276,12 +277,12 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
         if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
             start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
         const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
-        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE;
+        int top = band % BANDS * BAND_ROWS;
+        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
             strip(tile, b, shift, image, weights, results, map,
-                  task % STRIPS * 8 + threadIdx.x % 32 / 4, band % BANDS * BAND_ROWS,
-                  task / STRIPS % SEGMENTS * STEPS);
+                  task % STRIPS * 8 + threadIdx.x % 32 / 4, top, task / STRIPS % SEGMENTS * STEPS);
     }
 }
 

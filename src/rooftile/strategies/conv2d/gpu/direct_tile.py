@@ -44,7 +44,7 @@ class DirectTile(GpuConv2d):
         Tunable("THREAD_ROWS", (1, 2), 1),
         Tunable("THREAD_COLUMNS", (1, 2, 4, 5), 1),
         Tunable("BAND_ROWS", (1, 2, 4, 7, 8, 10, 14, 16, 20, 28, 40), 4),
-        Tunable("BLOCK_BANDS", (1, 2, 3, 4, 5, 8, 10, 20), 1),
+        Tunable("BLOCK_BANDS", (1, 2, 3, 4, 5, 7, 8, 10, 20), 1),
         Tunable("BLOCK_GROUPS", (1, 2, 4, 8), 1),
         Tunable("TILE_CHANNELS", (1, 2, 4, 8), 1),
         Tunable("TAPS_CONSTANT", (0, 1), 0),
@@ -185,14 +185,25 @@ class DirectTileNarrow(DirectTile):
     transforms_weights = True
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle."""
+        """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle: of one warp,
+        which waits for no other and may take a whole image's, or else as large as they may be."""
         config = {**super().defaults(problem), "BLOCK_BANDS": 1}
-        for rows in range(1, problem.output_size[0] + 1):
-            band = {**config, "BAND_ROWS": rows}
-            fits = _threads(problem, band) <= _MOST_THREADS and not self.invalid(problem, band)
-            if fits and _busy(problem, band) >= _busy(problem, config):
-                config = band
-        for count in (2, 4):
+        rows = problem.output_size[0]
+        bands = [{**config, "BAND_ROWS": count} for count in range(1, rows + 1)]
+        worth = [
+            band
+            for band in bands
+            if _threads(problem, band) <= _MOST_THREADS
+            and _ghost_rows(problem) <= _band_step(problem, band)
+            and self.invalid(problem, band) is None
+        ]
+
+        def rank(band: Config) -> tuple[float, bool, int]:
+            return _busy(problem, band), _threads(problem, band) <= 32, band["BAND_ROWS"]
+
+        config = max(worth, key=rank, default=config)
+        image = blocks(rows, config["BAND_ROWS"]) if _threads(problem, config) <= 32 else 1
+        for count in (2, 4, max(4, image)):
             grown = {**config, "BLOCK_BANDS": count}
             if _grid(problem, grown) >= _ENOUGH_BLOCKS and self.invalid(problem, grown) is None:
                 config = grown
@@ -211,6 +222,16 @@ def _padded_maps(problem: Conv2d, config: Config) -> int:
 def _threads(problem: Conv2d, config: Config) -> int:
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
+
+
+def _band_step(problem: Conv2d, config: Config) -> int:
+    """Rows of the image from one band to the next."""
+    return config["BAND_ROWS"] * _window(problem)[0] * problem.stride[0]
+
+
+def _ghost_rows(problem: Conv2d) -> int:
+    """Rows of the image that a band has in common with the next."""
+    return problem.mask[0] - problem.stride[0]
 
 
 def _busy(problem: Conv2d, config: Config) -> float:
@@ -257,8 +278,8 @@ def _taps_bytes(problem: Conv2d, config: Config) -> int:
 def _tile(problem: Conv2d, config: Config, narrow: str) -> dict[str, int]:
     """How a band of one channel lies in shared memory."""
     (window_rows, window_columns), (down, right) = _window(problem), problem.stride
-    band_step = config["BAND_ROWS"] * window_rows * down
-    rows = band_step - down + problem.mask[0]
+    band_step = _band_step(problem, config)
+    rows = band_step + _ghost_rows(problem)
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     thread_columns = config["THREAD_COLUMNS"] * window_columns * right
     columns = across * thread_columns - right + problem.mask[1]

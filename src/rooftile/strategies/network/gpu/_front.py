@@ -34,10 +34,10 @@ class Front(GpuStrategy):
     source = "front"
     transforms_weights = True
     tunables = (
-        Tunable("GROUPS_1", (1, 2), 1),
-        Tunable("GROUPS_2", (1, 2), 2),
+        Tunable("GROUPS_1", (1, 2, 3), 2),
+        Tunable("GROUPS_2", (1, 2), 1),
         Tunable("TILES", (1, 2, 3), 2),
-        Tunable("BETWEEN", (1, 2, 3, 4), 3),
+        Tunable("BETWEEN", (1, 2, 3, 4), 4),
         Tunable("DEEP_1", (0, 1), 1),
         Tunable("DEEP_2", (0, 1), 0),
     )
@@ -61,15 +61,22 @@ class Front(GpuStrategy):
         return self.invalid(problem, self.config(problem))
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
-        """Shared memory, and registers for what a role holds."""
+        """Rings, shared memory, and registers for what a role holds."""
+        # A warpgroup must meet the same buffers again: barriers tell only one round from the next.
+        for ring, groups in (
+            ("TILES", "GROUPS_1"), ("BETWEEN", "GROUPS_1"), ("BETWEEN", "GROUPS_2")
+        ):  # fmt: skip
+            if config[ring] % config[groups]:
+                return f"a ring of {config[ring]} images for {config[groups]} warpgroups"
         shared = self._shared(problem, config)
         if shared > _SHARED_BYTES:
             return f"{shared} bytes of shared memory"
         if not all(32 <= r <= _MOST_REGISTERS for r in _registers(problem, config)):
             return f"{_registers(problem, config)} registers a thread of the roles"
         second = _layers(problem)[1]
-        if _held(second, config["DEEP_2"]) > _registers(problem, config)[2]:
-            return f"{_held(second, config['DEEP_2'])} registers a thread of the second block"
+        held = _held(second, 2, config["DEEP_2"])
+        if held > _registers(problem, config)[2]:
+            return f"{held} registers a thread of the second block"
         return None
 
     def macros(self, problem: Chain, config: Config) -> dict[str, int | str]:
@@ -84,7 +91,7 @@ class Front(GpuStrategy):
         }
         for n, layer in ((1, first), (2, second)):
             macros |= {f"{name}_{n}": value for name, value in _sizes(layer, n).items()}
-            macros |= _products(n, blocks(layer.maps, 4), "bf16" if macros["BFLOAT"] else "f16")
+        macros |= _products(blocks(second.maps, 4), "bf16" if macros["BFLOAT"] else "f16")
         most = _REGISTERS // _threads(config) // 8 * 8
         for role, count in enumerate(_registers(problem, config)):
             way = "dec" if count < most else "inc"
@@ -96,10 +103,11 @@ class Front(GpuStrategy):
         self, problem: Chain, parameters: Mapping[str, Float32], config: Config
     ) -> dict[str, Float32]:
         """Both blocks' folded weights and their biases, by the arguments' names."""
-        fold: Any = strategy("conv2d", f"pool_folded_wgmma_{self.narrow}", "cuda")
         names = [name for name, _ in problem.layers]
         arrays = {}
         for n, (name, layer) in enumerate(zip(names, _layers(problem), strict=True), start=1):
+            kind = "pool_folded" if n == 1 else "pool_folded_wgmma"
+            fold: Any = strategy("conv2d", f"{kind}_{self.narrow}", "cuda")
             arrays[f"weights_{n}"] = fold.pack(layer, parameters[f"{name}.weights"], config)
             arrays[f"bias_{n}"] = parameters[f"{name}.bias"]
         return arrays
@@ -215,10 +223,13 @@ def _threads(config: Config) -> int:
     return 128 * (1 + config["GROUPS_1"] + config["GROUPS_2"])
 
 
-def _held(layer: Conv2d, deep: int) -> int:
-    """Registers of a thread that multiplies: slabs, sums, and what addresses take."""
-    groups = blocks(layer.maps, 4)
-    return 4 * layer.channels * (_slabs(layer) + deep) + (8 + 8 * deep + 3) * groups + 20
+def _held(layer: Conv2d, number: int, deep: int) -> int:
+    """Registers of a thread that multiplies: slabs, sums, and what addresses take; of the first
+    block a group of maps and its weights."""
+    groups = 1 if number == 1 else blocks(layer.maps, 4)
+    slabs = 4 * layer.channels * (_slabs(layer) + deep)
+    weights = 4 * layer.channels * _slabs(layer) if number == 1 else 0
+    return slabs + weights + (8 + 8 * deep + 3) * groups + 20
 
 
 def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
@@ -226,7 +237,7 @@ def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
     first, _ = _layers(problem)
     most = _REGISTERS // _threads(config) // 8 * 8
     load = min(most, blocks(4 * _pieces(first) + 20, 8) * 8)
-    multiply = min(most, blocks(_held(first, config["DEEP_1"]) + 12, 8) * 8)
+    multiply = min(most, blocks(_held(first, 1, config["DEEP_1"]) + 12, 8) * 8)
     spared = most - load + config["GROUPS_1"] * (most - multiply)
     last = (most + spared // config["GROUPS_2"]) // 8 * 8
     return load, multiply, min(last, _MOST_REGISTERS)
@@ -251,16 +262,17 @@ def _sizes(layer: Conv2d, number: int) -> dict[str, int]:
     }
 
 
-def _products(number: int, groups: int, kind: str) -> dict[str, str]:
-    """The instructions for 16 columns a group of four maps: sums = a b, sums += a b, and the wait
-    for all but the last few, which names the sums, so that nothing reads them before it."""
+def _products(groups: int, kind: str) -> dict[str, str]:
+    """The instructions of both blocks: sums += a b of a warp; for 16 columns a group of four maps
+    sums = a b, sums += a b of a warpgroup, and the wait for all but the last few, which names the
+    sums, so that nothing reads them before it."""
     sums = [f"sum[{m}][{t}][{e}]" for m in range(groups) for t in (0, 1) for e in range(4)]
     count = len(sums)
     names = ", ".join(f"%{n}" for n in range(count))
     operands = ", ".join(f"%{n}" for n in range(count, count + 4))
     written = ", ".join(f'"=f"({name})' for name in sums)
     updated = written.replace("=", "+")
-    given = ", ".join(f'"r"(a[{n}])' for n in range(4)) + ', "l"(b)'
+    patch = ", ".join(f'"r"((a)[{n}])' for n in range(4))
 
     def product(adds: int) -> str:
         return (
@@ -269,10 +281,16 @@ def _products(number: int, groups: int, kind: str) -> dict[str, str]:
             f"{{{names}}}, {{{operands}}}, %{count + 4}, adds, 1, 1, 0; }}"
         )
 
+    multiply = (
+        f"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+    )
+    four = ", ".join(f'"+f"((sum)[{n}])' for n in range(4))
     return {
-        f"START_{number}(sum, a, b)": f'asm volatile("{product(0)}" : {written} : {given})',
-        f"ADD_{number}(sum, a, b)": f'asm volatile("{product(1)}" : {updated} : {given})',
-        f"COMPLETE_{number}(sum, later)": (
+        "MULTIPLY(sum, a, b)": f'asm("{multiply}" : {four} : {patch}, "r"((b)[0]), "r"((b)[1]))',
+        "START(sum, a, b)": f'asm volatile("{product(0)}" : {written} : {patch}, "l"(b))',
+        "ADD(sum, a, b)": f'asm volatile("{product(1)}" : {updated} : {patch}, "l"(b))',
+        "COMPLETE(sum, later)": (
             f'asm volatile("wgmma.wait_group.sync.aligned %{count};" : {updated} '
             ': "n"(later) : "memory")'
         ),

@@ -2,17 +2,19 @@
 // multiprocessor.
 //
 // Both blocks fold their pool into the columns of a matrix product (rung 19 of conv2d,
-// pool_folded), on Hopper's warpgroups.  A persistent block of threads sends images through a
-// pipeline of roles: one warpgroup fetches the next image into registers and puts it, in the
-// cores' type, into a ring of tiles; warpgroups of the first block make of it, in another ring,
-// the image that warpgroups of the second block read.  So one image is loaded while the next
-// roles multiply others, and what lies between the blocks never exists in device memory.  Within
-// a role the product of the next row of windows runs while the present one is pooled.
+// pool_folded).  A persistent block of threads sends images through a pipeline of roles: one
+// warpgroup fetches the next image into registers and puts it, in the cores' type, into a ring
+// of tiles; warps of the first block make of it, in another ring, the image that warpgroups of
+// the second block read.  So one image is loaded while the next roles multiply others, and what
+// lies between the blocks never exists in device memory.  Within a role the product of the next
+// row of windows runs while the present one is pooled.  The first block's few columns would
+// leave a warpgroup's instruction waiting for its operands, so its warps multiply by mma.sync,
+// weights in registers; the second's are wide enough for Hopper's wgmma.
 // What it removes: the traffic between the blocks, and the ends of their kernels, where
 // multiprocessors wait.
 //
-// x[images][CHANNELS_1][HEIGHT_1][WIDTH_1] float; weights_1, weights_2 folded, as pool_folded has
-// them for warpgroups; bias_1[MAPS_1], bias_2[MAPS_2]; out[images][MAPS_2][ROWS_2][COLUMNS_2]
+// x[images][CHANNELS_1][HEIGHT_1][WIDTH_1] float; weights_1 and weights_2 folded, as pool_folded
+// has them for warps and for warpgroups; bias_1[MAPS_1], bias_2[MAPS_2]; out[images][MAPS_2][ROWS_2][COLUMNS_2]
 // in float or, with OUT_NARROW, in the cores' own type.
 // Grid: persistent blocks.  Block: a loading warpgroup, GROUPS_1 and GROUPS_2 others.
 
@@ -40,23 +42,7 @@ typedef float result;
     static constexpr int DOWN = POOL_H / 2, RIGHT = POOL_W / 2, HALF = (ROWS + 1) / 2;          \
     static constexpr int WINDOWS = COLUMNS * RIGHT, STRIPS = (WINDOWS + 7) / 8;                 \
     static constexpr int SEGMENTS = SEGMENTS_##n, STEPS = HALF * DOWN / SEGMENTS;               \
-    static constexpr int TASKS = (STRIPS * SEGMENTS + 3) / 4 * 4;                               \
-    static constexpr int SLAB_BYTES = 512 * MAP_GROUPS, BYTES = CHANNELS * SLABS * SLAB_BYTES;  \
-    typedef float sums[MAP_GROUPS][2][4];                                                       \
-    static __device__ __forceinline__ void start(sums& sum, const pair* a, word b)              \
-    {                                                                                           \
-        START_##n(sum, a, b);                                                                   \
-    }                                                                                           \
-    static __device__ __forceinline__ void add(sums& sum, const pair* a, word b)                \
-    {                                                                                           \
-        ADD_##n(sum, a, b);                                                                     \
-    }                                                                                           \
-    template <int LATER>                                                                        \
-    static __device__ __forceinline__ void complete(sums& sum)                                  \
-    {                                                                                           \
-        if (LATER) COMPLETE_##n(sum, 1);                                                        \
-        else COMPLETE_##n(sum, 0);                                                              \
-    }
+    static constexpr int ALL = CHANNELS * SLABS, BYTES = 512 * MAP_GROUPS * ALL;
 
 __device__ __forceinline__ pair pack(float low, float high)
 {
@@ -82,8 +68,63 @@ __device__ __forceinline__ float widened(element bits)
 
 extern "C++" {
 
-struct first { SIZES(1) };
-struct second { SIZES(2) };
+// Warps on their own: each has one group of maps, whose weights it holds in registers.
+struct first {
+    SIZES(1)
+    static constexpr int GROUPS = 1, TASKS = STRIPS * SEGMENTS;
+    // Of a warpgroup's four warps so many share out the groups of maps, and the others tasks.
+    static constexpr int SPREAD = MAP_GROUPS < 3 ? MAP_GROUPS : 4;
+    typedef float sums[GROUPS][2][4];
+    struct weights { pair at[ALL][2][2]; };
+
+    static __device__ __forceinline__ int tap(int map, int c, int p, int q)
+    {
+        int slab = map / 4 * ALL + c * SLABS + p / 2;
+        return ((slab * 4 + p % 2) * 32 + map % 4 * 8 + q / 2) * 2 + q % 2;
+    }
+
+    static __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int step,
+                                                 const weights& b, sums& sum)
+    {
+        UNROLL for (int e = 0; e < 8; e++) sum[0][e / 4][e % 4] = 0.0f;
+        UNROLL for (int e = 0; e < ALL; e++)
+            UNROLL for (int t = 0; t < 2; t++)
+                MULTIPLY(sum[0][t], a[e / SLABS][(step + e % SLABS) % RING], b.at[e][t]);
+    }
+
+    template <int LATER> static __device__ __forceinline__ void complete(sums&) {}
+};
+
+// Four warps together: all maps, whose weights lie in shared memory.
+struct second {
+    SIZES(2)
+    static constexpr int GROUPS = MAP_GROUPS, TASKS = (STRIPS * SEGMENTS + 3) / 4 * 4;
+    typedef float sums[GROUPS][2][4];
+    typedef word weights;
+
+    static __device__ __forceinline__ int tap(int map, int c, int p, int q)
+    {
+        int half = (c * SLABS + p / 2) * 2 + p % 2;
+        return (half * MAP_GROUPS + map / 4) * 128 + map % 4 * 16 + q;
+    }
+
+    // Begun, it still runs; what it reads must stay until it is complete.
+    static __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int step,
+                                                 weights b, sums& sum)
+    {
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        START(sum, a[0][step % RING], b);
+        UNROLL for (int e = 1; e < ALL; e++)
+            ADD(sum, a[e / SLABS][(step + e % SLABS) % RING], b + e * (512 * MAP_GROUPS >> 4));
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    }
+
+    template <int LATER> static __device__ __forceinline__ void complete(sums& sum)
+    {
+        if (LATER) COMPLETE(sum, 1);
+        else COMPLETE(sum, 0);
+    }
+};
 
 __device__ __forceinline__ void put(float* place, float y) { *place = y; }
 __device__ __forceinline__ void put(element* place, float y) { *place = (element)pack(y, 0.0f); }
@@ -102,9 +143,8 @@ __device__ __noinline__ float directly(const element* tile, const element* weigh
         float sum = 0.0f;
         _Pragma("unroll 1") for (int k = 0; k < B::CHANNELS * B::MASK_H * B::MASK_W; k++) {
             int c = k / (B::MASK_H * B::MASK_W), p = k / B::MASK_W % B::MASK_H, q = k % B::MASK_W;
-            int half = (c * B::SLABS + p / 2) * 2 + p % 2;
-            float tap = widened(weights[(half * B::MAP_GROUPS + map / 4) * 128 + map % 4 * 16 + q]);
-            sum += tap * widened(window[c * B::PLANE + p * B::PITCH + q]);
+            sum += widened(weights[B::tap(map, c, p, q)]) *
+                   widened(window[c * B::PLANE + p * B::PITCH + q]);
         }
         pooled = maximum(pooled, activate(sum + shift));
     }
@@ -133,47 +173,35 @@ __device__ __forceinline__ void load(const element* patch, int step,
     }
 }
 
-// Begin the product of a row of windows' patches with all folded masks.
-template <class B>
-__device__ __forceinline__ void begin(const pair a[B::CHANNELS][B::RING][4], int step, word b,
-                                      typename B::sums& sum)
-{
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    B::start(sum, a[0][step % B::RING], b);
-    UNROLL for (int e = 1; e < B::CHANNELS * B::SLABS; e++)
-        B::add(sum, a[e / B::SLABS][(step + e % B::SLABS) % B::RING],
-               b + e * (B::SLAB_BYTES >> 4));
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
 // A warp's task: rows of windows downwards, the patches' slabs passing through registers.
 // `to` is its image of results, rows `pitch` and maps `plane` apart.
 template <class B, class To>
-__device__ __forceinline__ void task(const element* tile, const element* weights, word b,
-                                     const float* bias, const float* shift, int number, To* to,
-                                     int pitch, int plane)
+__device__ __forceinline__ void task(const element* tile, const element* weights,
+                                     const typename B::weights& b, const float* bias,
+                                     const float* shift, int group, int number, To* to, int pitch,
+                                     int plane)
 {
-    int map = threadIdx.x % 4, window = number % B::STRIPS * 8 + threadIdx.x % 32 / 4;
+    int map = 4 * group + threadIdx.x % 4, window = number % B::STRIPS * 8 + threadIdx.x % 32 / 4;
     int start = number / B::STRIPS % B::SEGMENTS * B::STEPS, top = start / B::DOWN;
-    const element* patch = tile + 2 * start * B::PITCH + 2 * window + 2 * map;
+    const element* patch = tile + 2 * start * B::PITCH + 2 * window + 2 * (threadIdx.x % 4);
     To* place = to + map * plane + top * pitch + window / B::RIGHT;
     pair a[B::CHANNELS][B::RING][4];
     typename B::sums sum[B::SUMS];
-    float most[B::MAP_GROUPS][2];
+    float most[B::GROUPS][2];
     bool doubtful = false;
     UNROLL for (int s = 0; s < B::SLABS; s++) load<B>(patch, s, a);
-    begin<B>(a, 0, b, sum[0]);
+    B::begin(a, 0, b, sum[0]);
     UNROLL for (int step = 0; step < B::STEPS; step++) {
         const bool next = step + 1 < B::STEPS;
         if (B::SUMS == 2 && next) {
             load<B>(patch, step + B::SLABS, a);
-            begin<B>(a, step + 1, b, sum[(step + 1) % B::SUMS]);
+            B::begin(a, step + 1, b, sum[(step + 1) % B::SUMS]);
             B::template complete<1>(sum[step % B::SUMS]);
         } else {
             B::template complete<0>(sum[step % B::SUMS]);
             if (next) load<B>(patch, step + B::SLABS, a);
         }
-        UNROLL for (int e = 0; e < 2 * B::MAP_GROUPS; e++) {
+        UNROLL for (int e = 0; e < 2 * B::GROUPS; e++) {
             const int h = e % 2, m = e / 2, row = h * B::HALF + step / B::DOWN;
             const float(*four)[4] = sum[step % B::SUMS][m];
             float y = maximum(maximum(four[0][2 * h], four[0][2 * h + 1]),
@@ -187,12 +215,12 @@ __device__ __forceinline__ void task(const element* tile, const element* weights
             doubtful |= y != y;
             if (held<B>(map + 4 * m, window, top + row)) put(place + 4 * m * plane + row * pitch, y);
         }
-        if (B::SUMS == 1 && next) begin<B>(a, step + 1, b, sum[0]);
+        if (B::SUMS == 1 && next) B::begin(a, step + 1, b, sum[0]);
     }
     // A zero of the folded mask makes NaN of an infinity that no mask should have met.
     if (__any_sync(~0u, doubtful))
-        _Pragma("unroll 1") for (int e = 0; e < 2 * B::MAP_GROUPS * (B::STEPS / B::DOWN); e++) {
-            int m = e / 2 % B::MAP_GROUPS, row = e % 2 * B::HALF + e / 2 / B::MAP_GROUPS;
+        _Pragma("unroll 1") for (int e = 0; e < 2 * B::GROUPS * (B::STEPS / B::DOWN); e++) {
+            int m = e / 2 % B::GROUPS, row = e % 2 * B::HALF + e / 2 / B::GROUPS;
             To* doubted = place + 4 * m * plane + row * pitch;
             if (held<B>(map + 4 * m, window, top + row) && is_nan(*doubted))
                 put(doubted, directly<B>(tile, weights, bias[map + 4 * m], map + 4 * m, top + row,
@@ -201,20 +229,12 @@ __device__ __forceinline__ void task(const element* tile, const element* weights
 }
 
 template <class B>
-__device__ __forceinline__ void biases(const float* bias, float shift[B::MAP_GROUPS])
+__device__ __forceinline__ void biases(const float* bias, int group, float shift[B::GROUPS])
 {
-    UNROLL for (int m = 0; m < B::MAP_GROUPS; m++) {
-        int map = 4 * m + threadIdx.x % 4;
+    UNROLL for (int m = 0; m < B::GROUPS; m++) {
+        int map = 4 * (group + m) + threadIdx.x % 4;
         shift[m] = map < B::MAPS ? bias[map] : 0.0f;
     }
-}
-
-// 8x8 core matrices without a swizzle: beside each other in a slab's depth, then below.
-template <class B>
-__device__ __forceinline__ word folded(const element* weights)
-{
-    word address = (unsigned)__cvta_generic_to_shared(weights);
-    return address >> 4 | (word)(B::SLAB_BYTES / 2 >> 4) << 16 | (word)(128 >> 4) << 32;
 }
 }
 
@@ -267,15 +287,21 @@ __device__ __forceinline__ void load_images(const float* x, struct places in, in
 __device__ __forceinline__ void first_role(const float* bias, struct places in, int group,
                                            int images)
 {
-    float shift[first::MAP_GROUPS];
-    biases<first>(bias, shift);
-    word b = folded<first>(in.weights_1);
+    const int warp = threadIdx.x / 32 % 4, maps = warp % first::SPREAD;
+    float shift[first::GROUPS];
+    biases<first>(bias, maps, shift);
+    first::weights b;
+    if (maps < first::MAP_GROUPS)
+        UNROLL for (int e = 0; e < 4 * first::ALL; e++)
+            b.at[e / 4][e / 2 % 2][e % 2] =
+                ((const pair*)in.weights_1)[(maps * 4 * first::ALL + e) * 32 + threadIdx.x % 32];
     for IMAGES(turn, group, GROUPS_1) {
         const int at = AT(turn, TILES), to = AT(turn, BETWEEN);
         wait(FULL(in.tile_barriers, at), ROUND(turn, TILES));
         wait(EMPTY(in.between_barriers, to, BETWEEN), ROUND(turn, BETWEEN) ^ 1);
-        _Pragma("unroll 1") for (int e = threadIdx.x / 32 % 4; e < first::TASKS; e += 4)
-            task<first>(in.tiles + at * TILE_1, in.weights_1, b, bias, shift, e,
+        const int tasks = maps < first::MAP_GROUPS ? first::TASKS : 0;
+        _Pragma("unroll 1") for (int e = warp / first::SPREAD; e < tasks; e += 4 / first::SPREAD)
+            task<first>(in.tiles + at * TILE_1, in.weights_1, b, bias, shift, maps, e,
                         in.between + to * TILE_2, second::PITCH, second::PLANE);
         hand_over(EMPTY(in.tile_barriers, at, TILES));
         hand_over(FULL(in.between_barriers, to));
@@ -286,15 +312,17 @@ __device__ __forceinline__ void second_role(const float* bias, result* out,
                                             struct places in, int group, int images)
 {
     const int size = ROWS_2 * COLUMNS_2;
-    float shift[second::MAP_GROUPS];
-    biases<second>(bias, shift);
-    word b = folded<second>(in.weights_2);
+    float shift[second::GROUPS];
+    biases<second>(bias, 0, shift);
+    // 8x8 core matrices without a swizzle: beside each other in a slab's depth, then below.
+    word b = (unsigned)__cvta_generic_to_shared(in.weights_2) >> 4 |
+             (word)(256 * second::MAP_GROUPS >> 4) << 16 | (word)(128 >> 4) << 32;
     for IMAGES(turn, group, GROUPS_2) {
         const int at = AT(turn, BETWEEN);
         wait(FULL(in.between_barriers, at), ROUND(turn, BETWEEN));
         result* to = out + (blockIdx.x + (size_t)turn * gridDim.x) * (MAPS_2 * size);
         _Pragma("unroll 1") for (int e = threadIdx.x / 32 % 4; e < second::TASKS; e += 4)
-            task<second>(in.between + at * TILE_2, in.weights_2, b, bias, shift, e, to,
+            task<second>(in.between + at * TILE_2, in.weights_2, b, bias, shift, 0, e, to,
                          COLUMNS_2, size);
         hand_over(EMPTY(in.between_barriers, at, BETWEEN));
     }

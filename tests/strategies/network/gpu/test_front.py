@@ -42,18 +42,20 @@ PROBLEMS = (
     # More images than multiprocessors.
     lenet(300),
     # The original's maps; other windows; maps, rows and columns left over; channels.
-    pair(2, 1, 28, 28, (6, (5, 5), (2, 2)), (16, (5, 5), (2, 2)), "none"),
-    pair(5, 2, 20, 30, (5, (3, 5), (2, 2)), (3, (3, 3), (2, 2)), "tanh"),
+    pair(2, 1, 28, 28, (5, (5, 5), (2, 2)), (16, (5, 5), (2, 2)), "none"),
+    pair(5, 2, 20, 28, (5, (3, 5), (2, 2)), (3, (3, 3), (2, 2)), "tanh"),
     pair(140, 3, 32, 34, (2, (3, 3), (2, 4)), (16, (2, 2), (2, 2)), "sigmoid"),
-    pair(2, 1, 34, 24, (1, (1, 7), (4, 2)), (9, (7, 1), (2, 8)), "relu"),
+    pair(2, 1, 34, 26, (1, (1, 7), (4, 2)), (9, (7, 1), (2, 8)), "relu"),
+    pair(3, 3, 20, 26, (13, (3, 3), (2, 2)), (1, (1, 3), (2, 2)), "relu"),
 )
 
 
 def one_after_the_other(rung, problem, arrays, device, narrow):
-    """By the strategy of a single block whose products are the same instructions."""
-    fold = strategy("conv2d", f"pool_folded_wgmma_{rung.narrow}", "cuda")
+    """By the strategies of a single block whose products are the same instructions."""
     out, *parameters = arrays
     for number, (_, layer) in enumerate(problem.layers):
+        kind = ("pool_folded", "pool_folded_wgmma")[number]
+        fold = strategy("conv2d", f"{kind}_{rung.narrow}", "cuda")
         config = {"X_NARROW": number, "OUT_NARROW": 1 if number == 0 else narrow}
         own, parameters = parameters[:2], parameters[2:]
         bound = fold.bind(layer, *own, device=device, config=config)
@@ -69,10 +71,27 @@ def check_equal(rung, problem, device, *, seed=0, specials=(), config=None):
     narrow = (config or {}).get("OUT_NARROW", 0)
     bound = rung.bind(problem, *arrays[1:], device=device, config=config)
     expected = one_after_the_other(rung, problem, arrays, device, narrow)
+    results = []
     for _ in range(2):
-        out = np.full(problem.output_shape, -77.0, np.float32)
-        bound(arrays[0], out)
-        np.testing.assert_array_equal(out, expected)
+        results.append(np.full(problem.output_shape, -77.0, np.float32))
+        bound(arrays[0], results[-1])
+    np.testing.assert_array_equal(*results)
+    if not specials:
+        np.testing.assert_array_equal(results[0], expected)
+        return
+    # Which zeros of a mask meet an infinity beyond a patch depends on where images lie, and a
+    # result that is computed again has other last bits.
+    unit = {"fp16": 2.0**-10, "bf16": 2.0**-7}[rung.narrow]
+    size = np.abs(np.where(np.isfinite(expected), expected, 0)).max(initial=1)
+    np.testing.assert_allclose(results[0], expected, rtol=unit, atol=unit * size)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_problems_are_taken(problem):
+    for rung in RUNGS:
+        assert rung.why_not(problem) is None
+        for kind, layer in zip(("pool_folded", "pool_folded_wgmma"), problem.problems, strict=True):
+            assert strategy("conv2d", f"{kind}_{rung.narrow}", "cuda").why_not(layer) is None
 
 
 @each_rung
@@ -98,8 +117,10 @@ def test_any_two_blocks_with_any_config(rung, cuda_device, data):
         )  # fmt: skip
     except InputError:
         return
-    fold = strategy("conv2d", f"pool_folded_wgmma_{rung.narrow}", "cuda")
-    if rung.why_not(problem) is None and not any(map(fold.why_not, problem.problems)):
+    kinds = ("pool_folded", "pool_folded_wgmma")
+    folds = [strategy("conv2d", f"{kind}_{rung.narrow}", "cuda") for kind in kinds]
+    apart = zip(folds, problem.problems, strict=True)
+    if rung.why_not(problem) is None and not any(fold.why_not(p) for fold, p in apart):
         config = draw_config(rung, problem, data.draw)
         check_equal(rung, problem, cuda_device, config=config)
 
@@ -144,7 +165,7 @@ def test_what_it_does_not_take(rung):
         (chain(Conv2d(1, 4, 200, 200, 4, (7, 7), pool=pool),
                Conv2d(1, 4, 97, 97, 4, (2, 2), pool=pool)), "read in pairs"),
         (chain(Conv2d(1, 4, 198, 198, 4, (7, 7), pool=pool),
-               Conv2d(1, 4, 96, 96, 4, (2, 2), pool=pool)), "pieces of an image"),
+               Conv2d(1, 4, 96, 96, 4, (2, 2), pool=pool)), "bytes of shared memory"),
     ):  # fmt: skip
         with pytest.raises(UnsupportedProblem, match=reason):
             rung.check(problem)

@@ -42,7 +42,7 @@ class PoolFolded(GpuConv2d):
         Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4),
         Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
         Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
-        Tunable("AHEAD", (0, 1), 0),
+        Tunable("AHEAD", (0, 1), 1),
         Tunable("CHAINS", (1, 2, 4), 1),
         Tunable("STAGED", (0, 1), 0),
     )
@@ -76,7 +76,6 @@ class PoolFolded(GpuConv2d):
             config["SEGMENTS"] = next(
                 (s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)), 1
             )
-            config["AHEAD"] = 1
         else:
             most = max(1, 5 // groups)
             config["WARPS"] = groups * max(w for w in range(1, most + 1) if strips % w == 0)
@@ -89,7 +88,9 @@ class PoolFolded(GpuConv2d):
             if _grid(problem, {**config, "BLOCK_BANDS": bands}) >= _ENOUGH_BLOCKS:
                 config["BLOCK_BANDS"] = bands
         staged = {**config, "STAGED": 1}
-        if _staging(problem, staged)["STORED"] == 4 and self.invalid(problem, staged) is None:
+        whole = _staging(problem, staged)["STORED"] == 4
+        # Warpgroups' results are few beside what they multiply.
+        if whole and not self.wgmma and self.invalid(problem, staged) is None:
             config = staged
         return {name: config[name] for name in config if not name.endswith("NARROW")}
 

@@ -15,8 +15,10 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 _SHARED_BYTES = 227 * 1024
 _REGISTERS, _MOST_REGISTERS = 65536, 232
-_MOST_PIECES = 24
-"""Float4 of an image that a loading thread holds."""
+_LOADER_REGISTERS = 40
+_SUMS = (2, 1)
+"""Of each block: the product of the next row of windows runs while one is pooled, where registers
+hold both."""
 _MOST_GROUPS = 4
 """Groups of four maps whose sums a thread holds."""
 _MOST_SLABS = 16
@@ -38,8 +40,7 @@ class Front(GpuStrategy):
         Tunable("GROUPS_2", (1, 2), 1),
         Tunable("TILES", (1, 2, 3), 2),
         Tunable("BETWEEN", (1, 2, 3, 4), 4),
-        Tunable("DEEP_1", (0, 1), 1),
-        Tunable("DEEP_2", (0, 1), 0),
+        Tunable("GIVEN", (1, 2, 3), 2),
     )
 
     def why_not(self, problem: Chain) -> str | None:
@@ -55,9 +56,6 @@ class Front(GpuStrategy):
                 return reason
         if first.channels * first.height * first.width % 4:
             return "an image is read in pieces of 16 bytes"
-        pieces = _pieces(first)
-        if pieces > _MOST_PIECES:
-            return f"{pieces} pieces of an image a loading thread, at most {_MOST_PIECES}"
         return self.invalid(problem, self.config(problem))
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
@@ -74,7 +72,7 @@ class Front(GpuStrategy):
         if not all(32 <= r <= _MOST_REGISTERS for r in _registers(problem, config)):
             return f"{_registers(problem, config)} registers a thread of the roles"
         second = _layers(problem)[1]
-        held = _held(second, 2, config["DEEP_2"])
+        held = _held(second, 2)
         if held > _registers(problem, config)[2]:
             return f"{held} registers a thread of the second block"
         return None
@@ -91,6 +89,7 @@ class Front(GpuStrategy):
         }
         for n, layer in ((1, first), (2, second)):
             macros |= {f"{name}_{n}": value for name, value in _sizes(layer, n).items()}
+            macros[f"SUMS_{n}"] = _SUMS[n - 1]
         macros |= _products(blocks(second.maps, 4), "bf16" if macros["BFLOAT"] else "f16")
         most = _REGISTERS // _threads(config) // 8 * 8
         for role, count in enumerate(_registers(problem, config)):
@@ -128,10 +127,11 @@ class Front(GpuStrategy):
     def _shared(self, problem: Chain, config: Config) -> int:
         """Folded weights, rings of images and their barriers."""
         first, second = _layers(problem)
-        tiles, between = config["TILES"], config["BETWEEN"]
+        given, tiles, between = config["GIVEN"], config["TILES"], config["BETWEEN"]
         weights = sum(_weight_bytes(layer) for layer in (first, second))
         images = tiles * _tile(first, 1) + between * _tile(second, 2)
-        return weights + 2 * images + 16 * (tiles + between)
+        images += 2 * given * first.channels * first.height * first.width
+        return weights + 2 * images + 8 * (given + 2 * tiles + 2 * between)
 
 
 def _pair(problem: Chain) -> tuple[Conv2d | None, Conv2d | None]:
@@ -215,32 +215,27 @@ def _weight_bytes(layer: Conv2d) -> int:
     return 512 * blocks(layer.maps, 4) * layer.channels * _slabs(layer)
 
 
-def _pieces(layer: Conv2d) -> int:
-    return blocks(layer.channels * layer.height * layer.width, 4 * 128)
-
-
 def _threads(config: Config) -> int:
     return 128 * (1 + config["GROUPS_1"] + config["GROUPS_2"])
 
 
-def _held(layer: Conv2d, number: int, deep: int) -> int:
+def _held(layer: Conv2d, number: int) -> int:
     """Registers of a thread that multiplies: slabs, sums, and what addresses take; of the first
     block a group of maps and its weights."""
-    groups = 1 if number == 1 else blocks(layer.maps, 4)
-    slabs = 4 * layer.channels * (_slabs(layer) + deep)
+    groups, sums = 1 if number == 1 else blocks(layer.maps, 4), _SUMS[number - 1]
+    slabs = 4 * layer.channels * (_slabs(layer) + sums - 1)
     weights = 4 * layer.channels * _slabs(layer) if number == 1 else 0
-    return slabs + weights + (8 + 8 * deep + 3) * groups + 20
+    return slabs + weights + (8 * sums + 3) * groups + 20
 
 
 def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
     """A thread's of each role: what the others do not need is the second block's."""
     first, _ = _layers(problem)
     most = _REGISTERS // _threads(config) // 8 * 8
-    load = min(most, blocks(4 * _pieces(first) + 20, 8) * 8)
-    multiply = min(most, blocks(_held(first, 1, config["DEEP_1"]) + 12, 8) * 8)
-    spared = most - load + config["GROUPS_1"] * (most - multiply)
+    multiply = min(most, blocks(_held(first, 1), 8) * 8)
+    spared = most - _LOADER_REGISTERS + config["GROUPS_1"] * (most - multiply)
     last = (most + spared // config["GROUPS_2"]) // 8 * 8
-    return load, multiply, min(last, _MOST_REGISTERS)
+    return _LOADER_REGISTERS, multiply, min(last, _MOST_REGISTERS)
 
 
 def _sizes(layer: Conv2d, number: int) -> dict[str, int]:

@@ -165,7 +165,7 @@ def test_what_it_does_not_take(rung):
         (chain(Conv2d(1, 4, 200, 200, 4, (7, 7), pool=pool),
                Conv2d(1, 4, 97, 97, 4, (2, 2), pool=pool)), "read in pairs"),
         (chain(Conv2d(1, 4, 198, 198, 4, (7, 7), pool=pool),
-               Conv2d(1, 4, 96, 96, 4, (2, 2), pool=pool)), "bytes of shared memory"),
+               Conv2d(1, 4, 96, 96, 4, (2, 2), pool=pool)), "pieces of an image"),
     ):  # fmt: skip
         with pytest.raises(UnsupportedProblem, match=reason):
             rung.check(problem)

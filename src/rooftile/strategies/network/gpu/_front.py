@@ -15,7 +15,8 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 _SHARED_BYTES = 227 * 1024
 _REGISTERS, _MOST_REGISTERS = 65536, 232
-_LOADER_REGISTERS = 40
+_MOST_PIECES = 24
+"""Float4 of an image that a loading thread holds."""
 _SUMS = (2, 1)
 """Of each block: the product of the next row of windows runs while one is pooled, where registers
 hold both."""
@@ -40,7 +41,6 @@ class Front(GpuStrategy):
         Tunable("GROUPS_2", (1, 2), 1),
         Tunable("TILES", (1, 2, 3), 2),
         Tunable("BETWEEN", (1, 2, 3, 4), 4),
-        Tunable("GIVEN", (1, 2, 3), 2),
     )
 
     def why_not(self, problem: Chain) -> str | None:
@@ -56,6 +56,9 @@ class Front(GpuStrategy):
                 return reason
         if first.channels * first.height * first.width % 4:
             return "an image is read in pieces of 16 bytes"
+        pieces = _pieces(first)
+        if pieces > _MOST_PIECES:
+            return f"{pieces} pieces of an image a loading thread, at most {_MOST_PIECES}"
         return self.invalid(problem, self.config(problem))
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
@@ -127,11 +130,10 @@ class Front(GpuStrategy):
     def _shared(self, problem: Chain, config: Config) -> int:
         """Folded weights, rings of images and their barriers."""
         first, second = _layers(problem)
-        given, tiles, between = config["GIVEN"], config["TILES"], config["BETWEEN"]
+        tiles, between = config["TILES"], config["BETWEEN"]
         weights = sum(_weight_bytes(layer) for layer in (first, second))
         images = tiles * _tile(first, 1) + between * _tile(second, 2)
-        images += 2 * given * first.channels * first.height * first.width
-        return weights + 2 * images + 8 * (given + 2 * tiles + 2 * between)
+        return weights + 2 * images + 16 * (tiles + between)
 
 
 def _pair(problem: Chain) -> tuple[Conv2d | None, Conv2d | None]:
@@ -215,6 +217,10 @@ def _weight_bytes(layer: Conv2d) -> int:
     return 512 * blocks(layer.maps, 4) * layer.channels * _slabs(layer)
 
 
+def _pieces(layer: Conv2d) -> int:
+    return blocks(layer.channels * layer.height * layer.width, 4 * 128)
+
+
 def _threads(config: Config) -> int:
     return 128 * (1 + config["GROUPS_1"] + config["GROUPS_2"])
 
@@ -232,10 +238,11 @@ def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
     """A thread's of each role: what the others do not need is the second block's."""
     first, _ = _layers(problem)
     most = _REGISTERS // _threads(config) // 8 * 8
-    multiply = min(most, blocks(_held(first, 1), 8) * 8)
-    spared = most - _LOADER_REGISTERS + config["GROUPS_1"] * (most - multiply)
+    load = min(most, blocks(4 * _pieces(first) + 20, 8) * 8)
+    multiply = min(most, blocks(_held(first, 1) + 12, 8) * 8)
+    spared = most - load + config["GROUPS_1"] * (most - multiply)
     last = (most + spared // config["GROUPS_2"]) // 8 * 8
-    return _LOADER_REGISTERS, multiply, min(last, _MOST_REGISTERS)
+    return load, multiply, min(last, _MOST_REGISTERS)
 
 
 def _sizes(layer: Conv2d, number: int) -> dict[str, int]:

@@ -2,8 +2,8 @@
 // multiprocessor.
 //
 // Both blocks fold their pool into the columns of a matrix product (rung 19 of conv2d,
-// pool_folded).  A persistent block of threads sends images through a pipeline of roles: the bulk
-// copy engine brings the next images, and a warpgroup turns one into the cores' type, in a ring
+// pool_folded).  A persistent block of threads sends images through a pipeline of roles: one
+// warpgroup fetches the next image into registers and puts it, in the cores' type, into a ring
 // of tiles; warps of the first block make of it, in another ring, the image that warpgroups of
 // the second block read.  So one image is loaded while the next roles multiply others, and what
 // lies between the blocks never exists in device memory.  Within a role the product of the next
@@ -19,6 +19,7 @@
 // Grid: persistent blocks.  Block: a loading warpgroup, GROUPS_1 and GROUPS_2 others.
 
 #define IMAGE_1 (CHANNELS_1 * HEIGHT_1 * WIDTH_1)
+#define PIECES ((IMAGE_1 / 4 + 127) / 128)
 
 typedef unsigned pair;
 typedef unsigned short element;
@@ -240,9 +241,8 @@ __device__ __forceinline__ void biases(const float* bias, int group, float shift
 // Where things are in shared memory.
 struct places {
     const element *weights_1, *weights_2;
-    float* given;
     element *tiles, *between;
-    unsigned given_barriers, tile_barriers, between_barriers;
+    unsigned tile_barriers, between_barriers;
 };
 
 // Image `turn` of a block, through a ring: whose place it is, and how often the ring went round.
@@ -258,37 +258,29 @@ __device__ __forceinline__ void hand_over(unsigned barrier)
     if (threadIdx.x % 32 == 0) arrive(barrier);
 }
 
-// The loading role: one thread starts the copy of an image, all of them convert it.
-__device__ __forceinline__ void fetch(const float* x, struct places in, int turn, int images)
+// The loading role: an image ahead in registers.
+__device__ __forceinline__ void fetch(const float4* image, float4 held[PIECES])
 {
-    size_t index = blockIdx.x + (size_t)turn * gridDim.x;
-    if (threadIdx.x > 0 || index >= images) return;
-    unsigned full = in.given_barriers + 8 * AT(turn, GIVEN);
-    expect_bytes(4 * IMAGE_1, full);
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1], %2, [%3];" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(in.given + AT(turn, GIVEN) * IMAGE_1)),
-                 "l"(x + index * IMAGE_1), "r"(4 * IMAGE_1), "r"(full)
-                 : "memory");
+    UNROLL for (int e = 0; e < PIECES; e++)
+        if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
+            held[e] = __ldcs(image + threadIdx.x + 128 * e);
 }
 
 __device__ __forceinline__ void load_images(const float* x, struct places in, int images)
 {
-    for (int turn = 0; turn < GIVEN; turn++) fetch(x, in, turn, images);
+    float4 held[PIECES];
+    fetch((const float4*)(x + (size_t)blockIdx.x * IMAGE_1), held);
     for IMAGES(turn, 0, 1) {
         const int at = AT(turn, TILES);
-        const float4* image = (const float4*)(in.given + AT(turn, GIVEN) * IMAGE_1);
-        uint2* tile = (uint2*)(in.tiles + at * TILE_1);
-        wait(in.given_barriers + 8 * AT(turn, GIVEN), ROUND(turn, GIVEN));
         wait(EMPTY(in.tile_barriers, at, TILES), ROUND(turn, TILES) ^ 1);
-        _Pragma("unroll 4") for (int e = threadIdx.x; e < IMAGE_1 / 4; e += 128) {
-            float4 four = image[e];
-            tile[e] = make_uint2(pack(four.x, four.y), pack(four.z, four.w));
-        }
+        uint2* tile = (uint2*)(in.tiles + at * TILE_1) + threadIdx.x;
+        UNROLL for (int e = 0; e < PIECES; e++)
+            if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
+                tile[128 * e] =
+                    make_uint2(pack(held[e].x, held[e].y), pack(held[e].z, held[e].w));
         hand_over(FULL(in.tile_barriers, at));
-        // Who converts is done with the image, which the copy engine may then overwrite.
-        asm volatile("bar.sync 1, 128;" ::: "memory");
-        fetch(x, in, turn + GIVEN, images);
+        size_t next = blockIdx.x + (size_t)(turn + 1) * gridDim.x;
+        if (next < images) fetch((const float4*)(x + next * IMAGE_1), held);
     }
 }
 
@@ -345,20 +337,18 @@ __global__ __launch_bounds__(THREADS, 1) void front(
     struct places in;
     in.weights_1 = (const element*)shared;
     in.weights_2 = in.weights_1 + first::BYTES / 2;
-    in.given = (float*)(shared + first::BYTES + second::BYTES);
-    in.tiles = (element*)(in.given + GIVEN * IMAGE_1);
+    in.tiles = (element*)(shared + first::BYTES + second::BYTES);
     in.between = in.tiles + TILES * TILE_1;
-    in.given_barriers = (unsigned)__cvta_generic_to_shared(in.between + BETWEEN * TILE_2);
-    in.tile_barriers = in.given_barriers + 8 * GIVEN;
+    in.tile_barriers = (unsigned)__cvta_generic_to_shared(in.between + BETWEEN * TILE_2);
     in.between_barriers = in.tile_barriers + 16 * TILES;
     _Pragma("unroll 1") for (int e = threadIdx.x; e < first::BYTES / 16; e += THREADS)
         ((uint4*)shared)[e] = ((const uint4*)weights_1)[e];
     _Pragma("unroll 1") for (int e = threadIdx.x; e < second::BYTES / 16; e += THREADS)
         ((uint4*)(shared + first::BYTES))[e] = ((const uint4*)weights_2)[e];
     // What no image fills meets zeros of the masks, and must be finite.
-    _Pragma("unroll 1") for (int e = threadIdx.x; e < (TILES * TILE_1 + BETWEEN * TILE_2) / 8; e += THREADS)
+    const int zeros = (TILES * TILE_1 + BETWEEN * TILE_2) / 8;
+    _Pragma("unroll 1") for (int e = threadIdx.x; e < zeros; e += THREADS)
         ((uint4*)in.tiles)[e] = make_uint4(0, 0, 0, 0);
-    if (threadIdx.x < GIVEN) expect(1, in.given_barriers + 8 * threadIdx.x);
     if (threadIdx.x < 2 * TILES) expect(4, in.tile_barriers + 8 * threadIdx.x);
     if (threadIdx.x < 2 * BETWEEN) expect(4, in.between_barriers + 8 * threadIdx.x);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

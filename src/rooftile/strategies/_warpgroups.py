@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 MULTIPROCESSORS = 132
 """Of the H100 and H200 SXM."""
 SHARED_BYTES = 228 * 1024
@@ -11,8 +9,3 @@ SHARED_BYTES = 228 * 1024
 LEAST_SPLIT = 2.0**-110
 """The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
 rounding left."""
-
-
-def header() -> str:
-    """The text before theirs: barriers, rings of buffers, how matrices lie in shared memory."""
-    return Path(__file__).with_name("_warpgroups.h").read_text(encoding="utf-8")

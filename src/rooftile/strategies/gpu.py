@@ -65,7 +65,7 @@ class GpuStrategy(Strategy):
     source: ClassVar[str] = ""
     """The text's name, where rungs share one; empty where it is the module's own."""
     headers: ClassVar[tuple[str, ...]] = ()
-    """Texts beside it, that some rungs share, to stand before its own."""
+    """Texts that some rungs share, beside its own or in this folder, to stand before it."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     least_architecture: ClassVar[int] = 0
@@ -156,7 +156,8 @@ class GpuStrategy(Strategy):
         path = Path(inspect.getfile(type(self)))
         shared = path.with_name("_shared.h")
         heads = [_FUSED, *([shared] if shared.exists() else [])]
-        heads += [path.with_name(header) for header in self.headers]
+        near = (path.with_name(header) for header in self.headers)
+        heads += [header if header.exists() else _FUSED.with_name(header.name) for header in near]
         text = path.with_name(f"{self.source or path.stem}.cu")
         return "".join(p.read_text(encoding="utf-8") for p in (*heads, text))
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES, header
+from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -119,6 +118,7 @@ class ImplicitGemm(GpuConv2d):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "implicit_gemm"
+    headers = ("_warpgroups.h",)
     tunables = (
         Tunable("TILE_COLUMNS", (8, 16), 16),
         Tunable("TILE_MAPS", (64, 128, 256), 128),
@@ -216,11 +216,6 @@ class ImplicitGemm(GpuConv2d):
             return steps
         repair = Launch("repair", (8 * MULTIPROCESSORS, 1, 1), (256, 1, 1))
         return (*steps, Step(repair, ("x", "weights", "bias", "out", images)))
-
-    @cached_property
-    def text(self) -> str:
-        """The kernels behind what texts for warpgroups share."""
-        return header() + super().text
 
     @property
     def _cores(self) -> _Cores:

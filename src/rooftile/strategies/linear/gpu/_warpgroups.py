@@ -7,13 +7,10 @@ surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
 
 from __future__ import annotations
 
-from functools import cached_property
-from pathlib import Path
-
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import LEAST_SPLIT, header
+from rooftile.strategies._warpgroups import LEAST_SPLIT
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 from rooftile.strategies.linear.gpu._mma import CORES, LEAST_SPLIT_INPUTS, MOST_SUMMED
@@ -36,6 +33,7 @@ class Warpgroups(GpuLinear):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "warpgroups"
+    headers = ("_warpgroups.h", "_warpgroup_weights.h")
     tunables = (
         Tunable("WARPGROUPS", (1, 2, 3, 4), 2),
         Tunable("TILE_O", (16, 32, 64, 128, 192, 256), 128),
@@ -169,12 +167,6 @@ class Warpgroups(GpuLinear):
         finish = Launch("finish", grid, (_THREADS, 1, 1))
         arrays = ("x", "weights", "partial", "bias", "out")
         return (product, Step(finish, (*arrays, images, shares.whole)))
-
-    @cached_property
-    def text(self) -> str:
-        """The kernels behind what texts for warpgroups share, and how weights are laid."""
-        weights = Path(__file__).with_name("_warpgroup_weights.h").read_text(encoding="utf-8")
-        return header() + weights + super().text
 
     @property
     def _numbers(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from rooftile.devices.gpu import Launch
@@ -35,6 +34,7 @@ class Front(GpuStrategy):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "front"
+    headers = ("_warpgroups.h", "_narrow.h")
     transforms_weights = True
     tunables = (
         Tunable("GROUPS_1", (1, 2, 3), 2),
@@ -121,11 +121,6 @@ class Front(GpuStrategy):
         launch = Launch("front", grid, (_threads(config), 1, 1), shared)
         arrays = ("x", "weights_1", "bias_1", "weights_2", "bias_2", "out")
         return (Step(launch, (*arrays, problem.batch)),)
-
-    @cached_property
-    def text(self) -> str:
-        """The kernel behind what texts for warpgroups share."""
-        return _warpgroups.header() + super().text
 
     def _shared(self, problem: Chain, config: Config) -> int:
         """Folded weights, rings of images and their barriers."""

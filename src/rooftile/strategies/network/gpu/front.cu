@@ -21,14 +21,6 @@
 #define IMAGE_1 (CHANNELS_1 * HEIGHT_1 * WIDTH_1)
 #define PIECES ((IMAGE_1 / 4 + 127) / 128)
 
-typedef unsigned pair;
-typedef unsigned short element;
-#if OUT_NARROW
-typedef element result;
-#else
-typedef float result;
-#endif
-
 // A block's sizes: its image lies in a tile of shared memory, rows PITCH apart, channels PLANE.
 // A fold's window is two by two, a pool's has DOWN x RIGHT of them.  A task is STEPS rows of eight
 // windows beside each other, and as many half an image below.
@@ -43,28 +35,6 @@ typedef float result;
     static constexpr int WINDOWS = COLUMNS * RIGHT, STRIPS = (WINDOWS + 7) / 8;                 \
     static constexpr int SEGMENTS = SEGMENTS_##n, STEPS = HALF * DOWN / SEGMENTS;               \
     static constexpr int ALL = CHANNELS * SLABS, BYTES = 512 * MAP_GROUPS * ALL;
-
-__device__ __forceinline__ pair pack(float low, float high)
-{
-    pair both;
-#if BFLOAT
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-    return both;
-}
-
-__device__ __forceinline__ float widened(element bits)
-{
-#if BFLOAT
-    return __uint_as_float((unsigned)bits << 16);
-#else
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-#endif
-}
 
 extern "C++" {
 
@@ -127,18 +97,18 @@ struct second {
 };
 
 __device__ __forceinline__ void put(float* place, float y) { *place = y; }
-__device__ __forceinline__ void put(element* place, float y) { *place = (element)pack(y, 0.0f); }
+__device__ __forceinline__ void put(narrow* place, float y) { *place = NARROW(y); }
 __device__ __forceinline__ bool is_nan(float y) { return y != y; }
-__device__ __forceinline__ bool is_nan(element y) { return widened(y) != widened(y); }
+__device__ __forceinline__ bool is_nan(narrow y) { return widened(y) != widened(y); }
 
 // A result from its definition: where a zero of the folded mask met an infinity or NaN.
 template <class B>
-__device__ __noinline__ float directly(const element* tile, const element* weights, float shift,
+__device__ __noinline__ float directly(const narrow* tile, const narrow* weights, float shift,
                                        int map, int row, int column)
 {
     float pooled = -INFINITY;
     _Pragma("unroll 1") for (int e = 0; e < B::POOL_H * B::POOL_W; e++) {
-        const element* window = tile + (row * B::POOL_H + e / B::POOL_W) * B::PITCH +
+        const narrow* window = tile + (row * B::POOL_H + e / B::POOL_W) * B::PITCH +
                                 column * B::POOL_W + e % B::POOL_W;
         float sum = 0.0f;
         _Pragma("unroll 1") for (int k = 0; k < B::CHANNELS * B::MASK_H * B::MASK_W; k++) {
@@ -161,12 +131,12 @@ __device__ __forceinline__ bool held(int map, int window, int row)
 
 // The rows of slabs that come in at a step, for a lane's windows: two patch rows a channel.
 template <class B>
-__device__ __forceinline__ void load(const element* patch, int step,
+__device__ __forceinline__ void load(const narrow* patch, int step,
                                      pair a[B::CHANNELS][B::RING][4])
 {
     UNROLL for (int c = 0; c < B::CHANNELS; c++) {
-        const element* row = patch + c * B::PLANE + 2 * step * B::PITCH;
-        const element* below = row + 2 * B::HALF * B::DOWN * B::PITCH;
+        const narrow* row = patch + c * B::PLANE + 2 * step * B::PITCH;
+        const narrow* below = row + 2 * B::HALF * B::DOWN * B::PITCH;
         pair* slab = a[c][step % B::RING];
         slab[0] = *(const pair*)row, slab[1] = *(const pair*)below;
         slab[2] = *(const pair*)(row + B::PITCH), slab[3] = *(const pair*)(below + B::PITCH);
@@ -176,14 +146,14 @@ __device__ __forceinline__ void load(const element* patch, int step,
 // A warp's task: rows of windows downwards, the patches' slabs passing through registers.
 // `to` is its image of results, rows `pitch` and maps `plane` apart.
 template <class B, class To>
-__device__ __forceinline__ void task(const element* tile, const element* weights,
+__device__ __forceinline__ void task(const narrow* tile, const narrow* weights,
                                      const typename B::weights& b, const float* bias,
                                      const float* shift, int group, int number, To* to, int pitch,
                                      int plane)
 {
     int map = 4 * group + threadIdx.x % 4, window = number % B::STRIPS * 8 + threadIdx.x % 32 / 4;
     int start = number / B::STRIPS % B::SEGMENTS * B::STEPS, top = start / B::DOWN;
-    const element* patch = tile + 2 * start * B::PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    const narrow* patch = tile + 2 * start * B::PITCH + 2 * window + 2 * (threadIdx.x % 4);
     To* place = to + map * plane + top * pitch + window / B::RIGHT;
     pair a[B::CHANNELS][B::RING][4];
     typename B::sums sum[B::SUMS];
@@ -240,8 +210,8 @@ __device__ __forceinline__ void biases(const float* bias, int group, float shift
 
 // Where things are in shared memory.
 struct places {
-    const element *weights_1, *weights_2;
-    element *tiles, *between;
+    const narrow *weights_1, *weights_2;
+    narrow *tiles, *between;
     unsigned tile_barriers, between_barriers;
 };
 
@@ -329,15 +299,15 @@ __device__ __forceinline__ void second_role(const float* bias, result* out,
 }
 
 __global__ __launch_bounds__(THREADS, 1) void front(
-    const float* __restrict__ x, const element* __restrict__ weights_1,
-    const float* __restrict__ bias_1, const element* __restrict__ weights_2,
+    const float* __restrict__ x, const narrow* __restrict__ weights_1,
+    const float* __restrict__ bias_1, const narrow* __restrict__ weights_2,
     const float* __restrict__ bias_2, result* __restrict__ out, int images)
 {
     extern __shared__ __align__(128) char shared[];
     struct places in;
-    in.weights_1 = (const element*)shared;
+    in.weights_1 = (const narrow*)shared;
     in.weights_2 = in.weights_1 + first::BYTES / 2;
-    in.tiles = (element*)(shared + first::BYTES + second::BYTES);
+    in.tiles = (narrow*)(shared + first::BYTES + second::BYTES);
     in.between = in.tiles + TILES * TILE_1;
     in.tile_barriers = (unsigned)__cvta_generic_to_shared(in.between + BETWEEN * TILE_2);
     in.between_barriers = in.tile_barriers + 16 * TILES;

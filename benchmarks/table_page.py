@@ -12,37 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from table_limits import LIMITS
+
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "h200-table.json"
 REPORTED_MS = 0.003
 """What reports of this exercise elsewhere give for the whole stream."""
-
-LIMITS = {
-    ("lenet-conv1", "ieee"): "One channel, so each input is used by few maps: the multiply-adds "
-    "are the limit, and what else a thread executes to feed them.",
-    ("lenet-conv1", "fp16"): "The product is so small that reading the images and writing the "
-    "results takes longer; results of half the size are written in half the time.",
-    ("lenet-conv2", "ieee"): "Multiply-adds in float32: no matrix instruction keeps its "
-    "accuracy at this depth without splitting, which pays from deeper sums on.",
-    ("lenet-conv2", "tf32"): "Matrix instructions, and the zeros that folding the pool puts "
-    "around each mask ([pool-folding.md](pool-folding.md)).",
-    ("lenet-conv2", "fp16"): "As at `tf32`, at twice the rate: fetching patches from shared "
-    "memory no longer hides behind the products.",
-    ("lenet5", "ieee"): "Its two convolutions, one after the other.",
-    ("lenet5", "tf32"): "Its two convolutions; what the first writes the second reads, which the "
-    "floor does not count.",
-    ("lenet5", "fp16"): "Reading the images once, and what lies between the convolutions, which "
-    "the floor does not count.",
-    ("lab-conv5", "ieee"): "Three TF32 products for each multiply-add.",
-    ("lab-conv5", "tf32"): "The matrix instructions, and the power that they draw.",
-    ("lab-conv5", "fp16"): "The matrix instructions, and the power that they draw.",
-    ("mnist8", "ieee"): "One image: launching one kernel after another and reading each weight "
-    "once, from the cache, where all of them stay. Many: the first linear layer's products.",
-    ("mnist8", "tf32"): "The first linear layer: its operands are fetched from memory, where the "
-    "convolution has put them.",
-    ("mnist8", "fp16"): "What the convolution writes and the first linear layer reads, in 16 bits.",
-}  # fmt: skip
-"""What sets a row's limit, in words."""
 
 Record = dict[str, Any]
 

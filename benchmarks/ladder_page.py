@@ -31,6 +31,12 @@ PUBLISHED = {
 CUBLAS = {"copy_gbps": "about 4,300", "tf32": "350", "fp16": "655", "bf16": "677"}
 """Of an H200 elsewhere: a device copy, and cuBLAS's 8192^3 products in TFLOP/s."""
 
+WGMMA = (
+    "What is multiplied decides the power, and so the clock: the ceiling is the rate of standard",
+    "normal numbers, as the problems have; of zeros it is what no kernel can pass.",
+)
+"""Under the ceilings that have its rate."""
+
 Record = dict[str, Any]
 
 
@@ -175,10 +181,7 @@ def ceilings(record: Record) -> list[str]:
         ("read, GB/s", f"{roof['read_gbps']:,.0f}", ""),
         ("copy, bytes read and written, GB/s", f"{roof['copy_gbps']:,.0f}", CUBLAS["copy_gbps"]),
         ("float32 FMA, TFLOP/s", f"{roof['fma_gflops'] / 1000:.1f}", ""),
-        *(
-            (f"`mma.sync` {name}, TFLOP/s", f"{rate / 1000:.0f}", CUBLAS[name])
-            for name, rate in roof["mma_gflops"].items()
-        ),
+        *matrix_rows(roof),
         ("host to device, pageable, GB/s", f"{roof['to_device_gbps']:.1f}", ""),
         ("device to host, pageable, GB/s", f"{roof['from_device_gbps']:.1f}", ""),
         ("host to device, pinned, GB/s", number(roof["to_device_pinned_gbps"], 1, ".1f"), ""),
@@ -191,13 +194,27 @@ def ceilings(record: Record) -> list[str]:
     if clocks:
         lines += ["", f"Meanwhile the clock was {clocks['sm_mhz']} MHz in the median and "
                   f"{clocks['sm_mhz_min']} MHz at least."]  # fmt: skip
+    wgmma = bool(roof.get("wgmma_gflops"))
     return [
         *lines, "",
         "What is reported elsewhere is a device copy, and cuBLAS's largest matrix products.",
         "`mma.sync` is one warp's instruction; on Hopper, cuBLAS multiplies with `wgmma`, which",
-        "four warps issue together and which alone reaches the full rate: hence the difference.",
-        "",
+        "four warps issue together and which alone reaches the full rate" + ("." if wgmma else
+        ": hence the difference."),
+        *(WGMMA if wgmma else ()), "",
     ]  # fmt: skip
+
+
+def matrix_rows(roof: Record) -> list[tuple[str, str, str]]:
+    """Rates of matrix instructions; cuBLAS's beside those that it uses, as far as measured."""
+    names = {"mma_gflops": "`mma.sync`", "wgmma_gflops": "`wgmma`",
+             "wgmma_zeros_gflops": "`wgmma` of zeros"}  # fmt: skip
+    beside = "wgmma_gflops" if roof.get("wgmma_gflops") else "mma_gflops"
+    return [
+        (f"{what} {name}, TFLOP/s", f"{rate / 1000:.0f}", CUBLAS[name] if key == beside else "")
+        for key, what in names.items()
+        for name, rate in roof.get(key, {}).items()
+    ]
 
 
 def peers_text(found: dict[str, Record]) -> list[str]:

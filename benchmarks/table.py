@@ -188,17 +188,10 @@ def _exam(name: str, batch: int) -> Exam:
 
 
 def floor(problem: Problem, case: Case, roof: GpuCeilings) -> Record:
-    """The least time by the fewest bytes and by the FLOPs, in milliseconds.
-
-    float32 accuracy comes by FMAs or by three TF32 products for each one, whichever this GPU
-    does faster.
-    """
-    rate = roof.rate_gflops(case.precision)
-    if case.precision == "ieee":
-        rate = max(rate, roof.mma_gflops.get("tf32", 0.0) / 3)
+    """The least time by the fewest bytes and by the FLOPs, in milliseconds."""
     saved = 2 * math.prod(problem.output_shape) if case.narrow_out else 0
     memory = 1e-6 * (problem.bytes - saved) / roof.bandwidth_gbps
-    arithmetic = 1e-6 * problem.flops / rate
+    arithmetic = 1e-6 * problem.flops / roof.rate_gflops(case.precision)
     return {
         "ms": max(memory, arithmetic),
         "by": "memory" if memory >= arithmetic else "arithmetic",

@@ -121,3 +121,18 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision_only(script, record)
     ]  # fmt: skip
     assert "compared with a peer of another precision" in page
     assert "float32 without TF32.\n" in script.page({"lab-conv5": record})
+
+
+def test_ceilings_show_every_matrix_rate_with_what_cublas_reaches(script, record):
+    page = script.page({"lab-conv5": record})
+    assert "| `mma.sync` tf32, TFLOP/s | 300 | 350 |" in page
+    assert "`wgmma` tf32" not in page
+    assert "hence the difference" in page
+    more = {"wgmma_gflops": {"tf32": 420_000.0}, "wgmma_zeros_gflops": {"tf32": 500_000.0}}
+    page = script.page({"lab-conv5": {**record, "ceilings": {**record["ceilings"], **more}}})
+    assert "| `mma.sync` tf32, TFLOP/s | 300 |  |" in page
+    assert "| `wgmma` tf32, TFLOP/s | 420 | 350 |" in page
+    assert "| `wgmma` of zeros tf32, TFLOP/s | 500 |  |" in page
+    assert "decides the power" in page
+    old = {k: v for k, v in record["ceilings"].items() if not k.startswith("wgmma")}
+    assert "| 300 | 350 |" in script.page({"lab-conv5": {**record, "ceilings": old}})

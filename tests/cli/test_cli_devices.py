@@ -7,6 +7,7 @@ from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
 from rooftile.lab import ceilings_gpu
+from rooftile.lab.ceilings_gpu import GpuCeilings
 
 H200 = Description(
     kind="cuda", index=1, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,
@@ -105,3 +106,18 @@ def test_everything_known_of_a_gpu_is_shown():
         "  a unit: at most 2048 threads, 228 KiB shared memory, 65536 registers",
         "  CUDA 13.0, sm_90",
     ]
+
+
+def test_matrix_rates_are_shown_by_instruction():
+    roof = GpuCeilings(
+        fma_gflops=60e3, read_gbps=4e3, copy_gbps=4e3, mma_gflops={"tf32": 325e3, "fp16": 645e3},
+        launch_us=9, replay_us=1, to_device_gbps=20, from_device_gbps=18,
+        to_device_pinned_gbps=None, from_device_pinned_gbps=None, clocks=None,
+    )  # fmt: skip
+    lines = command._ceiling_lines(roof)
+    assert "  mma.sync, TFLOP/s: tf32 325, fp16 645" in lines
+    assert "wgmma" not in "".join(lines)
+    more = {"wgmma_gflops": {"tf32": 420e3}, "wgmma_zeros_gflops": {"tf32": 500e3}}
+    lines = command._ceiling_lines(dataclasses.replace(roof, **more))
+    assert "  wgmma, TFLOP/s: tf32 420" in lines
+    assert "  wgmma of zeros, TFLOP/s: tf32 500" in lines

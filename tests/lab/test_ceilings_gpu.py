@@ -1,25 +1,34 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rooftile.devices import cuda
+from rooftile.devices.cuda.compile import macro_lines, prelude
+from rooftile.devices.cuda.cubin import resources
+from rooftile.lab import _wgmma, floor
 from rooftile.lab import ceilings_gpu as lab
-from rooftile.lab import floor
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import GpuTiming, text
 from rooftile.lab.telemetry import Clocks
-from rooftile.ops import named
+from rooftile.ops import Pool, Pool2d, named
 
 ROOF = lab.GpuCeilings(
     fma_gflops=50_000.0, read_gbps=4_000.0, copy_gbps=4_200.0, mma_gflops={"tf32": 240_000.0},
     launch_us=9.0, replay_us=1.1, to_device_gbps=20.0, from_device_gbps=18.0,
     to_device_pinned_gbps=55.0, from_device_pinned_gbps=54.0,
     clocks=Clocks(1980, 1755, 500.0, 60, 8, 1, ("power cap",)),
+)  # fmt: skip
+HOPPER = dataclasses.replace(
+    ROOF, mma_gflops={"tf32": 240_000.0, "fp16": 600_000.0},
+    wgmma_gflops={"tf32": 420_000.0, "fp16": 590_000.0},
+    wgmma_zeros_gflops={"tf32": 450_000.0, "fp16": 900_000.0},
 )  # fmt: skip
 
 
@@ -39,7 +48,7 @@ def test_ceilings_are_measured_once_and_kept(opencl_device, monkeypatch):
         if isinstance(value, float):
             assert value > 0, name
             assert math.isfinite(value), name
-    assert measured.mma_gflops == {}
+    assert measured.mma_gflops == measured.wgmma_gflops == measured.wgmma_zeros_gflops == {}
     assert measured.to_device_pinned_gbps is None
     monkeypatch.setattr(lab, "measure_gpu_ceilings", None)
     assert lab.gpu_ceilings(opencl_device) == measured
@@ -61,8 +70,17 @@ def test_what_cannot_be_read_is_measured(tmp_path):
     for wrong in ("{", "[]", '{"fma_gflops": 1}'):
         path.write_text(wrong)
         assert lab.read_ceilings(path) is None
-    path.write_text(json.dumps(dataclasses.asdict(ROOF)))
-    assert lab.read_ceilings(path) == ROOF
+    path.write_text(json.dumps(dataclasses.asdict(HOPPER)))
+    assert lab.read_ceilings(path) == HOPPER
+
+
+def test_records_without_warpgroup_products_are_read_but_measured_again(tmp_path):
+    record = dataclasses.asdict(ROOF)
+    del record["wgmma_gflops"], record["wgmma_zeros_gflops"]
+    assert lab.ceilings_from(record) == ROOF
+    path = tmp_path / "kept.json"
+    path.write_text(json.dumps(record))
+    assert lab.read_ceilings(path) is None
 
 
 def test_kernels_read_and_copy_all_of_their_bytes(opencl_device):
@@ -104,6 +122,82 @@ def test_microbenchmarks_compile_with_nvrtc(architecture):
         assert cuda.compile_cubin(text("tensor"), {"TILES": 8, "STEPS": 64, **macros}, architecture)
 
 
+CHAINS = [_wgmma.Chains(p, g) for p in ("tf32", "fp16", "bf16") for g in _wgmma.GROUPS]
+
+
+@pytest.mark.parametrize("chains", CHAINS, ids=lambda c: f"{c.precision}-{c.groups}")
+def test_chains_of_warpgroup_products_compile_without_spills(chains, compiled_log):
+    # ptxas says (C7510) where it would wait for each product by itself.
+    code, log = compiled_log(text("wgmma"), chains.macros(), "sm_90a")
+    (taken,) = resources(code).values()
+    assert taken.frame_bytes == 0
+    assert taken.registers * 128 * chains.groups <= 65536
+    assert log == ""
+    assert chains.launch(1).shared_bytes <= 227 * 1024
+
+
+@pytest.fixture
+def compiled_log():
+    """Compiles a text as `cuda.compile_cubin` does, past its cache, and gives the log too."""
+    core = pytest.importorskip("cuda.core", reason="cuda-core is not installed")
+
+    def compiled(kernels, macros, architecture):
+        log = io.StringIO()
+        options = core.ProgramOptions(arch=architecture, std="c++17")
+        source = f'{macro_lines(macros)}extern "C" {{\n{prelude()}{kernels}\n}}\n'
+        code = core.Program(source, "c++", options).compile("cubin", logs=log).code
+        return bytes(code), log.getvalue()
+
+    return compiled
+
+
+@pytest.mark.parametrize("chains", CHAINS, ids=lambda c: f"{c.precision}-{c.groups}")
+def test_chains_of_warpgroup_products_are_counted_and_of_normal_numbers(chains):
+    values = chains.values()
+    stages, lines, numbers = values.shape
+    assert stages * numbers == chains.depth
+    assert 0.99 < values.std() < 1.01
+    _, rows, columns = chains.out(5)
+    assert lines == rows + columns
+    assert chains.stored(values).nbytes == stages * lines * 128 == chains.launch(5).shared_bytes
+    assert chains.flops(5) == 2 * 5 * rows * columns * chains.depth * chains.steps
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("chains", CHAINS, ids=lambda c: f"{c.precision}-{c.groups}")
+def test_chains_of_warpgroup_products_are_right(cuda_device, chains):
+    if cuda_device.description.architecture != _wgmma.ARCHITECTURE:
+        pytest.skip("it has no warpgroup products")
+    chains = dataclasses.replace(chains, steps=3)
+    values = chains.values()
+    program = cuda_device.compile(text("wgmma"), chains.macros())
+    out = np.full(chains.out(2), np.nan, np.float32)
+    target = cuda_device.upload(out)
+    program.launch(chains.launch(2), cuda_device.upload(chains.stored(values)), target)
+    cuda_device.copy_out(target, out)
+    a, b = np.split(values.astype(np.float64), [chains.rows], axis=1)
+    sums = np.einsum("sik,sjk->ij", a, b)
+    assert np.abs(out - sums).max() < 1e-5 * np.einsum("sik,sjk->ij", abs(a), abs(b)).max()
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_89", "sm_100", "sm_120"])
+def test_warpgroup_products_are_hoppers_alone(architecture):
+    device = SimpleNamespace(kind="cuda", architecture=architecture)
+    bench = SimpleNamespace(device=SimpleNamespace(description=device))
+    assert lab._Bench.wgmma(bench) == ({}, {})
+
+
+def test_the_fastest_of_the_blocks_is_the_rate():
+    device = SimpleNamespace(kind="cuda", architecture="sm_90")
+    bench = SimpleNamespace(
+        device=SimpleNamespace(description=device),
+        _chains=lambda chains, values: chains.groups + 10.0 * (not values.any()),
+    )
+    normal, zeros = lab._Bench.wgmma(bench)
+    assert normal == dict.fromkeys(("tf32", "fp16", "bf16"), max(_wgmma.GROUPS))
+    assert zeros == dict.fromkeys(("tf32", "fp16", "bf16"), 10 + max(_wgmma.GROUPS))
+
+
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
 def test_matrix_operands_are_numbers_that_are_not_zero(precision):
     registers = lab._operands(precision)
@@ -128,9 +222,10 @@ def times(warm, cold=None):
     return GpuTiming(timing(warm), timing(warm if cold is None else cold), "", None)
 
 
-def judge(problem, timing, *, cache=0, precision="ieee"):
-    most = ROOF.most_gflops(precision)
-    return floor.below_floor(problem, most, ROOF.bandwidth_gbps, timing.warm, timing.cold, cache)
+def judge(problem, timing, *, cache=0, precision="ieee", **sizes):
+    rates = ROOF.most_gflops(precision), ROOF.bandwidth_gbps
+    traffic = floor.Traffic.of(problem, **sizes)
+    return floor.below_floor(problem, traffic, *rates, timing.warm, timing.cold, cache)
 
 
 def test_a_time_below_the_arithmetic_is_invalid():
@@ -147,8 +242,36 @@ def test_a_time_below_the_arithmetic_is_invalid():
 
 def test_the_roof_of_a_precision_is_of_its_own_instructions():
     problem = named("conv2d", "lab-conv5", 1)
-    for precision, rate in (("ieee", 50e9), ("fast", 50e9), ("tf32", 240e9)):
+    # float32 accuracy by FMAs, or by three TF32 products for each.
+    for precision, rate in (("ieee", 80e9), ("fast", 80e9), ("tf32", 240e9)):
         assert ROOF.floor_ms(problem, precision) == pytest.approx(problem.flops / rate)
+    slow = dataclasses.replace(ROOF, mma_gflops={"tf32": 120_000.0})
+    assert slow.rate_gflops() == 50_000
+    assert dataclasses.replace(ROOF, mma_gflops={}).rate_gflops("tf32") == 50_000
+
+
+def test_the_faster_matrix_instruction_is_the_ceiling():
+    assert HOPPER.matrix_gflops == {"tf32": 420_000.0, "fp16": 600_000.0}
+    assert HOPPER.rate_gflops("tf32") == 420_000
+    assert HOPPER.rate_gflops("fp16") == 600_000
+    assert HOPPER.rate_gflops("ieee") == 140_000
+
+
+def test_a_limit_is_that_of_the_floor():
+    problem = named("conv2d", "lab-conv5", 1)
+    bandwidth = problem.bytes / (problem.flops / 100e3)
+    slow = dataclasses.replace(HOPPER, read_gbps=bandwidth, copy_gbps=1.0)
+    assert slow.limit(problem) == "memory"
+    fewer = dataclasses.replace(slow, mma_gflops={}, wgmma_gflops={})
+    assert fewer.limit(problem) == "compute"
+
+
+def test_nothing_passes_the_products_of_zeros():
+    assert HOPPER.most_gflops("tf32") == 450_000
+    # Split numbers may be of float16, within its range.
+    assert HOPPER.most_gflops("ieee") == 300_000
+    assert HOPPER.most_gflops("fast") == math.inf
+    assert ROOF.most_gflops("tf32") == 480_000
 
 
 def test_a_time_below_the_memory_traffic_is_invalid():
@@ -167,3 +290,22 @@ def test_what_the_cache_may_hold_need_not_move_in_a_warm_time():
     reason = judge(problem, times(warm, 0.8 * inputs), cache=cache, precision="fast")
     assert reason.startswith("cold")
     assert "the bytes that must move" in reason
+
+
+def test_what_lies_in_16_bits_moves_half_as_many_bytes():
+    problem = named("conv2d", "lenet-conv2", 10)
+    held = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
+    x, out = (math.prod(shape) for shape in (problem.input_shape, problem.output_shape))
+    full = floor.Traffic.of(problem)
+    assert (full.given, full.results, full.all) == (4 * (x + held), 4 * out, problem.bytes)
+    narrow = floor.Traffic.of(problem, x=2, parameters=2, out=2)
+    assert narrow.all == problem.bytes // 2
+    assert floor.Traffic.of(problem, out=2).results == 2 * out
+    least = full.all / 4200e6
+    assert judge(problem, times(0.6 * least), precision="fast") != ""
+    assert judge(problem, times(0.6 * least), precision="fast", x=2, parameters=2, out=2) == ""
+
+
+def test_inputs_that_no_window_covers_do_not_move():
+    problem = Pool2d(2, 3, 5, 5, Pool("max", (2, 2), (2, 2)))
+    assert floor.Traffic.of(problem).all == problem.bytes < 4 * 2 * 3 * (25 + 4)

@@ -18,6 +18,7 @@ from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
 from rooftile.lab.measure_gpu import Work
 from rooftile.lab.peers_gpu import gpu_peers
+from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.gpu.naive import Naive
 
@@ -380,3 +381,16 @@ def test_pytorch_beside_a_rung_on_a_gpu():
     assert {row.reason for row in found.rows if row.status != "passed"} == set()
     assert [row.kind for row in found.rows] == ["strategy"] + ["peer"] * len(gpu_peers("ieee"))
     assert {row.precision for row in found.rows} == {"ieee"}
+
+
+def test_rungs_in_16_bits_must_move_the_bytes_of_their_formats():
+    rung = strategy("linear", "mma_fp16", "cuda")
+    problem = Linear(10, 32, 16)
+    both = SimpleNamespace(strategy=rung, problem=problem, config={"X_NARROW": 1, "OUT_NARROW": 1})
+    assert climb_gpu._traffic(both).all == problem.bytes // 2
+    ends = SimpleNamespace(strategy=rung, problem=problem, config={"X_NARROW": 0, "OUT_NARROW": 0})
+    assert climb_gpu._traffic(ends).all == problem.bytes - 2 * (32 * 16 + 16)
+    naive = SimpleNamespace(
+        strategy=strategy("linear", "naive", "cuda"), problem=problem, config={"BLOCK": 128}
+    )
+    assert climb_gpu._traffic(naive).all == problem.bytes

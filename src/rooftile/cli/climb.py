@@ -150,15 +150,18 @@ def ceiling_line(ceilings: Ceilings | GpuCeilings) -> str:
     from rooftile.lab.ceilings import Ceilings
 
     if not isinstance(ceilings, Ceilings):
-        return (
+        line = (
             f"ceilings: {ceilings.fma_gflops:.0f} GFLOP/s, "
             f"read {ceilings.read_gbps:.0f}, copy {ceilings.copy_gbps:.0f} GB/s"
         )
-    rates = ceilings.all_cores
+        matrix = ceilings.matrix_gflops.items()
+        rates = ", ".join(f"{name} {rate / 1000:.0f}" for name, rate in matrix)
+        return f"{line}; TFLOP/s: {rates}" if rates else line
+    cores = ceilings.all_cores
     line = (
-        f"ceilings of {rates.threads} core{'s' * (rates.threads > 1)}: "
-        f"{rates.fma_gflops:.0f} GFLOP/s, read {rates.read_gbps:.0f}, copy {rates.copy_gbps:.0f}, "
-        f"streaming {rates.stream_copy_gbps:.0f} GB/s"
+        f"ceilings of {cores.threads} core{'s' * (cores.threads > 1)}: "
+        f"{cores.fma_gflops:.0f} GFLOP/s, read {cores.read_gbps:.0f}, copy {cores.copy_gbps:.0f}, "
+        f"streaming {cores.stream_copy_gbps:.0f} GB/s"
     )
     return line if ceilings.undisturbed else f"{line}\n(measured while other programs ran)"
 

@@ -88,14 +88,22 @@ def _record(roof: GpuCeilings | None) -> dict[str, Any] | None:
 
 def _ceiling_lines(roof: GpuCeilings) -> list[str]:
     """The measured ceilings, in the units people compare."""
-    rates = [f"{name} {rate / 1000:.0f}" for name, rate in roof.mma_gflops.items()]
+    matrix = {
+        "mma.sync": roof.mma_gflops, "wgmma": roof.wgmma_gflops,
+        "wgmma of zeros": roof.wgmma_zeros_gflops,
+    }  # fmt: skip
+    rates = [
+        f"  {name}, TFLOP/s: {', '.join(f'{p} {rate / 1000:.0f}' for p, rate in found.items())}"
+        for name, found in matrix.items()
+        if found
+    ]
     pinned = ""
     if roof.to_device_pinned_gbps and roof.from_device_pinned_gbps:
         pinned = f", pinned {roof.to_device_pinned_gbps:.1f} / {roof.from_device_pinned_gbps:.1f}"
     return [
         f"  measured: read {roof.read_gbps:.0f}, copy {roof.copy_gbps:.0f} GB/s; "
         f"float32 FMA {roof.fma_gflops:.0f} GFLOP/s",
-        *([f"  mma.sync TFLOP/s: {', '.join(rates)}"] if rates else []),
+        *rates,
         f"  to / from the device {roof.to_device_gbps:.1f} / {roof.from_device_gbps:.1f}"
         f"{pinned} GB/s",
         f"  an empty launch {roof.launch_us:.1f} us, {roof.replay_us:.1f} us in a replay",

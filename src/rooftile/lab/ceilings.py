@@ -47,14 +47,18 @@ class Roof(ABC):
     def bandwidth_gbps(self) -> float:
         """The best of reading and copying."""
 
-    def floor_ms(self, problem: Problem) -> float:
+    def rate_gflops(self, precision: str = "ieee") -> float:
+        """The rate of arithmetic at a precision: of FMAs, unless something else is faster."""
+        return self.fma_gflops
+
+    def floor_ms(self, problem: Problem, precision: str = "ieee") -> float:
         """The least time in milliseconds that a problem's FLOPs and compulsory bytes allow."""
-        compute = problem.flops / self.fma_gflops
+        compute = problem.flops / self.rate_gflops(precision)
         return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
 
-    def limit(self, problem: Problem) -> str:
+    def limit(self, problem: Problem, precision: str = "ieee") -> str:
         """What the floor comes from: ``compute`` or ``memory``."""
-        compute = problem.flops / self.fma_gflops
+        compute = problem.flops / self.rate_gflops(precision)
         return "compute" if compute >= problem.bytes / self.bandwidth_gbps else "memory"
 
 

@@ -4,9 +4,9 @@ Read and copy bandwidth of its memory, float32 FMA rate, matrix rate by precisio
 launch costs, and the bandwidth between host and device.  Measured once per device and kept
 as JSON in the user's cache, as those of the CPU are (`rooftile.lab.ceilings`).
 
-The matrix rates are those of ``mma.sync``, one warp's instruction.  From Hopper on, the
-full rate needs instructions of four warps (``wgmma``, ``tcgen05``), which vendor libraries
-use: they may pass these ceilings.
+The matrix rates are those of ``mma.sync``, one warp's instruction, and on Hopper of ``wgmma``,
+four warps', which alone reaches the full rate; the faster one is a precision's ceiling.
+Blackwell's ``tcgen05`` is not measured: there vendor libraries may pass these ceilings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import Description, GpuDevice, Launch
+from rooftile.lab import _wgmma
 from rooftile.lab.ceilings import Roof
 from rooftile.lab.environment import package_version
 from rooftile.lab.measure_gpu import text
 from rooftile.lab.telemetry import Clocks, Reading, sensors
-from rooftile.ops import Problem
+from rooftile.ops import Float32
 
 _THREADS, _CHAINS, _TILES = 256, 8, 8
 _LOADS = (1, 2, 4, 8)
@@ -71,31 +72,49 @@ class GpuCeilings(Roof):
     from_device_pinned_gbps: float | None
     clocks: Clocks | None
     """While they were measured; None where sensors cannot be read."""
+    wgmma_gflops: Mapping[str, float] = field(default_factory=dict)
+    """``wgmma`` of standard normal numbers in shared memory, float32 sums, by precision; empty
+    where there is none, and in records from before it was measured."""
+    wgmma_zeros_gflops: Mapping[str, float] = field(default_factory=dict)
+    """The same of zeros, which draw the least power, so that the clock is highest: no data are
+    multiplied faster."""
 
     @property
     def bandwidth_gbps(self) -> float:
         """The better of reading and copying."""
         return max(self.read_gbps, self.copy_gbps)
 
-    def rate_gflops(self, precision: str) -> float:
-        """The rate that a precision's roof is made of: of matrix instructions, where it has some,
-        else of FMAs."""
-        return self.mma_gflops.get(precision, self.fma_gflops)
+    @property
+    def matrix_gflops(self) -> dict[str, float]:
+        """By precision the faster of ``mma.sync`` and ``wgmma``."""
+        return {
+            name: max(rate, self.wgmma_gflops.get(name, 0.0))
+            for name, rate in self.mma_gflops.items()
+        }
+
+    def rate_gflops(self, precision: str = "ieee") -> float:
+        """The rate that a precision's roof is made of: of matrix instructions, where it has some.
+
+        float32 accuracy comes by FMAs, or by three TF32 products for each one, whichever is
+        faster.
+        """
+        rates = self.matrix_gflops
+        return rates.get(precision) or max(self.fma_gflops, rates.get("tf32", 0.0) / 3)
 
     def most_gflops(self, precision: str) -> float:
         """What a direct method can reach at a precision; infinite where transforms save FLOPs.
 
-        float32 accuracy comes by FMAs, or by three TF32 products for each one.  Instructions of
-        four warps are not measured: nowhere do they reach twice the rate of ``mma.sync``.
+        That of zeros, where it was measured.  Elsewhere instructions of four warps are not, and
+        nowhere do they reach twice the rate of ``mma.sync``.  Three products that make one of
+        float32 accuracy may, for numbers in its range, be of float16.
         """
+        most = {
+            name: max(rate, self.wgmma_zeros_gflops.get(name, 2 * rate))
+            for name, rate in self.matrix_gflops.items()
+        }
         if precision == "ieee":
-            return max(self.fma_gflops, 2 * self.mma_gflops.get("tf32", 0.0) / 3)
-        return 2 * self.mma_gflops.get(precision, math.inf)
-
-    def floor_ms(self, problem: Problem, precision: str = "ieee") -> float:
-        """The least time in milliseconds that the precision's rate and the bandwidth allow."""
-        compute = problem.flops / self.rate_gflops(precision)
-        return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
+            return max(self.fma_gflops, *(most.get(name, 0.0) / 3 for name in ("tf32", "fp16")))
+        return most.get(precision, math.inf)
 
 
 def gpu_ceilings(
@@ -122,6 +141,7 @@ def read_ceilings(path: Path) -> GpuCeilings | None:
     """What is kept; None where nothing is, or nothing that this version can read."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
+        kept["wgmma_gflops"]  # Without it is from before it was measured.
         return ceilings_from(kept)
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -144,7 +164,7 @@ def measure_gpu_ceilings(
     report(f"measuring the ceilings of {device.description.name}: memory")
     read, copy = bench.memory()
     report(f"measuring the ceilings of {device.description.name}: arithmetic")
-    fma, mma = bench.fma(), bench.mma()
+    fma, mma, (wgmma, zeros) = bench.fma(), bench.mma(), bench.wgmma()
     launch, replay = bench.launches()
     report(f"measuring the ceilings of {device.description.name}: transfers")
     pageable = bench.transfers(np.ones(_HOST_BYTES // 4, np.float32))
@@ -155,7 +175,7 @@ def measure_gpu_ceilings(
         launch_us=launch, replay_us=replay,
         to_device_gbps=pageable[0], from_device_gbps=pageable[1],
         to_device_pinned_gbps=locked[0], from_device_pinned_gbps=locked[1],
-        clocks=Clocks.of(bench.readings),
+        clocks=Clocks.of(bench.readings), wgmma_gflops=wgmma, wgmma_zeros_gflops=zeros,
     )  # fmt: skip
 
 
@@ -213,6 +233,27 @@ class _Bench:
             seconds = self._best(lambda p=program, x=x: p.launch(launch, x, out))  # type: ignore[misc]
             found[name] = 1e-9 * flops * blocks * (_THREADS // 32) * _TILES * _MMA_STEPS / seconds
         return found
+
+    def wgmma(self) -> tuple[dict[str, float], dict[str, float]]:
+        """FLOP of warpgroup products by precision, 1e9 a second: of normal numbers, of zeros."""
+        device = self.device.description
+        if (device.kind, device.architecture) != ("cuda", _wgmma.ARCHITECTURE):
+            return {}, {}
+        normal, zeros = {}, {}
+        for name in _MMA_FLOPS:
+            tried = [_wgmma.Chains(name, groups) for groups in _wgmma.GROUPS]
+            normal[name] = max(self._chains(one, one.values()) for one in tried)
+            zeros[name] = max(self._chains(one, np.zeros_like(one.values())) for one in tried)
+        return normal, zeros
+
+    def _chains(self, chains: _wgmma.Chains, values: Float32) -> float:
+        """FLOP of one kernel on one block a multiprocessor, 1e9 a second."""
+        blocks = self.device.description.units
+        program = self.device.compile(text("wgmma"), chains.macros())
+        x = self.device.upload(chains.stored(values))
+        out = self.device.allocate(4 * math.prod(chains.out(blocks)))
+        launch = chains.launch(blocks)
+        return 1e-9 * chains.flops(blocks) / self._best(lambda: program.launch(launch, x, out))
 
     def launches(self) -> tuple[float, float]:
         """Microseconds of an empty kernel: by the host with the wait for it, and in a graph."""

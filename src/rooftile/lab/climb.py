@@ -15,7 +15,7 @@ from rooftile.lab import peers as others
 from rooftile.lab.ceilings import Rates, ceilings
 from rooftile.lab.climb_gpu import climb_gpu
 from rooftile.lab.environment import environment
-from rooftile.lab.floor import below_floor
+from rooftile.lab.floor import Traffic, below_floor
 from rooftile.lab.measure import Call, cold, measure
 from rooftile.lab.records import Error, Ladder, Row
 from rooftile.lab.verify import Exam, random_inputs
@@ -116,7 +116,7 @@ class _Judge:
         reach = cpu.cache_bytes()
         if self.undisturbed and reach is not None:
             rates = most, self.rates.bandwidth_gbps
-            invalid = below_floor(problem, *rates, timing, unwarmed, reach)
+            invalid = below_floor(problem, Traffic.of(problem), *rates, timing, unwarmed, reach)
             if invalid:
                 return row("failed", f"invalid time: {invalid}")
         return row(

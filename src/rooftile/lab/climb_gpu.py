@@ -23,7 +23,7 @@ from rooftile.devices.gpu import Resources as Used
 from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
 from rooftile.lab.environment import environment
 from rooftile.lab.expected import Verdict
-from rooftile.lab.floor import below_floor
+from rooftile.lab.floor import Traffic, below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns, work_of
 from rooftile.lab.peers_gpu import (
     PEER_PRECISIONS,
@@ -62,6 +62,7 @@ class _Entry:
     result: Callable[[], Float32]
     """Its whole result, computed by the work that is timed."""
     first_call_ms: float
+    traffic: Traffic
     note: str = ""
     peer: bool = False
 
@@ -186,7 +187,7 @@ class GpuJudge:
             return out
 
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
-        return _Entry(row, rung.precision, bound.errors, work, result, first, note)
+        return _Entry(row, rung.precision, bound.errors, work, result, first, _traffic(bound), note)
 
     def _arrays(self, bound: GpuBound) -> tuple[Any, Any]:
         """What a rung reads and writes: all the same arrays, but for 16-bit numbers."""
@@ -209,9 +210,11 @@ class GpuJudge:
             found = prepare(peer, self.problem, self.exam.parameters, self.x, index)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}"[:500])
+        size = array_bytes(precision)
+        traffic = Traffic.of(self.problem, x=size, parameters=size, out=size)
         return _Entry(
             row, precision, errors_of(precision), found.work, found.computed,
-            found.first_call_ms, peer=True,
+            found.first_call_ms, traffic, peer=True,
         )  # fmt: skip
 
     def rows(self, found: Sequence[Row | _Entry]) -> tuple[Row, ...]:
@@ -258,14 +261,10 @@ class GpuJudge:
         roof, precision = self.roof, entry.precision
         if roof is None:
             return ""
-        most, bandwidth = roof.most_gflops(precision), roof.bandwidth_gbps
-        if entry.peer:
-            # It may choose transforms that save multiplications, as `fast` rungs do, and its
-            # arrays may be half of the problem's.
-            most = math.inf
-            bandwidth *= 4 / array_bytes(precision)
-        cache = self.device.description.cache_bytes or 0
-        return below_floor(self.problem, most, bandwidth, timing.warm, timing.cold, cache)
+        # A peer may choose transforms that save multiplications, as `fast` rungs do.
+        most = math.inf if entry.peer else roof.most_gflops(precision)
+        rates, cache = (most, roof.bandwidth_gbps), self.device.description.cache_bytes or 0
+        return below_floor(self.problem, entry.traffic, *rates, timing.warm, timing.cold, cache)
 
     def _judge_batch(self, out: Float32, errors: ErrorModel) -> Verdict:
         """The verdict on all images.  They repeat, so bits that do need no second look."""
@@ -306,6 +305,13 @@ class GpuJudge:
         with self.device.timer() as elapsed:
             bound.launch(self.given, self.target, images)
         return 1e-3 * elapsed.milliseconds
+
+
+def _traffic(bound: GpuBound) -> Traffic:
+    """What a rung must move: weights may be rounded once, to its precision, before the launch."""
+    narrow = {end: 2 if bound.config.get(f"{end}_NARROW") else 4 for end in ("X", "OUT")}
+    held = array_bytes(bound.strategy.precision)
+    return Traffic.of(bound.problem, x=narrow["X"], parameters=held, out=narrow["OUT"])
 
 
 def _poisoned(bound: GpuBound) -> Callable[[Float32, Float32], None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Self
 
 from rooftile.lab.measure import Timing
 from rooftile.ops import Problem
@@ -12,8 +14,32 @@ _SLACK = 0.9
 measurement and the time's."""
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that must move, in the formats that the arrays have."""
+
+    given: int
+    """Inputs and parameters."""
+    results: int
+
+    @classmethod
+    def of(cls, problem: Problem, *, x: int = 4, parameters: int = 4, out: int = 4) -> Self:
+        """A problem's compulsory ones, with so many bytes for an element of each array."""
+        held = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
+        results = math.prod(problem.output_shape)
+        # What a problem's bytes count of the input may be less than all of it.
+        inputs = problem.bytes // 4 - held - results
+        return cls(x * inputs + parameters * held, out * results)
+
+    @property
+    def all(self) -> int:
+        """Read and written."""
+        return self.given + self.results
+
+
 def below_floor(
     problem: Problem,
+    traffic: Traffic,
     most_gflops: float,
     bandwidth_gbps: float,
     warm: Timing,
@@ -31,11 +57,10 @@ def below_floor(
     the cache when the clock stops.
     """
     compute = problem.flops / most_gflops * 1e-6
-    beyond = max(0, problem.bytes - cache_bytes)
-    results = 4 * math.prod(problem.output_shape)
+    beyond = max(0, traffic.all - cache_bytes)
     floors = {
         "warm": (warm.median, beyond),
-        "cold": (cold.median, max(beyond, problem.bytes - results)),
+        "cold": (cold.median, max(beyond, traffic.given)),
     }
     for name, (median, moved) in floors.items():
         floor = max(compute, moved / bandwidth_gbps * 1e-6)

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
-from rooftile.lab.floor import below_floor
+from rooftile.lab.floor import Traffic, below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns
-from rooftile.lab.peers_gpu import GpuPeer, prepare
+from rooftile.lab.peers_gpu import GpuPeer, array_bytes, prepare
 from rooftile.lab.records import Error, Row
 from rooftile.lab.telemetry import sensors
 from rooftile.lab.verify import random_inputs
@@ -178,11 +178,14 @@ class GpuContest:
         """Why the ceilings do not allow the times; empty when they do, or are not known."""
         if self.roof is None:
             return ""
-        # A peer may choose transforms, and its arrays may be half as large.
+        # A peer may choose transforms, and all of its arrays may be half as large; of a plan's
+        # those of its weights, which it rounds once.
         most = math.inf if peer else self.roof.most_gflops(precision)
-        bandwidth = (2 if peer else 1) * self.roof.bandwidth_gbps
-        cache = self.device.description.cache_bytes or 0
-        return below_floor(self.problem, most, bandwidth, timing.warm, timing.cold, cache)
+        size = array_bytes(precision)
+        ends = size if peer else 4
+        traffic = Traffic.of(self.problem, x=ends, parameters=size, out=ends)
+        rates, cache = (most, self.roof.bandwidth_gbps), self.device.description.cache_bytes or 0
+        return below_floor(self.problem, traffic, *rates, timing.warm, timing.cold, cache)
 
     def _notes(self, scores: Float32, ours: Float32 | None) -> Iterator[str]:
         """Of images that were given: how many are verified, and which class they get."""

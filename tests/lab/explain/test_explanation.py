@@ -11,11 +11,12 @@ import pytest
 from rooftile.analysis.architectures import GPUS
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.explain import explain, latest, of_record
 from rooftile.lab.explain import kernels as kernels_module
 from rooftile.lab.explain import target as target_module
 from rooftile.lab.explain.advice import advice
-from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY
+from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, _rate
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.explain.target import find_target
 from rooftile.lab.measure import Timing
@@ -221,3 +222,22 @@ def test_the_driver_gives_the_same_occupancy(rung, cuda_device):
         assert (kernel.registers, kernel.shared_bytes) == (each[0].registers, each[0].shared_bytes)
         threads = kernel.occupancy.blocks * kernel.grid.block_threads
         assert threads / description.threads_per_unit == pytest.approx(each[0].occupancy)
+
+
+def test_only_rungs_on_tensor_cores_are_bound_by_their_rates():
+    ceilings = GpuCeilings(
+        fma_gflops=60e3, read_gbps=4e3, copy_gbps=4e3, mma_gflops={"tf32": 300e3},
+        launch_us=9, replay_us=1, to_device_gbps=20, from_device_gbps=18,
+        to_device_pinned_gbps=None, from_device_pinned_gbps=None, clocks=None,
+        wgmma_gflops={"tf32": 420e3},
+    )  # fmt: skip
+    sheet = find_target("cuda", "sm_90")
+    target = dataclasses.replace(sheet, ceilings=ceilings, fma_gflops=60e3)
+    split, naive = (strategy("conv2d", name, "cuda") for name in ("implicit_gemm_ieee", "naive"))
+    assert _rate(naive, target) == 60e3
+    assert _rate(split, target) == 140e3
+    assert _rate(strategy("conv2d", "implicit_gemm_tf32", "cuda"), target) == 420e3
+    assert _rate(strategy("conv2d", "implicit_gemm_fp16", "cuda"), target) is None
+    # A data sheet has no matrix rates.
+    assert (_rate(naive, sheet), _rate(split, sheet)) == (sheet.fma_gflops, None)
+    assert target.gflops("ieee") == 140e3

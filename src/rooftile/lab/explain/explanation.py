@@ -162,7 +162,7 @@ def _limits(
 ) -> dict[str, float]:
     """The least time in ms that each limit allows one kernel."""
     found = {}
-    rate = target.gflops(strategy.precision)
+    rate = _rate(strategy, target)
     # Transforms save multiplications, and how many is not told.
     if kernel.sums and rate is not None and not strategy.transforms_weights:
         found[ARITHMETIC] = 1e-6 * problem.flops / rate
@@ -174,11 +174,19 @@ def _limits(
     return found
 
 
+def _rate(strategy: GpuStrategy, target: Target) -> float | None:
+    """The rate of a strategy's own instructions; None where it is not known."""
+    if not (strategy.architectures or strategy.least_architecture):
+        return target.fma_gflops
+    # Tensor cores: no data sheet of ours has their rates, not even of products that are split.
+    return target.gflops(strategy.precision) if target.ceilings else None
+
+
 def _unknown(strategy: GpuStrategy, target: Target) -> str:
     """Why no limit of arithmetic is known; empty where one is."""
     if strategy.transforms_weights:
         return "how many FLOPs the transform saves"
-    if target.gflops(strategy.precision) is None:
+    if _rate(strategy, target) is None:
         return f"the rate of {strategy.precision} instructions"
     return ""
 

@@ -33,10 +33,11 @@ class Target:
     ceilings: GpuCeilings | None = None
 
     def gflops(self, precision: str) -> float | None:
-        """The rate of a precision's instructions; None where it is not known."""
-        if precision in ("ieee", "fast"):
-            return self.fma_gflops
-        return self.ceilings.mma_gflops.get(precision) if self.ceilings else None
+        """The rate of a precision's roof; None where it is not known."""
+        floats = precision in ("ieee", "fast")
+        if self.ceilings and (floats or precision in self.ceilings.mma_gflops):
+            return self.ceilings.rate_gflops(precision)
+        return self.fma_gflops if floats else None
 
     def passes_per_ms(self) -> float | None:
         """Passes of 128 bytes of L1 or shared memory a millisecond, one a cycle each."""

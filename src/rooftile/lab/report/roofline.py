@@ -72,7 +72,7 @@ def _scales(section: Section, roof: Roof, rows: Sequence[Row]) -> tuple[Log, Log
 def _matrix_rates(roof: Roof) -> list[tuple[float, str]]:
     """A GPU's matrix rates with the precisions that have them; rates that look alike are one."""
     found: list[tuple[float, str]] = []
-    rates = roof.mma_gflops if isinstance(roof, GpuCeilings) else {}
+    rates = roof.matrix_gflops if isinstance(roof, GpuCeilings) else {}
     for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
         if found and found[-1][0] < 1.1 * rate:
             found[-1] = (found[-1][0], f"{found[-1][1]}, {name}")

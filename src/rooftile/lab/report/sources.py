@@ -72,7 +72,7 @@ class Section:
     def compute_bound(self) -> bool:
         """Whether arithmetic, not memory, sets the floor."""
         roof = self.roof
-        return roof is not None and self.intensity * roof.bandwidth_gbps >= roof.fma_gflops
+        return roof is not None and self.intensity * roof.bandwidth_gbps >= roof.rate_gflops()
 
 
 @dataclass(frozen=True)

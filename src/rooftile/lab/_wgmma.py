@@ -1,0 +1,93 @@
+"""Chains of Hopper's warpgroup products, whose rate is a ceiling: ``gpu/wgmma.cu``.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Float32, narrowed, rounded
+
+GROUPS = (2, 3)
+"""Warpgroups of a block: each is tried, and the faster counts."""
+ARCHITECTURE = "sm_90"
+"""The only one that has them."""
+_COLUMNS, _STAGES, _STEPS = 256, 4, 512
+_KINDS = {"tf32": "tf32", "fp16": "f16", "bf16": "bf16"}
+
+
+@dataclass(frozen=True)
+class Chains:
+    """What one launch multiplies."""
+
+    precision: str
+    groups: int
+    steps: int = _STEPS
+
+    @property
+    def depth(self) -> int:
+        """Terms of a sum: numbers of a row in all stages."""
+        return _STAGES * 128 // self._bytes
+
+    @property
+    def rows(self) -> int:
+        """Of a block's sums, of `_COLUMNS` columns."""
+        return 64 * self.groups
+
+    def flops(self, blocks: int) -> int:
+        """Of a launch; a multiply-add is two."""
+        return 2 * blocks * self.steps * self.rows * _COLUMNS * self.depth
+
+    def macros(self) -> dict[str, int | str]:
+        """Sizes, and the instruction."""
+        return {
+            "GROUPS": self.groups,
+            "COLUMNS": _COLUMNS,
+            "STAGES": _STAGES,
+            "STEPS": self.steps,
+            "WGMMA(sum, a, b, more)": self._instruction(),
+        }
+
+    def launch(self, blocks: int) -> Launch:
+        """Of so many blocks."""
+        shared = 128 * _STAGES * (self.rows + _COLUMNS)
+        return Launch("wgmma_chains", (blocks, 1, 1), (128 * self.groups, 1, 1), shared)
+
+    def values(self) -> Float32:
+        """[stages][rows + columns][numbers in 128 bytes], standard normal: power, and so the
+        clock, depends on the data, and problems' data are such."""
+        shape = (_STAGES, self.rows + _COLUMNS, 128 // self._bytes)
+        made = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        return rounded(made, self.precision)
+
+    def stored(self, values: Float32) -> NDArray[np.float32]:
+        """The bits of values in the cores' type, as the kernel reads them."""
+        if self._bytes == 4:
+            return values
+        return narrowed(values, self.precision).view(np.float32)
+
+    def out(self, blocks: int) -> tuple[int, int, int]:
+        """The shape of the results."""
+        return (blocks, self.rows, _COLUMNS)
+
+    @property
+    def _bytes(self) -> int:
+        return 4 if self.precision == "tf32" else 2
+
+    def _instruction(self) -> str:
+        """sum[64 x COLUMNS] += a b, or = where not ``more``, of 32 bytes of each row."""
+        kind, count = _KINDS[self.precision], _COLUMNS // 2
+        names = ", ".join(f"%{n}" for n in range(count))
+        transposed = "" if kind == "tf32" else ", 0, 0"
+        instruction = (
+            f"{{ .reg .pred more; setp.ne.b32 more, %{count + 2}, 0; "
+            f"wgmma.mma_async.sync.aligned.m64n{_COLUMNS}k{32 // self._bytes}.f32.{kind}.{kind} "
+            f"{{{names}}}, %{count}, %{count + 1}, more, 1, 1{transposed}; }}"
+        )
+        outputs = ", ".join(f'"+f"((sum)[{n}])' for n in range(count))
+        return f'asm volatile("{instruction}" : {outputs} : "l"(a), "l"(b), "r"((int)(more)))'

@@ -193,7 +193,9 @@ def test_the_pick_on_gpus_follows_the_images_and_the_rows(kind):
     assert pick(Linear(1, 6272, 512)) == pick(Linear(8, 32, 10)) == "warp_rows"
     assert pick(Linear(9, 6272, 512)) == {"cuda": "mma_ieee", "opencl": "register_tile"}[kind]
     # Too short a sum to be split.
-    assert pick(Linear(9, 63, 512)) == "register_tile"
+    assert pick(Linear(2000, 63, 512)) == "register_tile"
+    # Many images, but little to multiply.
+    assert pick(Linear(1000, 512, 8)) == "warp_rows"
     assert pick(Pool2d(2, 3, 12, 20, Pool.of("max", 2))) == "vector_rows"
     assert pick(Pool2d(2, 3, 12, 21, Pool.of("max", 2))) == "naive"
     assert pick(Softmax(2, 3)) == "block_rows"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.winners import tuned_choice
-from rooftile.ops import Chain, Conv2d, Problem, admits, check_precision
+from rooftile.ops import Chain, Conv2d, Linear, Problem, admits, check_precision
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies import strategy as by_name
 from rooftile.strategies.gpu import GpuStrategy
@@ -60,8 +60,11 @@ DEEP_CHANNELS, DEEP_MAPS = 16, 32
 FEW_IMAGES = 8
 """Up to so many images, `warp_rows` reads the weights of a layer once and tiles stay empty."""
 
-FRONT_IMAGES = 1024
-"""From so many images on, `front` sends several through each multiprocessor."""
+SOME_IMAGES, FEW_PRODUCTS = 1024, 2**22
+"""Up to so many images it still comes first where multiplications are so few in all."""
+
+FRONT_IMAGES = 64
+"""From so many images on, `front` is faster than the two blocks one after the other."""
 
 FFT_TRANSFORM, FFT_PRODUCT = 825, 62
 """What one transform, and one product of transforms, costs a pixel, in taps of
@@ -214,11 +217,20 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays beyond {FEW_MAPS} maps"
     if rung.operation == "network" and problem.batch < FRONT_IMAGES:
         return f"it pays from {FRONT_IMAGES} images"
-    if rung.name == "warp_rows" and problem.batch > FEW_IMAGES:
-        return f"it pays up to {FEW_IMAGES} images"
-    if rung.name.startswith(("mma", "warpgroups")) and problem.batch <= FEW_IMAGES:
-        return f"it pays beyond {FEW_IMAGES} images"
+    if isinstance(problem, Linear):
+        few = _few(problem)
+        if rung.name == "warp_rows" and not few:
+            return f"it pays up to {FEW_IMAGES} images, or {FEW_PRODUCTS} multiplications"
+        if rung.name.startswith(("mma", "warpgroups")) and few:
+            return f"it pays beyond {FEW_IMAGES} images, and {FEW_PRODUCTS} multiplications"
     return None
+
+
+def _few(problem: Linear) -> bool:
+    """Whether a group of threads an output is faster than tiles of a product."""
+    products = problem.batch * problem.inputs * problem.outputs
+    some = problem.batch <= SOME_IMAGES and products <= FEW_PRODUCTS
+    return some or problem.batch <= FEW_IMAGES
 
 
 def _not_of_this_gpu(rung: GpuStrategy, device: str) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _REGISTERS, _FRAME = 0x2F, 0x11
+_SYSTEM_BYTES = 1024
 _INDEX_AND_VALUE = 4
 """Format of an attribute whose payload has a length of its own."""
 
@@ -47,7 +48,10 @@ def resources(cubin: bytes) -> dict[str, Taken]:
         name = struct.unpack_from("<I", cubin, symbols.offset + 24 * symbol)[0]
         values[attribute][_string(cubin, strings.offset + name)] = value
     kernels = [n.removeprefix(".text.") for n in by_name if n.startswith(".text.")]
-    shared = {n: by_name[f".nv.shared.{n}"].size for n in kernels if f".nv.shared.{n}" in by_name}
+    # From sm_90 on a section counts what the system takes of every block, as no driver does.
+    own = -_SYSTEM_BYTES if ".nv.shared.reserved.0" in by_name else 0
+    sections_of = {n: by_name.get(f".nv.shared.{n}") for n in kernels}
+    shared = {n: section.size + own for n, section in sections_of.items() if section}
     return {n: Taken(values[_REGISTERS][n], values[_FRAME][n], shared.get(n, 0)) for n in kernels}
 
 

@@ -170,8 +170,12 @@ def test_a_pool_is_folded_by_warpgroups_for_many_maps(
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
     monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
     for name, expected in (("lenet-conv1", few), ("lenet-conv2", many)):
-        problem = named("conv2d", name, 2)
+        problem = named("conv2d", name, 256)
         assert dispatch.choose(problem, precision, "cuda").name == expected
+    # Few images: every block would load all weights, in two parts, for little work.
+    if many == "pool_folded_wgmma_ieee":
+        few_images = problem.with_batch(128)
+        assert dispatch.choose(few_images, precision, "cuda").name == "direct_tile"
 
 
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])

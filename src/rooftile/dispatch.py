@@ -54,6 +54,9 @@ DIRECT_CHANNELS = 16
 FEW_MAPS = 4
 """Up to so many maps, `pool_folded` keeps their weights in registers and needs no warpgroup."""
 
+SPLIT_FLOPS = 1_500_000_000
+"""From so many on, folded split products pay for the weights that every block loads."""
+
 DEEP_CHANNELS, DEEP_MAPS = 16, 32
 """From so many channels and maps on, `implicit_gemm` comes before all that run on any GPU."""
 
@@ -215,6 +218,8 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays from {DEEP_CHANNELS} channels and {DEEP_MAPS} maps"
         if rung.name.startswith("pool_folded_wgmma") and problem.maps <= FEW_MAPS:
             return f"it pays beyond {FEW_MAPS} maps"
+        if rung.name == "pool_folded_wgmma_ieee" and problem.flops < SPLIT_FLOPS:
+            return f"it pays from {SPLIT_FLOPS:,} FLOPs"
     if rung.operation == "network" and problem.batch < FRONT_IMAGES:
         return f"it pays from {FRONT_IMAGES} images"
     if isinstance(problem, Linear):

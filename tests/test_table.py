@@ -207,6 +207,7 @@ def test_in_16_bits_are_what_counts_and_what_lies_between_layers(scripts, opencl
     assert list(dataclasses.replace(bench, quick=True)._formats(rung, wide)) == [{}]
 
 
+@pytest.mark.alone
 def test_rows_are_measured_and_kept_where_one_fails(scripts, device, tmp_path, monkeypatch):
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
     monkeypatch.setattr(measure_gpu, "_WARM_UP_S", 0)
@@ -283,6 +284,7 @@ def test_the_streams_labels_are_compared_and_its_times_kept(scripts, monkeypatch
     assert [row["segments"] for row in quick["rows"]] == [16]
 
 
+@pytest.mark.alone
 @pytest.mark.gpu
 def test_the_peers_stream_gives_the_networks_labels(scripts, cuda_device):
     torch = pytest.importorskip("torch")

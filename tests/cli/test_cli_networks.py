@@ -67,6 +67,7 @@ def test_peers_of_networks_on_opencl_there_are_none(call, weights, data):
     assert "--peers" in err
 
 
+@pytest.mark.alone
 def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
     call, call_json, weights, data, opencl_device, monkeypatch
 ):
@@ -109,6 +110,7 @@ def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 def test_a_network_beside_pytorch_on_a_gpu(
     call_json, weights, data, precision, cuda_device, monkeypatch

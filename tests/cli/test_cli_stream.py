@@ -132,6 +132,7 @@ def test_what_does_not_stream_is_refused(arguments, named, call, weights, data):
     assert named in err
 
 
+@pytest.mark.alone
 def test_on_a_gpu(call_json, weights, data, cuda_device):
     arguments = ("run", weights, "--data", data, "--device", "cuda", "--stream")
     found = call_json(*arguments, "--segments", "sweep")

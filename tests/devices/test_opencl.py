@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import math
 import os
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from rooftile.devices.gpu import Launch
 from rooftile.devices.opencl import device as module
 from rooftile.errors import UnsupportedProblem
+from rooftile.lab.expected import Expected
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies import strategy
 
 TEXT = "__kernel void one(__global float* out) { out[get_global_id(0)] = 1.0f; }"
 
@@ -33,44 +39,58 @@ def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypa
     assert opencl_device.description.gpu or list(tmp_path.rglob("binary"))
 
 
-class _Nvidia:
-    """A device whose kernels take 255 registers unless an option says fewer."""
+class _Register:
+    """A device whose kernels take 255 registers unless they are built for a block."""
 
-    def __init__(self, extensions):
-        self.extensions, self.registers_per_block_nv = extensions, 65536
+    def __init__(self, least):
+        self.least, self.name, self.options, self.started = least, "a GPU", [], []
         self.description = SimpleNamespace(
             threads_per_block=1024, shared_bytes_per_block=49152, constant_bytes=65536
         )
-        self.name, self.options, self.started = "a GPU", [], []
         self._device = self
         self._cl = SimpleNamespace(
-            Kernel=lambda program, name: SimpleNamespace(
-                get_work_group_info=lambda info, device: 65536 // program // 32 * 32,
+            Kernel=lambda registers, name: SimpleNamespace(
+                get_work_group_info=lambda info, device: 65536 // registers // 32 * 32,
                 set_args=lambda *arguments: None,
-                registers=program,
+                registers=registers,
             ),
             kernel_work_group_info=SimpleNamespace(WORK_GROUP_SIZE=0),
         )
 
     def build(self, *options):
         self.options += options
-        return int(options[0].partition("=")[2]) if options else 255
+        if not options:
+            return 255
+        threads = math.prod(int(n) for n in options[0].partition("=")[2].split(","))
+        return max(self.least, 65536 // threads)
 
     def enqueue(self, kernel, launch):
-        self.started.append((launch.threads, kernel.registers))
+        self.started.append((launch.block, kernel.registers))
 
 
-def test_a_kernel_with_too_many_registers_for_a_block_is_built_with_fewer():
-    device = _Nvidia("cl_khr_fp64 cl_nv_compiler_options")
+def test_a_kernel_with_too_many_registers_is_built_for_its_blocks():
+    device = _Register(16)
     program = module.OpenclProgram(device, device.build)
-    for threads in (256, 512, 512, 1024):
-        program.launch(Launch("f", (1, 1, 1), (threads, 1, 1)))
-    assert device.options == ["-cl-nv-maxrregcount=128", "-cl-nv-maxrregcount=64"]
-    assert device.started == [(256, 255), (512, 128), (512, 128), (1024, 64)]
+    blocks = ((256, 1, 1), (32, 16, 1), (32, 16, 1), (16, 16, 1), (64, 16, 1))
+    for block in blocks:
+        program.launch(Launch("f", (1, 1, 1), block))
+    assert device.options == ["-DGROUP_SIZE=32,16,1", "-DGROUP_SIZE=64,16,1"]
+    assert device.started == list(zip(blocks, (255, 128, 128, 255, 64), strict=True))
 
 
 def test_where_registers_cannot_be_spared_the_launch_is_refused():
-    device = _Nvidia("cl_khr_fp64")
+    device = _Register(200)
     program = module.OpenclProgram(device, device.build)
     with pytest.raises(UnsupportedProblem, match="512 threads a block where its registers allow"):
         program.launch(Launch("f", (1, 1, 1), (512, 1, 1)))
+
+
+@pytest.mark.parametrize("name", ["tile_output", "row_local", "winograd"])
+def test_texts_build_for_the_blocks_that_they_are_launched_with(name, opencl_device, monkeypatch):
+    monkeypatch.setattr(module.OpenclProgram, "_most_threads", lambda program, kernel: 0)
+    rung = strategy("conv2d", name, "opencl")
+    problem = Conv2d(2, 3, 12, 21, 5, (3, 3), activation="relu", pool=Pool.of("max", 2))
+    x, *parameters = random_inputs(problem, 0)
+    out = np.full(problem.output_shape, np.nan, np.float32)
+    rung.bind(problem, *parameters, device=opencl_device)(x, out)
+    assert Expected(problem, x, *parameters).judge(out, rung.precision).passed

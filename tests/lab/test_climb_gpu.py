@@ -22,6 +22,8 @@ from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.gpu.naive import Naive
 
+pytestmark = pytest.mark.alone
+
 SHAPE = "channels=3,height=11,width=14,maps=4,mask=3x3,activation=relu,pool=max:2"
 
 

@@ -12,6 +12,8 @@
 // RESIDENT_BOUNDS(threads, blocks) for so many of these blocks a multiprocessor, where the
 // language knows it.  (With 1 block the compiler takes more registers than without a number.)
 //
+// In OpenCL, GROUP_SIZE (three numbers) holds all kernels of a text to registers for such blocks.
+//
 // COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
 // COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
 // copies, the first copies and the second does nothing.
@@ -20,7 +22,11 @@
 
 #ifdef __OPENCL_VERSION__
 
+#ifdef GROUP_SIZE
+#define __global__ __kernel __attribute__((reqd_work_group_size(GROUP_SIZE)))
+#else
 #define __global__ __kernel
+#endif
 #define __device__
 #define __shared__ __local
 #define __restrict__ restrict

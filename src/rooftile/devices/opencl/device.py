@@ -226,7 +226,8 @@ class OpenclProgram:
     def __init__(self, device: OpenclDevice, build: Callable[..., Any]) -> None:
         self._device, self._build, self._program = device, build, build()
         self._constants: dict[str, Any] = {}
-        self._kernels: dict[str, Any] = {}
+        self._kernels: dict[tuple[str, tuple[int, ...]], Any] = {}
+        """By name and, of those that are built for them, by blocks."""
         self._most: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
@@ -259,40 +260,38 @@ class OpenclProgram:
         return Resources(None, static + launch.shared_bytes, None, None)
 
     def _kernel_for(self, launch: Launch) -> Any:
-        """A kernel that so many threads can run.  Raises `UnsupportedProblem` without one."""
-        if launch.threads > self._most_threads(launch.kernel):
-            self._spare_registers(launch)
-        if launch.threads > self._most_threads(launch.kernel):
-            raise UnsupportedProblem(
-                launch.kernel,
-                f"{launch.threads} threads a block where its registers allow "
-                f"{self._most[launch.kernel]} on {self._device.name}",
-            )
-        return self._kernel(launch.kernel)
+        """A kernel that such blocks can run.  Raises `UnsupportedProblem` without one."""
+        name = launch.kernel
+        if launch.threads <= self._most_threads(name):
+            return self._kernel(name)
+        if (name, launch.block) not in self._kernels:
+            # The compiler did not know how many threads a block would have.
+            size = ",".join(map(str, launch.block))
+            held = self._device._cl.Kernel(self._build(f"-DGROUP_SIZE={size}"), name)
+            if launch.threads > self._threads_of(held):
+                raise UnsupportedProblem(
+                    name,
+                    f"{launch.threads} threads a block where its registers allow "
+                    f"{self._threads_of(held)} on {self._device.name}",
+                )
+            self._kernels[name, launch.block] = held
+        return self._kernels[name, launch.block]
 
     def _most_threads(self, name: str) -> int:
         """Of a block, as far as the kernel's registers go."""
         if name not in self._most:
-            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
-            self._most[name] = self._kernel(name).get_work_group_info(info, self._device._device)
+            self._most[name] = self._threads_of(self._kernel(name))
         return self._most[name]
 
-    def _spare_registers(self, launch: Launch) -> None:
-        """Build the kernel again with as few registers as its threads have: NVIDIA's compiler
-        does not know how many there will be, and has an option for that."""
-        device = self._device._device
-        if "cl_nv_compiler_options" not in device.extensions:
-            return
-        registers = device.registers_per_block_nv // launch.threads // 8 * 8
-        tighter = self._build(f"-cl-nv-maxrregcount={registers}")
-        self._kernels[launch.kernel] = self._device._cl.Kernel(tighter, launch.kernel)
-        del self._most[launch.kernel]
+    def _threads_of(self, kernel: Any) -> int:
+        info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
+        return int(kernel.get_work_group_info(info, self._device._device))
 
     def _kernel(self, name: str) -> Any:
         # Kept: PyOpenCL makes a new kernel object at each look-up.
-        if name not in self._kernels:
-            self._kernels[name] = self._device._cl.Kernel(self._program, name)
-        return self._kernels[name]
+        if (name, ()) not in self._kernels:
+            self._kernels[name, ()] = self._device._cl.Kernel(self._program, name)
+        return self._kernels[name, ()]
 
 
 def _unlocked(directory: Path) -> Path:

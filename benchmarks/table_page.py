@@ -148,8 +148,7 @@ def _introduction() -> list[str]:
         "  every result written once, nothing in between) over the measured bandwidth, and the",
         "  FLOPs of the direct method over the measured rate of the precision. float32 accuracy",
         "  comes by FMAs or by three TF32 products, whichever is faster. What fits in the cache",
-        "  need not come from memory, and warpgroup instructions pass a rate that was measured",
-        "  with those of one warp: then a time may lie below its floor.", "",
+        "  need not come from memory: then a time may lie below its floor.", "",
     ]  # fmt: skip
 
 
@@ -184,6 +183,7 @@ def _reading(record: Record) -> list[str]:
     when = sorted({row["measured"]["time"][:10] for row, _, _ in rows})
     what = sorted({str(row["measured"]["revision"]) for row, _, _ in rows})
     said += [f"Measured {', '.join(when)} at revision {', '.join(what)}."] if when else []
+    said += record.get("notes", [])
     return [" ".join(said), ""] if rows else []
 
 

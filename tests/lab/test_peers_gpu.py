@@ -12,10 +12,10 @@ import pytest
 
 from rooftile.errors import InputError
 from rooftile.lab import peers_gpu
-from rooftile.lab.chain import Chain
 from rooftile.lab.expected import Verdict
 from rooftile.lab.verify import Exam
 from rooftile.ops import Conv2d, Linear, Pool
+from rooftile.ops.chain import Chain
 
 CONV = Conv2d(3, 2, 12, 14, 3, (3, 5), (1, 2), (1, 2), activation="relu", pool=Pool.of("max", 2))
 CHAIN = Chain((("conv", CONV), ("fc1", Linear(3, 54, 8, "relu")), ("fc2", Linear(3, 8, 5))))

@@ -182,9 +182,9 @@ def _gpu_rows(plan: GpuPlan, x: Float32, say: Say) -> tuple[Row, ...]:
 
 def _cpu_peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
     from rooftile.lab.ceilings import ceilings
-    from rooftile.lab.chain import Chain
     from rooftile.lab.climb import judge_peers
     from rooftile.lab.verify import Exam
+    from rooftile.ops.chain import Chain
 
     network, rates = plan.network, ceilings(progress=say).all_cores
     arrays = (x, *(network.parameters[key] for key in network.parameter_shapes))

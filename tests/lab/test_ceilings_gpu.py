@@ -43,7 +43,7 @@ def own_cache(monkeypatch, tmp_path):
 def test_ceilings_are_measured_once_and_kept(opencl_device, monkeypatch):
     lines = []
     measured = lab.gpu_ceilings(opencl_device, progress=lines.append)
-    assert len(lines) == 3
+    assert len(lines) == 4
     for name, value in dataclasses.asdict(measured).items():
         if isinstance(value, float):
             assert value > 0, name
@@ -185,6 +185,18 @@ def test_warpgroup_products_are_hoppers_alone(architecture):
     device = SimpleNamespace(kind="cuda", architecture=architecture)
     bench = SimpleNamespace(device=SimpleNamespace(description=device))
     assert lab._Bench.wgmma(bench) == ({}, {})
+
+
+def test_a_rate_that_was_disturbed_once_is_not_the_ceiling(opencl_device, monkeypatch):
+    passes = iter([
+        ({"": 60e3}, {"fp16": 650e3, "tf32": 90e3}, {"fp16": 390e3}, {"fp16": 775e3}),
+        ({"": 50e3}, {"fp16": 640e3, "tf32": 325e3}, {"fp16": 860e3}, {"fp16": 890e3}),
+    ])  # fmt: skip
+    monkeypatch.setattr(lab._Bench, "arithmetic", lambda bench: next(passes))
+    found = lab.measure_gpu_ceilings(opencl_device)
+    assert found.fma_gflops == 60e3
+    assert found.mma_gflops == {"fp16": 650e3, "tf32": 325e3}
+    assert (found.wgmma_gflops, found.wgmma_zeros_gflops) == ({"fp16": 860e3}, {"fp16": 890e3})
 
 
 def test_the_fastest_of_the_blocks_is_the_rate():

@@ -164,7 +164,7 @@ def _limits(
     found = {}
     rate = _rate(strategy, target)
     # Transforms save multiplications, and how many is not told.
-    if kernel.sums and rate is not None and not strategy.transforms_weights:
+    if kernel.sums and rate is not None and not strategy.transforms:
         found[ARITHMETIC] = 1e-6 * problem.flops / rate
     if target.bandwidth_gb_s is not None:
         found[MEMORY] = 1e-6 * (kernel.read_bytes + kernel.written_bytes) / target.bandwidth_gb_s
@@ -184,7 +184,7 @@ def _rate(strategy: GpuStrategy, target: Target) -> float | None:
 
 def _unknown(strategy: GpuStrategy, target: Target) -> str:
     """Why no limit of arithmetic is known; empty where one is."""
-    if strategy.transforms_weights:
+    if strategy.transforms:
         return "how many FLOPs the transform saves"
     if _rate(strategy, target) is None:
         return f"the rate of {strategy.precision} instructions"

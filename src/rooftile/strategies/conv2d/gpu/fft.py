@@ -36,7 +36,7 @@ class Fft(SlicedConv2d):
     order = 18
     summary = "overlap-save with Fourier transforms of tiles in shared memory"
     precision = "fast"
-    transforms_weights = True
+    transforms = transforms_weights = True
     apart = "bias, activation and pool"
     tunables = (
         Tunable("TILE", _TILES, 32),

@@ -37,7 +37,7 @@ class Winograd(SlicedConv2d):
     order = 17
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     precision = "fast"
-    transforms_weights = True
+    transforms = transforms_weights = True
     tunables = (
         Tunable("TILE_MAPS", (4, 8, 16, 32, 64, 128), 64),
         Tunable("TILE_COLUMNS", (32, 64, 128), 128),

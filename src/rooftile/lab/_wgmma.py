@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Float32, narrowed, rounded
+from rooftile.strategies._warpgroups import elements, product
 
 GROUPS = (2, 3)
 """Warpgroups of a block: each is tried, and the faster counts."""
 ARCHITECTURE = "sm_90"
 """The only one that has them."""
 _COLUMNS, _STAGES, _STEPS = 256, 4, 512
-_KINDS = {"tf32": "tf32", "fp16": "f16", "bf16": "bf16"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class Chains:
             "COLUMNS": _COLUMNS,
             "STAGES": _STAGES,
             "STEPS": self.steps,
-            "WGMMA(sum, a, b, more)": self._instruction(),
+            "WGMMA(sum, a, b, more)": product(
+                self.precision, elements("(sum)", _COLUMNS // 2), ["a"], "b", "more"
+            ),
         }
 
     def launch(self, blocks: int) -> Launch:
@@ -78,16 +80,3 @@ class Chains:
     @property
     def _bytes(self) -> int:
         return 4 if self.precision == "tf32" else 2
-
-    def _instruction(self) -> str:
-        """sum[64 x COLUMNS] += a b, or = where not ``more``, of 32 bytes of each row."""
-        kind, count = _KINDS[self.precision], _COLUMNS // 2
-        names = ", ".join(f"%{n}" for n in range(count))
-        transposed = "" if kind == "tf32" else ", 0, 0"
-        instruction = (
-            f"{{ .reg .pred more; setp.ne.b32 more, %{count + 2}, 0; "
-            f"wgmma.mma_async.sync.aligned.m64n{_COLUMNS}k{32 // self._bytes}.f32.{kind}.{kind} "
-            f"{{{names}}}, %{count}, %{count + 1}, more, 1, 1{transposed}; }}"
-        )
-        outputs = ", ".join(f'"+f"((sum)[{n}])' for n in range(count))
-        return f'asm volatile("{instruction}" : {outputs} : "l"(a), "l"(b), "r"((int)(more)))'

@@ -14,7 +14,13 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
+from rooftile.strategies._warpgroups import (
+    LEAST_SPLIT,
+    MULTIPROCESSORS,
+    SHARED_BYTES,
+    elements,
+    product,
+)
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -36,7 +42,6 @@ _MOST_BOX = 256
 class _Cores:
     """What the tensor cores multiply for a precision."""
 
-    name: str
     code: int
     """In the text."""
     bytes: int
@@ -50,10 +55,10 @@ class _Cores:
 
 
 _CORES = {
-    "fp16": _Cores("f16", 0, 2),
-    "bf16": _Cores("bf16", 1, 2),
-    "tf32": _Cores("tf32", 2, 4),
-    "ieee": _Cores("tf32", 2, 4, parts=2),
+    "fp16": _Cores(0, 2),
+    "bf16": _Cores(1, 2),
+    "tf32": _Cores(2, 4),
+    "ieee": _Cores(2, 4, parts=2),
 }
 
 
@@ -172,7 +177,9 @@ class ImplicitGemm(GpuConv2d):
             "STAGES": layout.stages,
             "TILES": layout.tiles,
             "WEIGHTS": math.prod(layout.weights) // cores.parts,
-            "WGMMA(sum, a, b, more)": _wgmma(layout.maps, cores),
+            "WGMMA(sum, a, b, more)": product(
+                self.precision, elements("(sum)", layout.maps // 2), ["a"], "b", "more"
+            ),
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
@@ -224,17 +231,3 @@ class ImplicitGemm(GpuConv2d):
     def _layout(self, problem: Conv2d, config: Config) -> _Layout:
         columns, maps, patches = (config[tunable.name] for tunable in self.tunables)
         return _Layout(problem, self._cores, columns, maps, patches)
-
-
-def _wgmma(maps: int, cores: _Cores) -> str:
-    """The instruction for 64 pixels and a tile's maps: sums += a b, or = where not ``more``."""
-    count, kind = maps // 2, cores.name
-    names = ", ".join(f"%{n}" for n in range(count))
-    transposed = "" if kind == "tf32" else ", 0, 0"
-    instruction = (
-        f"{{ .reg .pred more; setp.ne.b32 more, %{count + 2}, 0; "
-        f"wgmma.mma_async.sync.aligned.m64n{maps}k{32 // cores.bytes}.f32.{kind}.{kind} "
-        f"{{{names}}}, %{count}, %{count + 1}, more, 1, 1{transposed}; }}"
-    )
-    outputs = ", ".join(f'"+f"((sum)[{n}])' for n in range(count))
-    return f'asm volatile("{instruction}" : {outputs} : "l"(a), "l"(b), "r"((int)(more)))'

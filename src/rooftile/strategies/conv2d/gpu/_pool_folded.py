@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32, narrowed
+from rooftile.strategies._warpgroups import completed, elements, product
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -127,7 +128,7 @@ class PoolFolded(GpuConv2d):
         macros |= {"ELEMENT_BYTES": 2, "BFLOAT": int(self.narrow == "bf16")}
         macros |= {"WGMMA": int(self.wgmma)}
         if self.wgmma:
-            macros |= _wgmma(blocks(problem.maps, 4), self.narrow)
+            macros |= products(blocks(problem.maps, 4), self.precision)
         return macros
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
@@ -162,34 +163,13 @@ class PoolFolded(GpuConv2d):
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
 
-def _wgmma(groups: int, narrow: str) -> dict[str, int | str]:
-    """The instructions for 16 columns a group of four maps: sums = a b, sums += a b, and the
-    wait, which names the sums, so that nothing reads them before it."""
-    sums = [f"sum[{m}][{t}][{e}]" for m in range(groups) for t in (0, 1) for e in range(4)]
-    first = len(sums)
-    # Deep, and whether the weights' matrix is transposed, where it can be.
-    kind, deep, last = {
-        "fp16": ("f16", 16, ", 0"), "bf16": ("bf16", 16, ", 0"), "": ("tf32", 8, "")
-    }[narrow]  # fmt: skip
-    names = ", ".join(f"%{n}" for n in range(first))
-    operands = ", ".join(f"%{n}" for n in range(first, first + 4))
-    written = ", ".join(f'"=f"({name})' for name in sums)
-    updated = written.replace("=", "+")
-    given = '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)'
-
-    def product(adds: int) -> str:
-        return (
-            f"{{ .reg .pred adds; mov.pred adds, {adds}; "
-            f"wgmma.mma_async.sync.aligned.m64n{16 * groups}k{deep}.f32.{kind}.{kind} "
-            f"{{{names}}}, {{{operands}}}, %{first + 4}, adds, 1, 1{last}; }}"
-        )
-
+def products(groups: int, precision: str) -> dict[str, int | str]:
+    """The instructions for 16 columns a group of four maps: sums = a b, sums += a b, the wait."""
+    sums, a = elements("sum", groups, 2, 4), elements("a", 4)
     return {
-        "WGMMA_FIRST(sum, a, b)": f'asm volatile("{product(0)}" : {written} : {given})',
-        "WGMMA_NEXT(sum, a, b)": f'asm volatile("{product(1)}" : {updated} : {given})',
-        "WGMMA_WAIT(sum)": (
-            f'asm volatile("wgmma.wait_group.sync.aligned 0;" : {updated} : : "memory")'
-        ),
+        "WGMMA_FIRST(sum, a, b)": product(precision, sums, a, "b", False),
+        "WGMMA_NEXT(sum, a, b)": product(precision, sums, a, "b", True),
+        "WGMMA_WAIT(sum)": completed(sums, "0"),
     }
 
 

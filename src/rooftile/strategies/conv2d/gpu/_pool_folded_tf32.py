@@ -18,7 +18,7 @@ from rooftile.strategies.conv2d.gpu._pool_folded import (
     _slabs,
     _strips,
     _tile,
-    _wgmma,
+    products,
 )
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -158,7 +158,7 @@ class TensorFloatFolded(PoolFolded):
         macros |= {"ELEMENT_BYTES": 4, "WGMMA": int(self.wgmma), "OWN_BANDS": int(self.wgmma)}
         macros |= {"SPLIT": int(self.split), "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f"}
         if self.wgmma:
-            macros |= _wgmma(blocks(problem.maps, 4), "")
+            macros |= products(blocks(problem.maps, 4), self.precision)
         return macros
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import LEAST_SPLIT
+from rooftile.strategies._warpgroups import LEAST_SPLIT, elements, product
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 from rooftile.strategies.linear.gpu._mma import CORES, LEAST_SPLIT_INPUTS, MOST_SUMMED
@@ -19,7 +19,6 @@ from rooftile.strategies.linear.gpu._warpgroup_tiles import INSTRUCTION_REGISTER
 _THREADS = 256
 """Of a block of the kernels that are not the product."""
 _PARTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
-_KINDS = ("f16", "bf16", "tf32")
 _CLOSE = 1.08
 """Estimates that differ by less are equal."""
 _GROUPS, _TILES, _PAIRED = (1, 2, 4), (16, 32, 64, 128, 256), 128
@@ -118,6 +117,7 @@ class Warpgroups(GpuLinear):
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
         """The cores' type, formats, what shared memory holds, the padded weights' sizes."""
         shares, tile = self._shares(problem, config), self._tile(config)
+        images = ["a0", "a1", "a2", "a3"]
         return {
             "X_NARROW": 0,
             "OUT_NARROW": 0,
@@ -131,7 +131,9 @@ class Warpgroups(GpuLinear):
             "STAGES": tile.stages,
             "BOXES": tile.boxes,
             "CONSUMER_REGISTERS": tile.registers if config["WARPGROUPS"] > 1 else 0,
-            "WGMMA(sum, a0, a1, a2, a3, b, more)": _wgmma(tile),
+            "WGMMA(sum, a0, a1, a2, a3, b, more)": product(
+                self.precision, elements("(sum)", tile.outputs // 2), images, "b", "more"
+            ),
         }
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
@@ -177,19 +179,3 @@ class Warpgroups(GpuLinear):
 
     def _shares(self, problem: Linear, config: Config) -> Shares:
         return Shares(problem, self._tile(config))
-
-
-def _wgmma(tile: Tile) -> str:
-    """The instruction for 64 images in registers: sums += a b, or = where not ``more``."""
-    count, kind = tile.outputs // 2, _KINDS[tile.cores]
-    names = ", ".join(f"%{n}" for n in range(count))
-    images = ", ".join(f"%{count + n}" for n in range(4))
-    transposed = "" if kind == "tf32" else ", 0"
-    instruction = (
-        f"{{ .reg .pred more; setp.ne.b32 more, %{count + 5}, 0; "
-        f"wgmma.mma_async.sync.aligned.m64n{tile.outputs}k{32 // tile.weight_bytes}"
-        f".f32.{kind}.{kind} {{{names}}}, {{{images}}}, %{count + 4}, more, 1, 1{transposed}; }}"
-    )
-    sums = ", ".join(f'"+f"((sum)[{n}])' for n in range(count))
-    given = ", ".join(f'"r"(a{n})' for n in range(4))
-    return f'asm volatile("{instruction}" : {sums} : {given}, "l"(b), "r"((int)(more)))'

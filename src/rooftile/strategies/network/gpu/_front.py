@@ -7,8 +7,9 @@ from typing import Any
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Chain, Conv2d, Float32
-from rooftile.strategies import _warpgroups, strategy
+from rooftile.strategies import strategy
 from rooftile.strategies._grid import blocks
+from rooftile.strategies._warpgroups import MULTIPROCESSORS, completed, elements, product
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
@@ -93,7 +94,7 @@ class Front(GpuStrategy):
         for n, layer in ((1, first), (2, second)):
             macros |= {f"{name}_{n}": value for name, value in _sizes(layer, n).items()}
             macros[f"SUMS_{n}"] = _SUMS[n - 1]
-        macros |= _products(blocks(second.maps, 4), "bf16" if macros["BFLOAT"] else "f16")
+        macros |= _products(blocks(second.maps, 4), self.precision)
         most = _REGISTERS // _threads(config) // 8 * 8
         for role, count in enumerate(_registers(problem, config)):
             way = "dec" if count < most else "inc"
@@ -116,7 +117,7 @@ class Front(GpuStrategy):
 
     def steps(self, problem: Chain, config: Config) -> tuple[Step, ...]:
         """One persistent kernel."""
-        grid = (min(problem.batch, _warpgroups.MULTIPROCESSORS), 1, 1)
+        grid = (min(problem.batch, MULTIPROCESSORS), 1, 1)
         shared = self._shared(problem, config)
         launch = Launch("front", grid, (_threads(config), 1, 1), shared)
         arrays = ("x", "weights_1", "bias_1", "weights_2", "bias_2", "out")
@@ -259,36 +260,20 @@ def _sizes(layer: Conv2d, number: int) -> dict[str, int]:
     }
 
 
-def _products(groups: int, kind: str) -> dict[str, str]:
+def _products(groups: int, precision: str) -> dict[str, str]:
     """The instructions of both blocks: sums += a b of a warp; for 16 columns a group of four maps
-    sums = a b, sums += a b of a warpgroup, and the wait for all but the last few, which names the
-    sums, so that nothing reads them before it."""
-    sums = [f"sum[{m}][{t}][{e}]" for m in range(groups) for t in (0, 1) for e in range(4)]
-    count = len(sums)
-    names = ", ".join(f"%{n}" for n in range(count))
-    operands = ", ".join(f"%{n}" for n in range(count, count + 4))
-    written = ", ".join(f'"=f"({name})' for name in sums)
-    updated = written.replace("=", "+")
-    patch = ", ".join(f'"r"((a)[{n}])' for n in range(4))
-
-    def product(adds: int) -> str:
-        return (
-            f"{{ .reg .pred adds; mov.pred adds, {adds}; "
-            f"wgmma.mma_async.sync.aligned.m64n{16 * groups}k16.f32.{kind}.{kind} "
-            f"{{{names}}}, {{{operands}}}, %{count + 4}, adds, 1, 1, 0; }}"
-        )
-
+    sums = a b, sums += a b of a warpgroup, and the wait for all but the last few."""
+    kind = "bf16" if precision == "bf16" else "f16"
     multiply = (
         f"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "
         "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
     )
-    four = ", ".join(f'"+f"((sum)[{n}])' for n in range(4))
+    four = ", ".join(f'"+f"({name})' for name in elements("(sum)", 4))
+    given = ", ".join(f'"r"({name})' for name in elements("(a)", 4) + elements("(b)", 2))
+    sums, a = elements("sum", groups, 2, 4), elements("(a)", 4)
     return {
-        "MULTIPLY(sum, a, b)": f'asm("{multiply}" : {four} : {patch}, "r"((b)[0]), "r"((b)[1]))',
-        "START(sum, a, b)": f'asm volatile("{product(0)}" : {written} : {patch}, "l"(b))',
-        "ADD(sum, a, b)": f'asm volatile("{product(1)}" : {updated} : {patch}, "l"(b))',
-        "COMPLETE(sum, later)": (
-            f'asm volatile("wgmma.wait_group.sync.aligned %{count};" : {updated} '
-            ': "n"(later) : "memory")'
-        ),
+        "MULTIPLY(sum, a, b)": f'asm("{multiply}" : {four} : {given})',
+        "START(sum, a, b)": product(precision, sums, a, "b", False),
+        "ADD(sum, a, b)": product(precision, sums, a, "b", True),
+        "COMPLETE(sum, later)": completed(sums, "later"),
     }

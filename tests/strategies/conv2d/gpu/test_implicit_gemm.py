@@ -36,14 +36,6 @@ deep = st.builds(
 )  # fmt: skip
 
 
-@pytest.fixture
-def hopper(cuda_device):
-    architecture = cuda_device.description.architecture
-    if architecture != "sm_90":
-        pytest.skip(f"{architecture} has no warpgroups of sm_90")
-    return cuda_device
-
-
 @each_rung
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])

@@ -30,14 +30,6 @@ folding = st.builds(
 )  # fmt: skip
 
 
-@pytest.fixture
-def hopper(cuda_device):
-    architecture = cuda_device.description.architecture
-    if architecture != "sm_90":
-        pytest.skip(f"{architecture} has no warpgroups of sm_90")
-    return cuda_device
-
-
 @pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("pool", ["max", "average"])
 @pytest.mark.parametrize(

@@ -34,14 +34,6 @@ sizes = st.builds(
 )
 
 
-@pytest.fixture
-def hopper(cuda_device):
-    architecture = cuda_device.description.architecture
-    if architecture != "sm_90":
-        pytest.skip(f"{architecture} has no warpgroups of sm_90")
-    return cuda_device
-
-
 @each_rung
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("specials", [(), (0, 1)], ids=["finite", "specials"])

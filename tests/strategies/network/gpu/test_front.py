@@ -64,9 +64,6 @@ def one_after_the_other(rung, problem, arrays, device, narrow):
 
 
 def check_equal(rung, problem, device, *, seed=0, specials=(), config=None):
-    reason = rung.why_not_on(device.description.architecture)
-    if reason is not None:
-        pytest.skip(reason)
     arrays = inputs(problem, seed, specials=specials)
     narrow = (config or {}).get("OUT_NARROW", 0)
     bound = rung.bind(problem, *arrays[1:], device=device, config=config)
@@ -97,14 +94,14 @@ def test_the_problems_are_taken(problem):
 @each_rung
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("specials", [(), (0,), (1, 2), (3, 4)])
-def test_the_same_bits_as_one_after_the_other(rung, problem, specials, cuda_device):
-    check_equal(rung, problem, cuda_device, seed=1, specials=specials)
+def test_the_same_bits_as_one_after_the_other(rung, problem, specials, hopper):
+    check_equal(rung, problem, hopper, seed=1, specials=specials)
 
 
 @each_rung
 @settings(examples, max_examples=12)
 @given(data=st.data())
-def test_any_two_blocks_with_any_config(rung, cuda_device, data):
+def test_any_two_blocks_with_any_config(rung, hopper, data):
     sizes, windows = st.integers(1, 7), st.tuples(st.sampled_from([2, 4]), st.sampled_from([2, 4]))
     blocks = [
         (data.draw(st.integers(1, 16)), (data.draw(sizes), data.draw(sizes)), data.draw(windows))
@@ -122,17 +119,14 @@ def test_any_two_blocks_with_any_config(rung, cuda_device, data):
     apart = zip(folds, problem.problems, strict=True)
     if rung.why_not(problem) is None and not any(fold.why_not(p) for fold, p in apart):
         config = draw_config(rung, problem, data.draw)
-        check_equal(rung, problem, cuda_device, config=config)
+        check_equal(rung, problem, hopper, config=config)
 
 
 @each_rung
-def test_the_last_batch_may_be_partial(rung, cuda_device):
-    reason = rung.why_not_on(cuda_device.description.architecture)
-    if reason is not None:
-        pytest.skip(reason)
+def test_the_last_batch_may_be_partial(rung, hopper):
     problem = lenet(200)
     x, *parameters = inputs(problem, 3)
-    bound = rung.bind(problem, *parameters, device=cuda_device)
+    bound = rung.bind(problem, *parameters, device=hopper)
     whole = run(bound, x)
     for images in (1, 150):
         np.testing.assert_array_equal(run(bound, x[:images]), whole[:images])
@@ -171,17 +165,13 @@ def test_what_it_does_not_take(rung):
             rung.check(problem)
 
 
-def test_many_images_take_it_where_the_gpu_can(cuda_device):
-    if RUNGS[0].why_not_on(cuda_device.description.architecture):
-        pytest.skip("not on this GPU")
+def test_many_images_take_it_where_the_gpu_can(hopper):
     assert choose_together(lenet(FRONT_IMAGES), "fp16", "cuda").name == "front_fp16"
     assert choose_together(lenet(FRONT_IMAGES - 1), "fp16", "cuda") is None
     assert choose_together(lenet(FRONT_IMAGES), "ieee", "cuda") is None
 
 
-def test_a_plan_says_that_it_takes_it_and_classifies_alike(cuda_device):
-    if RUNGS[0].why_not_on(cuda_device.description.architecture):
-        pytest.skip("not on this GPU")
+def test_a_plan_says_that_it_takes_it_and_classifies_alike(hopper):
     network = nn.load("lenet5")
     images = np.random.default_rng(0).standard_normal((300, 1, 86, 86), np.float32)
     many = network.plan(batch=FRONT_IMAGES, precision="fp16", device="cuda")

@@ -5,24 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 
-def _exponents(generator, shape, most):
-    return np.exp2(generator.integers(-most, most + 1, shape)).astype(np.float32)
+def _exponents(generator, shape):
+    return np.exp2(generator.integers(-40, 41, shape)).astype(np.float32)
+
+
+def _signs(x):
+    """One and minus one, from channel to channel."""
+    return np.resize([1, -1], x.shape[1]).reshape(-1, *(1 for _ in x.shape[2:]))
 
 
 HARD = {
     "positive": lambda g, x, w: (abs(x), abs(w)),
     "constant": lambda g, x, w: (np.full_like(x, 1.2345678), np.full_like(w, 0.7654321)),
-    "wide exponents": lambda g, x, w: (
-        x * _exponents(g, x.shape, 40), w * _exponents(g, w.shape, 40)
-    ),
+    "wide exponents": lambda g, x, w: (x * _exponents(g, x.shape), w * _exponents(g, w.shape)),
     "subnormal": lambda g, x, w: (x * np.float32(2.0**-126), w),
     "subnormal products": lambda g, x, w: (x * np.float32(2.0**-65), w * np.float32(2.0**-62)),
     "some close to underflow": lambda g, x, w: (np.where(x > 1, x, x * np.float32(2.0**-120)), w),
     "close to overflow": lambda g, x, w: (x * np.float32(2.0**100), w * np.float32(2.0**20)),
     "rounds to infinity": lambda g, x, w: (np.where(x > 3, np.finfo(np.float32).max, x), w / 1e6),
     "cancellation": lambda g, x, w: (
-        np.repeat(x[:, ::2], 2, 1) * np.resize([1, -1], x.shape[1])[:, None, None]
-        * (1 + np.float32(2.0**-20) * x), np.repeat(w[:, ::2], 2, 1),
+        np.repeat(x[:, ::2], 2, 1) * _signs(x) * (1 + np.float32(2.0**-20) * x),
+        np.repeat(w[:, ::2], 2, 1),
     ),
 }  # fmt: skip
 """By kind: of a generator, an input and weights the ones to take instead."""

@@ -42,9 +42,8 @@
 typedef narrow element;
 #define ELEMENT(value) NARROW(value)
 #else
-typedef float element, given, result;
+typedef float element;
 #define ELEMENT(value) (value)
-#define RESULT(y) (y)
 #define VALUE(x) (SPLIT ? (x) : rounded(x))
 
 // The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried

@@ -32,7 +32,7 @@ class PoolFolded(GpuConv2d):
     devices = ("cuda",)
     least_architecture = 80
     source = "pool_folded"
-    headers: ClassVar[tuple[str, ...]] = ("_narrow.h", "_pool_folded.h")
+    headers: ClassVar[tuple[str, ...]] = ("_narrow.h", "_formats.h", "_pool_folded.h")
     wgmma = False
     most_slabs = 20
     """Of 16 patch elements, where a thread keeps the weights of each: four registers."""

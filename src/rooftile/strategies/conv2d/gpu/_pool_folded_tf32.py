@@ -49,7 +49,7 @@ class TensorFloatFolded(PoolFolded):
     """What its rungs take: the weights where a thread or a block holds them."""
 
     source = "pool_folded_tf32"
-    headers = ("_pool_folded.h",)
+    headers = ("_formats.h", "_pool_folded.h")
     split = False
 
     def why_not(self, problem: Conv2d) -> str | None:

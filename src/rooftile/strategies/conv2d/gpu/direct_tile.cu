@@ -40,16 +40,6 @@ CONSTANT_ARRAY(float, taps, GROUPS * CHANNELS * GROUP_TAPS)
 #define SHARED_SIZE (BUFFERS * BUFFER_SIZE + TAP_BUFFERS * BLOCK_TAPS)
 #endif
 
-#if !ROUNDED
-typedef float given;
-typedef float result;
-typedef float2 result_2;
-typedef float4 result_4;
-#define RESULT(y) (y)
-#define RESULT_2(a, b) make_float2(a, b)
-#define RESULT_4(a, b, c, d) make_float4(a, b, c, d)
-#endif
-
 #if ROUNDED
 typedef struct __align__(PIECE * sizeof(given)) { given of[PIECE]; } piece;
 typedef struct __align__(PLACED * sizeof(float)) { float of[PLACED]; } placed;

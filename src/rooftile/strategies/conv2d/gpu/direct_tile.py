@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class DirectTile(GpuConv2d):
     name = "direct_tile"
     order = 16
     summary = "a thread owns pooling windows of several maps, patch rows and pool in registers"
+    headers: ClassVar[tuple[str, ...]] = ("_formats.h",)
     tunables = (
         Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
         Tunable("THREAD_ROWS", (1, 2), 1),
@@ -181,7 +183,7 @@ class DirectTileNarrow(DirectTile):
     devices = ("cuda",)
     least_architecture = 80
     source = "direct_tile"
-    headers = ("_narrow.h",)
+    headers = ("_narrow.h", "_formats.h")
     transforms_weights = True
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:

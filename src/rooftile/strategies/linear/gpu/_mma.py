@@ -23,6 +23,8 @@ MOST_SUMMED = 8192
 """The longest sum in the cores, which cut off what does not fit instead of rounding."""
 CORES = {"fp16": 0, "bf16": 1, "tf32": 2, "ieee": 2}
 """The number of a precision's type in the texts."""
+HEADERS = ("_narrow.h", "_formats.h", "_split.h")
+"""The types of inputs, elements and results."""
 
 _SLICE = 32
 _THREADS = 256
@@ -46,6 +48,7 @@ class Mma(GpuLinear):
     devices = ("cuda",)
     least_architecture = 80
     source = "mma"
+    headers = HEADERS
     tunables = (
         Tunable("WARP_B", (16, 32, 64, 80), 64),
         Tunable("WARP_O", (16, 32, 64), 64),
@@ -118,6 +121,7 @@ class Mma(GpuLinear):
             "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": CORES[self.precision],
+            "BFLOAT": int(self.precision == "bf16"),
             "NUMBERS": 1 + self._splits,
             "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
             "PACK_THREADS": _THREADS,

@@ -10,53 +10,10 @@
 #define PLANE_BYTES (TILE_O * SLICE * W_BYTES)
 #define STAGE_BYTES (ROWS * 128 + NUMBERS * PLANE_BYTES)
 
-typedef unsigned short narrow;
-
-// Two elements of 16 bits: the first in the lower half.
-__device__ __forceinline__ unsigned pair_of(float low, float high)
-{
-    unsigned both;
-#if CORES == 1
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-    return both;
-}
-
-// To the nearest TF32, ties to even.
-__device__ __forceinline__ unsigned tf32(float value)
-{
-    unsigned bits;
-    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-    return bits;
-}
-
-// Both halves of a split: ties go away from zero, which costs less.  Too close to underflow, the
-// low half would be cut; an infinity or NaN makes it NaN.
-__device__ __forceinline__ void split(float value, unsigned* hi, unsigned* lo)
-{
-    *hi = (__float_as_uint(value) + 0x1000) & ~0x1fffu;
-    bool holds = fabsf(value) >= LEAST_SPLIT || value == 0.0f;
-    *lo = holds ? __float_as_uint(value - __uint_as_float(*hi)) : 0x7fffffff;
-}
-
-#if X_NARROW
-typedef narrow given;
-#else
-typedef float given;
-#endif
 #if CORES == 2
 typedef unsigned element;
 #else
 typedef narrow element;
-#endif
-#if OUT_NARROW
-typedef narrow result;
-#define RESULT(y) ((narrow)pair_of(y, 0.0f))
-#else
-typedef float result;
-#define RESULT(y) (y)
 #endif
 
 // A weight for the cores: number 1 is what rounding left.
@@ -69,7 +26,7 @@ __device__ __forceinline__ element element_of(float value, int number)
 #elif CORES == 2
     return tf32(value);
 #else
-    return (narrow)pair_of(value, 0.0f);
+    return NARROW(value);
 #endif
 }
 

@@ -13,7 +13,7 @@ from rooftile.strategies._grid import blocks
 from rooftile.strategies._warpgroups import LEAST_SPLIT, elements, product
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
-from rooftile.strategies.linear.gpu._mma import CORES, LEAST_SPLIT_INPUTS, MOST_SUMMED
+from rooftile.strategies.linear.gpu._mma import CORES, HEADERS, LEAST_SPLIT_INPUTS, MOST_SUMMED
 from rooftile.strategies.linear.gpu._warpgroup_tiles import INSTRUCTION_REGISTERS, Shares, Tile
 
 _THREADS = 256
@@ -32,7 +32,7 @@ class Warpgroups(GpuLinear):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "warpgroups"
-    headers = ("_warpgroups.h", "_warpgroup_weights.h")
+    headers = ("_warpgroups.h", *HEADERS, "_warpgroup_weights.h")
     tunables = (
         Tunable("WARPGROUPS", (1, 2, 3, 4), 2),
         Tunable("TILE_O", (16, 32, 64, 128, 192, 256), 128),
@@ -123,6 +123,7 @@ class Warpgroups(GpuLinear):
             "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": tile.cores,
+            "BFLOAT": int(self.precision == "bf16"),
             "NUMBERS": tile.numbers,
             "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
             "PACK_THREADS": _THREADS,

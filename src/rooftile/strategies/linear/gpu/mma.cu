@@ -34,61 +34,14 @@
 #define COLUMNS (WARP_O / 8)
 
 typedef unsigned word;
-typedef unsigned short narrow;
 
-// Two elements of 16 bits: the first in the lower half.
-__device__ __forceinline__ word pair_of(float low, float high)
-{
-    word both;
-#if CORES == 1
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-#endif
-    return both;
-}
-
-// To the nearest TF32, ties to even.  Carried into an infinity, a NaN would not be one.
-__device__ __forceinline__ word tf32(float value)
-{
-    word bits;
-#if __CUDA_ARCH__ >= 900
-    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-#else
-    bits = __float_as_uint(value);
-    bits = fabsf(value) < INFINITY ? (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu : bits;
-#endif
-    return bits;
-}
-
-// Both halves of a split: ties go away from zero, which costs less.  Too close to underflow, the
-// low half would be cut; an infinity or NaN makes it NaN.
-__device__ __forceinline__ void split(float value, word* hi, word* lo)
-{
-    *hi = (__float_as_uint(value) + 0x1000) & ~0x1fffu;
-    bool holds = fabsf(value) >= LEAST_SPLIT || value == 0.0f;
-    *lo = holds ? __float_as_uint(value - __uint_as_float(*hi)) : 0x7fffffff;
-}
-
-#if X_NARROW
-typedef narrow given;
-#else
-typedef float given;
-#endif
 #define X_PIECE (X_ALIGNED ? 16 / (int)sizeof(given) : 1)
 #if CORES == 2
 typedef float element;
 #define ELEMENT(value) (NUMBERS == 2 ? (value) : __uint_as_float(tf32(value)))
 #else
 typedef narrow element;
-#define ELEMENT(value) ((narrow)pair_of(value, 0.0f))
-#endif
-#if OUT_NARROW
-typedef narrow result;
-#define RESULT(y) ((narrow)pair_of(y, 0.0f))
-#else
-typedef float result;
-#define RESULT(y) (y)
+#define ELEMENT(value) NARROW(value)
 #endif
 
 // The weights in the cores' type, zeros around them.  Grid: a thread an element.
@@ -156,8 +109,8 @@ __device__ __forceinline__ void load_row(const char* rows, int row, int row_byte
     if (CORES < 2 && row_bytes == 128) {
         float4 first = *(const float4*)(rows + place_of(row, 2 * t, 128));
         float4 next = *(const float4*)(rows + place_of(row, 2 * t + 1, 128));
-        held[0][0] = pair_of(first.x, first.y), held[0][1] = pair_of(first.z, first.w);
-        held[0][2] = pair_of(next.x, next.y), held[0][3] = pair_of(next.z, next.w);
+        held[0][0] = pack(first.x, first.y), held[0][1] = pack(first.z, first.w);
+        held[0][2] = pack(next.x, next.y), held[0][3] = pack(next.z, next.w);
         return;
     }
     int chunk = CORES < 2 ? t : 2 * t + piece;
@@ -255,11 +208,7 @@ __device__ __forceinline__ void store(const given* x, const float* weights, cons
             y[e] = activate(MENDED(sum[e], n, output + e) + __ldg(bias + output + e));
 #if OUTPUTS % 2 == 0
     if (output >= OUTPUTS) return;
-#if OUT_NARROW
-    *(word*)to = pair_of(y[0], y[1]);
-#else
-    *(float2*)to = make_float2(y[0], y[1]);
-#endif
+    *(result_2*)to = RESULT_2(y[0], y[1]);
 #else
     UNROLL for (int e = 0; e < 2; e++)
         if (output + e < OUTPUTS) to[e] = RESULT(y[e]);

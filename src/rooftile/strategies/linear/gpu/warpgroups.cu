@@ -124,7 +124,7 @@ __device__ __forceinline__ void load_row(unsigned place, unsigned held[NUMBERS][
 #if X_NARROW
         held[0][e] = words[e];
 #elif CORES < 2
-        held[0][e] = pair_of(__uint_as_float(words[2 * e]), __uint_as_float(words[2 * e + 1]));
+        held[0][e] = pack(__uint_as_float(words[2 * e]), __uint_as_float(words[2 * e + 1]));
 #elif NUMBERS == 2
         split(__uint_as_float(words[e]), &held[0][e], &held[1][e]);
 #else
@@ -231,10 +231,8 @@ __device__ __forceinline__ void repair(const float* x, const float* weights, con
 __device__ __forceinline__ void store(result* to, int output, float y0, float y1)
 {
     if (output >= OUTPUTS) return;
-#if OUTPUTS % 2 == 0 && OUT_NARROW
-    *(unsigned*)to = pair_of(y0, y1);
-#elif OUTPUTS % 2 == 0
-    *(float2*)to = make_float2(y0, y1);
+#if OUTPUTS % 2 == 0
+    *(result_2*)to = RESULT_2(y0, y1);
 #else
     to[0] = RESULT(y0);
     if (output + 1 < OUTPUTS) to[1] = RESULT(y1);

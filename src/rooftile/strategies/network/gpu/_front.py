@@ -35,7 +35,7 @@ class Front(GpuStrategy):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "front"
-    headers = ("_warpgroups.h", "_narrow.h")
+    headers = ("_warpgroups.h", "_narrow.h", "_formats.h")
     transforms_weights = True
     tunables = (
         Tunable("GROUPS_1", (1, 2, 3), 2),

@@ -32,7 +32,7 @@ class Warpgroups(GpuLinear):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "warpgroups"
-    headers = ("_warpgroups.h", *HEADERS, "_warpgroup_weights.h")
+    headers = ("_warpgroups.h", *HEADERS, "_warpgroup_weights.h", "_warpgroup_results.h")
     tunables = (
         Tunable("WARPGROUPS", (1, 2, 3, 4), 2),
         Tunable("TILE_O", (16, 32, 64, 128, 192, 256), 128),

@@ -17,3 +17,10 @@ def known_roof(monkeypatch):
     monkeypatch.setattr(measure, "_MOST", 3)
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
     return found
+
+
+@pytest.fixture
+def few_samples(monkeypatch):
+    """For tests that do not look at the times."""
+    monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
+    monkeypatch.setattr(measure_gpu, "_WARM_UP_S", 0)

@@ -1,4 +1,4 @@
-"""What rungs on Hopper's warpgroups share, whatever their operation."""
+"""What rungs for Hopper share, whatever their operation: sizes, splits, warpgroups' products."""
 
 from __future__ import annotations
 

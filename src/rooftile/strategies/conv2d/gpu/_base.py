@@ -7,7 +7,7 @@ from rooftile.strategies._grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
-__all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks"]
+__all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks", "sizes"]
 
 
 class GpuConv2d(GpuStrategy):
@@ -21,28 +21,32 @@ class GpuConv2d(GpuStrategy):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The problem's sizes and the tunables."""
-        pool = problem.pool
-        window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
-        return {
-            "CHANNELS": problem.channels,
-            "HEIGHT": problem.height,
-            "WIDTH": problem.width,
-            "MAPS": problem.maps,
-            "MASK_HEIGHT": problem.mask[0],
-            "MASK_WIDTH": problem.mask[1],
-            "STRIDE_Y": problem.stride[0],
-            "STRIDE_X": problem.stride[1],
-            "PAD_Y": problem.padding[0],
-            "PAD_X": problem.padding[1],
-            "CONV_ROWS": problem.conv_span[0],
-            "CONV_COLUMNS": problem.conv_span[1],
-            "ROWS": problem.output_size[0],
-            "COLUMNS": problem.output_size[1],
-            "POOL_HEIGHT": window[0],
-            "POOL_WIDTH": window[1],
-            "POOL_STRIDE_Y": stride[0],
-            "POOL_STRIDE_X": stride[1],
-            "POOL_AVERAGE": int(pool is not None and pool.kind == "average"),
-            "ACTIVATION": ACTIVATION_CODES[problem.activation],
-            **config,
-        }
+        return {**sizes(problem), **config}
+
+
+def sizes(problem: Conv2d) -> dict[str, int]:
+    """The problem's numbers, and its activation's, by the texts' names."""
+    pool = problem.pool
+    window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
+    return {
+        "CHANNELS": problem.channels,
+        "HEIGHT": problem.height,
+        "WIDTH": problem.width,
+        "MAPS": problem.maps,
+        "MASK_HEIGHT": problem.mask[0],
+        "MASK_WIDTH": problem.mask[1],
+        "STRIDE_Y": problem.stride[0],
+        "STRIDE_X": problem.stride[1],
+        "PAD_Y": problem.padding[0],
+        "PAD_X": problem.padding[1],
+        "CONV_ROWS": problem.conv_span[0],
+        "CONV_COLUMNS": problem.conv_span[1],
+        "ROWS": problem.output_size[0],
+        "COLUMNS": problem.output_size[1],
+        "POOL_HEIGHT": window[0],
+        "POOL_WIDTH": window[1],
+        "POOL_STRIDE_Y": stride[0],
+        "POOL_STRIDE_X": stride[1],
+        "POOL_AVERAGE": int(pool is not None and pool.kind == "average"),
+        "ACTIVATION": ACTIVATION_CODES[problem.activation],
+    }

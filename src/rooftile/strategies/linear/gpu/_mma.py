@@ -10,12 +10,10 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
+from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
-LEAST_SPLIT = 2.0**-110
-"""The smallest magnitude that is split: below, TF32's range ends before eleven bits of what
-rounding left."""
 LEAST_SPLIT_INPUTS = 64
 """The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
 the budget of short sums."""
@@ -34,11 +32,7 @@ _PART_INPUTS = 256
 """Least inputs of a part: fewer do not pay for writing its sums and adding them."""
 _PART_COST = 0.04
 """What each part's sums cost, as a share of a product that one round of blocks computes."""
-_MULTIPROCESSORS = 132
-"""Of the H100 and H200 SXM, for which the defaults share out the work."""
 _MANY_IMAGES = 4096
-_SHARED_BYTES = 228 * 1024
-"""Of a multiprocessor of the H100 and H200; 1 KB of it goes to each block's own ends."""
 _REGISTERS, _MOST_REGISTERS = 65536, 255
 
 
@@ -104,7 +98,7 @@ class Mma(GpuLinear):
         """Shared memory, registers, sums too long for the cores."""
         narrow = config.get("X_NARROW", 0)
         shared, warps = self._shared(config, narrow), config["WARPS_B"] * config["WARPS_O"]
-        if config["BLOCKS"] * (shared + 1024) > _SHARED_BYTES:
+        if config["BLOCKS"] * (shared + 1024) > SHARED_BYTES:
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
         sums = config["WARP_B"] * config["WARP_O"] // 32
         held = sums + (2 if self._splits else 1) * (config["WARP_O"] // 2 + 8) + 48
@@ -186,7 +180,7 @@ def _tiles(problem: Linear, config: Config) -> int:
 
 def _rounds(problem: Linear, tile: Config, parts: int) -> int:
     """How often the device is filled with blocks."""
-    return blocks(parts * _tiles(problem, tile), tile["BLOCKS"] * _MULTIPROCESSORS)
+    return blocks(parts * _tiles(problem, tile), tile["BLOCKS"] * MULTIPROCESSORS)
 
 
 def _padded(problem: Linear, config: Config) -> tuple[int, int]:

@@ -11,6 +11,8 @@ from rooftile.strategies import strategy
 from rooftile.strategies._grid import blocks
 from rooftile.strategies._warpgroups import MULTIPROCESSORS, completed, elements, product
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
+from rooftile.strategies.conv2d.gpu._base import sizes
+from rooftile.strategies.conv2d.gpu._pool_folded import _slabs, _strips, _window
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 _SHARED_BYTES = 227 * 1024
@@ -92,8 +94,9 @@ class Front(GpuStrategy):
             "BFLOAT": int(self.narrow == "bf16"),
         }
         for n, layer in ((1, first), (2, second)):
-            macros |= {f"{name}_{n}": value for name, value in _sizes(layer, n).items()}
-            macros[f"SUMS_{n}"] = _SUMS[n - 1]
+            block = sizes(layer) | {"SEGMENTS": _segments(layer), "PLANE": _plane(layer, n)}
+            block |= {"TILE": _tile(layer, n), "SUMS": _SUMS[n - 1]}
+            macros |= {f"{name}_{n}": value for name, value in block.items()}
         macros |= _products(blocks(second.maps, 4), self.precision)
         most = _REGISTERS // _threads(config) // 8 * 8
         for role, count in enumerate(_registers(problem, config)):
@@ -165,24 +168,9 @@ def _does_not_fold(layer: Conv2d) -> str | None:
     return None
 
 
-def _slabs(layer: Conv2d) -> int:
-    """Pairs of patch rows of a channel."""
-    return (layer.mask[0] + 2) // 2
-
-
 def _half(layer: Conv2d) -> int:
     """Rows of results of the upper half."""
     return blocks(layer.output_size[0], 2)
-
-
-def _window(layer: Conv2d) -> tuple[int, int]:
-    assert layer.pool is not None
-    return layer.pool.window
-
-
-def _strips(layer: Conv2d) -> int:
-    """Of eight folded windows."""
-    return blocks(layer.output_size[1] * _window(layer)[1], 16)
 
 
 def _segments(layer: Conv2d) -> int:
@@ -239,25 +227,6 @@ def _registers(problem: Chain, config: Config) -> tuple[int, int, int]:
     spared = most - load + config["GROUPS_1"] * (most - multiply)
     last = (most + spared // config["GROUPS_2"]) // 8 * 8
     return load, multiply, min(last, _MOST_REGISTERS)
-
-
-def _sizes(layer: Conv2d, number: int) -> dict[str, int]:
-    window = _window(layer)
-    return {
-        "CHANNELS": layer.channels,
-        "HEIGHT": layer.height,
-        "WIDTH": layer.width,
-        "MAPS": layer.maps,
-        "MASK_HEIGHT": layer.mask[0],
-        "MASK_WIDTH": layer.mask[1],
-        "ROWS": layer.output_size[0],
-        "COLUMNS": layer.output_size[1],
-        "POOL_HEIGHT": window[0],
-        "POOL_WIDTH": window[1],
-        "SEGMENTS": _segments(layer),
-        "PLANE": _plane(layer, number),
-        "TILE": _tile(layer, number),
-    }
 
 
 def _products(groups: int, precision: str) -> dict[str, str]:

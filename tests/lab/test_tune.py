@@ -13,7 +13,7 @@ import pytest
 from tuning_child import LARGER, PROBLEM, STRATEGY, tune
 
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.lab import _sampler, measure_gpu
+from rooftile.lab import _sampler
 from rooftile.lab import tune as lab
 from rooftile.lab.history import History
 from rooftile.lab.measure import timing_of
@@ -24,15 +24,10 @@ from rooftile.ops import parse
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
 
+pytestmark = pytest.mark.usefixtures("few_samples")
+
 CONTEXT = multiprocessing.get_context("spawn")
 DIRECT = strategy("conv2d", "direct_tile", "opencl")
-
-
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch):
-    """Times are not what these tests look at."""
-    monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
-    monkeypatch.setattr(measure_gpu, "_WARM_UP_S", 0.0)
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
-"""Searches of tunables: everything is tried once, recorded at once, and survives a kill."""
+"""Searches of tunables: everything is tried once, and recorded at once."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import multiprocessing
-import random
-import time
 from types import SimpleNamespace
 
 import pytest
-from tuning_child import LARGER, PROBLEM, STRATEGY, tune
+from tuning_child import PROBLEM, STRATEGY
 
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab import _sampler
@@ -26,7 +23,6 @@ from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
 
 pytestmark = pytest.mark.usefixtures("few_samples")
 
-CONTEXT = multiprocessing.get_context("spawn")
 DIRECT = strategy("conv2d", "direct_tile", "opencl")
 
 
@@ -323,68 +319,3 @@ def test_nothing_that_passes_is_an_error(search, monkeypatch):
     faked(monkeypatch, lambda rung, config: "no such kernel")
     with pytest.raises(InputError, match="no such kernel"):
         one.crown()
-
-
-def start_child(path, log, go=None):
-    """A child that is about to search; with ``go``, once that is set."""
-    ready = CONTEXT.Event()
-    child = CONTEXT.Process(target=tune, args=(path, log, ready, go))
-    child.start()
-    while not ready.wait(0.1):
-        assert child.is_alive(), "the child's own error is above"
-    return child
-
-
-def test_a_kill_at_any_moment_loses_no_finished_sample(
-    history_path, tmp_path, opencl_device, monkeypatch
-):
-    # What a kill leaves in the compiler's cache stays among the test's own.
-    monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path / "cache"))
-    log, moments = tmp_path / "log", random.Random(5)
-    log.touch()
-    killed = 0
-    for _ in range(5):
-        child = start_child(history_path, log)
-        wanted = len(log.read_text().split()) + moments.randint(0, 2)
-        while child.is_alive() and len(log.read_text().split()) < wanted:
-            time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.2))
-        killed += child.is_alive()
-        child.kill()
-        child.join()
-        with History() as history:
-            assert history.rows("PRAGMA integrity_check") == [("ok",)]
-            kept = {record.fingerprint for record in history.records(status="passed")}
-        assert set(log.read_text().split()) <= kept
-    assert killed == 5
-    child = start_child(history_path, log)
-    child.join(120)
-    assert child.exitcode == 0
-    with History() as history:
-        search = Search(PROBLEM, LARGER, opencl_device, history)
-        names = {search.name(config) for config in search.programs()}
-        found = [record.fingerprint for record in history.records(status="passed")]
-    # Nothing lost, nothing measured twice.
-    assert set(found) == names
-    assert len(found) == len(names)
-
-
-def test_two_at_once_corrupt_nothing_and_share_the_work(history_path, tmp_path, opencl_device):
-    go = CONTEXT.Event()
-    logs = [tmp_path / "first", tmp_path / "second"]
-    children = [start_child(history_path, log, go) for log in logs]
-    go.set()
-    for child in children:
-        child.join(120)
-    assert [child.exitcode for child in children] == [0, 0]
-    with History() as history:
-        assert history.rows("PRAGMA integrity_check") == [("ok",)]
-        search = Search(PROBLEM, LARGER, opencl_device, history)
-        names = {search.name(config) for config in search.programs()}
-        records = history.records(status="passed")
-        tried = [name for log in logs for name in log.read_text().split()]
-        assert sorted(record.fingerprint for record in records) == sorted(tried)
-        assert set(tried) == names
-        assert len({record.run for record in records}) == 2
-        assert len(tried) < 2 * len(names)
-        assert all(record.to_row().time_ms for record in records)

@@ -1,6 +1,7 @@
 # make demo      set up a virtual environment and classify real images with it
 # make test      set up a second one for development; lint, types, import rules, tests
 # make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
+# make sanitize  every CUDA kernel once under compute-sanitizer's memcheck and racecheck
 # make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
 # make bench-gpu the same on an NVIDIA GPU, against PyTorch with cuDNN; DATA=DIR has Fashion-MNIST
 # make clean     remove all of them and every cache of a tool
@@ -10,7 +11,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit test-gpu bench bench-gpu clean
+.PHONY: help demo test lint types imports unit test-gpu sanitize bench bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -44,6 +45,10 @@ unit: $(DEV_ENV)/installed
 test-gpu: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest -m "gpu and not alone" -rs --numprocesses auto --maxprocesses 8
 	$(DEV_ENV)/bin/pytest -m "gpu and alone" -rs
+
+sanitize: $(DEV_ENV)/installed
+	compute-sanitizer --tool memcheck --error-exitcode 1 $(DEV_ENV)/bin/python tests/launch_every_rung.py
+	compute-sanitizer --tool racecheck --error-exitcode 1 $(DEV_ENV)/bin/python tests/launch_every_rung.py
 
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write

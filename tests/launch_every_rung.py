@@ -1,0 +1,101 @@
+"""Launch every CUDA rung once on small problems, for NVIDIA's compute-sanitizer.
+
+    compute-sanitizer --tool memcheck  python tests/launch_every_rung.py
+    compute-sanitizer --tool racecheck python tests/launch_every_rung.py front warpgroups
+
+``make sanitize`` does both.  Words pick the rungs whose names begin so, and ``stream`` the
+streaming of images.  Results are not looked at: that is the tests' task, without the tool.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rooftile import nn
+from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.select import open_gpu
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.strategies import ladder
+from rooftile.strategies.gpu import GpuStrategy
+
+_POOL = Pool.of("max", 2)
+PROBLEMS: dict[str, tuple[Problem, ...]] = {
+    "conv2d": (
+        Conv2d(3, 1, 86, 86, 4, (7, 7), activation="relu", pool=_POOL),
+        Conv2d(5, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4)),
+        Conv2d(2, 3, 23, 18, 3, (5, 3), activation="tanh", pool=Pool.of("max", (2, 4))),
+        Conv2d(2, 1, 28, 28, 8, (5, 5), padding=(2, 2), activation="relu"),
+        Conv2d(1, 70, 20, 24, 70, (3, 3), padding=(1, 1), activation="relu", pool=_POOL),
+    ),
+    "linear": (
+        Linear(300, 1024, 32, "relu"), Linear(257, 104, 130, "tanh"),
+        Linear(700, 1544, 512, "relu"), Linear(9, 32, 10),
+    ),
+    "network": (
+        Chain(tuple(nn.architecture("lenet5").problems(270)[:2])),
+        Chain((
+            ("first", Conv2d(3, 1, 28, 28, 5, (5, 5), pool=_POOL)),
+            ("second", Conv2d(3, 5, 12, 12, 16, (5, 5), pool=_POOL)),
+        )),
+    ),
+    "pool2d": (Pool2d(2, 3, 19, 24, Pool.of("max", 3, 2)), Pool2d(2, 2, 12, 20, _POOL)),
+    "softmax": (Softmax(40, 130), Softmax(2, 3)),
+}  # fmt: skip
+
+
+def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:
+    """Rung, problem, formats, and whether infinities are among the inputs."""
+    for operation, problems in PROBLEMS.items():
+        for rung in ladder(operation, "cuda"):
+            assert isinstance(rung, GpuStrategy)
+            if wanted and not rung.name.startswith(tuple(wanted)):
+                continue
+            taken = [problem for problem in problems if rung.why_not(problem) is None]
+            for problem in taken:
+                yield rung, problem, {}, False
+                if rung.narrow:
+                    formats = {"X_NARROW": int(operation != "network"), "OUT_NARROW": 1}
+                    yield rung, problem, formats, False
+            for problem in taken[:1]:
+                yield rung, problem, {}, True
+
+
+def launch(
+    device: GpuDevice, rung: GpuStrategy, problem: Any, config: dict[str, int], special: bool
+) -> None:
+    x, *parameters = random_inputs(problem, 0)
+    if special:
+        x.reshape(-1)[:: x.size // 7 + 1] = np.inf
+    bound = rung.bind(problem, *parameters, device=device, config=config)
+    bound(x, np.empty(problem.output_shape, np.float32))
+
+
+def stream() -> None:
+    """Several segments of uint8 images, the last one shorter."""
+    plan: Any = nn.load("lenet5").plan(batch=100, precision="fp16", device="cuda")
+    images = plan.stream.pinned((230, 86, 86))
+    images[...] = np.random.default_rng(0).integers(0, 256, images.shape)
+    plan.stream.classify(images, segments=4)
+
+
+def main() -> None:
+    wanted, count = sys.argv[1:], 0
+    device = open_gpu("cuda")
+    architecture = device.description.architecture
+    for rung, problem, config, special in launches(wanted):
+        if rung.why_not_on(architecture) is None:
+            launch(device, rung, problem, config, special)
+            count += 1
+    if not wanted or "stream" in wanted:
+        stream()
+        count += 1
+    print(f"{count} launched on {device.description.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""The script for compute-sanitizer leaves no rung out."""
+
+import launch_every_rung as script
+import pytest
+
+from rooftile.strategies import ladder
+
+
+@pytest.mark.parametrize("operation", script.PROBLEMS)
+def test_every_cuda_rung_is_launched(operation):
+    launched = {rung.name for rung, *_ in script.launches([]) if rung.operation == operation}
+    assert launched == {rung.name for rung in ladder(operation, "cuda")}
+
+
+def test_words_pick_rungs_by_how_their_names_begin():
+    picked = {rung.name for rung, *_ in script.launches(["front", "mma_i"])}
+    assert picked == {"front_fp16", "front_bf16", "mma_ieee"}
+
+
+def test_formats_and_infinities_are_among_the_launches():
+    found = [(config, special) for _, _, config, special in script.launches(["pool_folded_fp16"])]
+    assert ({"X_NARROW": 1, "OUT_NARROW": 1}, False) in found
+    assert ({}, True) in found
+
+
+def test_one_launch_of_each_kind_runs(cuda_device):
+    for rung, problem, config, special in script.launches(["direct_tile_fp16", "warp_rows"]):
+        script.launch(cuda_device, rung, problem, config, special)

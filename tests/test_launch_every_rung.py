@@ -1,8 +1,8 @@
 """The script for compute-sanitizer leaves no rung out."""
 
-import launch_every_rung as script
 import pytest
 
+import launch_every_rung as script
 from rooftile.strategies import ladder
 
 

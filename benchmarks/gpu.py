@@ -1,7 +1,8 @@
-"""Verify and time GPU strategies of conv2d on one problem, with any configs, beside PyTorch.
+"""Verify and time GPU strategies on one problem, with any configs, beside PyTorch.
 
     python benchmarks/gpu.py lab-conv5 1 --peers --json benchmarks/results/h200-lab-conv5.json
     python benchmarks/gpu.py lenet-conv1 10000 "direct_tile:THREAD_COLUMNS=1|2,BAND_ROWS=4|8" naive
+    python benchmarks/gpu.py --op linear mnist-linear1 10000 warpgroups_fp16 mma_fp16 --peers
 
 A thin script over `rooftile.lab.climb_gpu`, which says how a rung is verified and timed; here,
 besides, rungs take configs.  Peers are of each precision that has rungs in the call, see
@@ -21,16 +22,16 @@ from typing import Any, get_args
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.lab.climb_gpu import Rung, climb_gpu
 from rooftile.lab.records import Ladder, Row
-from rooftile.ops import Precision, named
+from rooftile.ops import Precision, operations, parse
 from rooftile.strategies import ladder, strategy
 
 
-def rungs_of(texts: list[str], kind: str) -> list[Rung]:
+def rungs_of(texts: list[str], operation: str, kind: str) -> list[Rung]:
     """``name`` or ``name:TUNABLE=value|value,...``, every combination; all rungs without any."""
     found: list[Rung] = []
-    for text in texts or [rung.name for rung in ladder("conv2d", kind)]:
+    for text in texts or [rung.name for rung in ladder(operation, kind)]:
         name, _, settings = text.partition(":")
-        rung: Any = strategy("conv2d", name, kind)
+        rung: Any = strategy(operation, name, kind)
         pairs = [item.partition("=") for item in filter(None, settings.split(","))]
         choices = [[int(value) for value in values.split("|")] for _, _, values in pairs]
         for values in itertools.product(*choices):
@@ -77,9 +78,10 @@ def line(row: Row) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("shape")
+    parser.add_argument("shape", help="a named problem, or its sizes as key=value,...")
     parser.add_argument("batch", type=int)
     parser.add_argument("rungs", nargs="*", metavar="RUNG[:TUNABLE=a|b,...]")
+    parser.add_argument("--op", choices=operations(), default="conv2d")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--precision", choices=get_args(Precision), help="default: all")
@@ -87,9 +89,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the record here")
     options = parser.parse_args()
     found = climb_gpu(
-        named("conv2d", options.shape, options.batch),
+        parse(options.op, options.shape, options.batch),
         open_gpu(options.device),
-        rungs_of(options.rungs, parse_device(options.device)[0]),
+        rungs_of(options.rungs, options.op, parse_device(options.device)[0]),
         precision=options.precision,
         limit_s=options.limit,
         peers=options.peers,

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 class GpuPlan(Plan):
     """A plan that copies images in and scores out once a batch.
 
-    A whole batch is launched as one graph, where the device has graphs.
+    A whole batch is launched as one graph, where the device has graphs.  Where a strategy takes
+    the first two layers together and is faster, they are one layer of the plan, such as
+    ``conv1+conv2``; naming any layer's strategy keeps them apart.
     """
 
     def __init__(

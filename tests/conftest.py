@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rooftile.devices import cuda
 from rooftile.devices.select import open_gpu
 from rooftile.errors import DeviceMissing
 
 _GPU = pytest.mark.gpu
+
+# How long an example takes says nothing on a machine with other work.
+settings.register_profile("rooftile", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rooftile")
 
 
 @pytest.hookimpl(tryfirst=True)

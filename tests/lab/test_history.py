@@ -224,7 +224,7 @@ def test_many_processes_write_at_once(history_path):
             assert [record.config["N"] for record in found] == list(range(40))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(samples=st.lists(st.floats(1e-6, 1e6), max_size=300), seed=st.integers(0, 2**31))
 def test_samples_survive_to_the_bit(tmp_path_factory, samples, seed):
     path = tmp_path_factory.mktemp("samples") / "h.sqlite"

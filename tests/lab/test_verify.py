@@ -162,7 +162,7 @@ def test_other_operations_have_budgets_that_bite(problem):
     assert not exam.expected.judge(out, "ieee").passed
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 1000), channels=st.integers(1, 40), mask=st.integers(1, 5),
     kind=st.sampled_from([None, "max", "average"]),

@@ -33,7 +33,6 @@ def networks(draw):
 
 
 @given(network=networks(), batch=st.integers(1, 50))
-@settings(deadline=None)
 def test_each_problem_takes_what_the_one_before_gives(network, batch):
     problems = network.problems(batch)
     assert [name for name, _ in problems] == [layer.name for layer in network.layers]
@@ -48,7 +47,7 @@ def test_each_problem_takes_what_the_one_before_gives(network, batch):
 
 
 @given(network=networks(), seed=st.integers(0, 2**63))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_saved_network_loads_with_every_bit(network, seed, tmp_path_factory):
     path = tmp_path_factory.mktemp("weights") / "any.safetensors"
     trained = network.with_parameters(network.initialise(seed).parameters, {"seed": str(seed)})

@@ -61,7 +61,7 @@ def prepare_any(images: Any) -> Any:
     return prepare(images.reshape(-1, 1, 1), 1).reshape(len(images), *SHAPE)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     count=st.integers(1, 30), segment=st.integers(1, LONGEST),
     dtype=st.sampled_from([np.uint8, np.float32]), seed=st.integers(0, 2**32 - 1),
@@ -122,7 +122,7 @@ def costs(model: Pipeline, count: int) -> Any:
     return cost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(RATES, RATES, RATES, st.floats(0.001, 1.0), st.sampled_from([1, 2, 3, 4, 6, 12, 24]))
 def test_streams_take_the_time_of_the_model(in_s, compute_s, out_s, overhead_s, segments):
     """Three slots are enough: no stage waits for a slot where the model has it work."""
@@ -145,7 +145,7 @@ def test_streams_take_the_time_of_the_model(in_s, compute_s, out_s, overhead_s, 
     assert took == pytest.approx(model.seconds(segments))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(RATES, RATES, RATES, st.floats(0.001, 2.0), st.integers(1, 400), st.integers(1, 400))
 def test_the_models_choice_is_the_best_of_all(in_s, compute_s, out_s, overhead_s, count, longest):
     model = Pipeline(in_s, compute_s, out_s, overhead_s)

@@ -28,9 +28,7 @@ SHARED = {
 }
 """Strategies that do not compile anew for each problem: they get many examples."""
 
-examples = settings(
-    deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
-)
+examples = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize(("rung", "problem"), TAKEN)

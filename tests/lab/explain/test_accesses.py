@@ -15,9 +15,7 @@ from rooftile.lab.explain.tables import MODELS, accesses
 from rooftile.ops import Conv2d, Linear, Pool, named
 from rooftile.strategies import ladder, strategy
 
-unhurried = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
+unhurried = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 LARGE = (
     Conv2d(2, 2, 86, 86, 2, (7, 7), pool=Pool.of("max", 2)),
     Conv2d(1, 1, 70, 61, 2, (5, 5), padding=(2, 2)),

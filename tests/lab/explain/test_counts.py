@@ -14,7 +14,7 @@ from rooftile.lab.explain.tables import accesses
 from rooftile.ops import Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import strategy
 
-unhurried = settings(max_examples=25, deadline=None)
+unhurried = settings(max_examples=25)
 
 
 def forms(problem, name, **config):

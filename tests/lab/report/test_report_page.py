@@ -97,7 +97,7 @@ def test_what_comes_from_records_is_text_only():
     assert any(NASTY in text for text in bad.texts)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(CHARACTERS, min_size=1).map(str.strip).filter(bool))
 def test_any_name_and_reason_are_shown_as_they_are(word):
     found = climb(passed(word, 0.5), without_time("other", "failed", word))

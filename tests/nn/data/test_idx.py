@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -20,7 +20,6 @@ IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     array=arrays.arrays(np.uint8, arrays.array_shapes(min_dims=1, max_dims=4, min_side=0)),
     compressed=st.booleans(),
 )
-@settings(deadline=None)
 def test_what_was_written_is_read(array, compressed, tmp_path_factory):
     path = tmp_path_factory.mktemp("idx") / "file"
     path.write_bytes(gzip.compress(idx_bytes(array)) if compressed else idx_bytes(array))

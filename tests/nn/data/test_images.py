@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
@@ -34,7 +34,6 @@ def resized(image: np.ndarray, size: int) -> np.ndarray:
 
 
 @given(x=images, size=st.integers(1, 40))
-@settings(deadline=None)
 def test_images_are_resized_and_standardised(x, size):
     expected = [(resized(image / 255, size) - MEAN) / DEVIATION for image in x]
     result = prepare(x, size)
@@ -43,7 +42,6 @@ def test_images_are_resized_and_standardised(x, size):
 
 
 @given(x=images, size=st.integers(1, 90), data=st.data())
-@settings(deadline=None)
 def test_a_slice_gives_the_bits_of_the_whole(x, size, data):
     begin = data.draw(st.integers(0, len(x)))
     end = data.draw(st.integers(begin, len(x)))
@@ -80,7 +78,6 @@ def test_other_input_is_refused(x, size, message):
 
 
 @given(x=images, size=st.integers(1, 40))
-@settings(deadline=None)
 def test_resized_levels_are_rounded(x, size):
     result = resize(x, size)
     assert (result.dtype, result.shape) == (np.uint8, (len(x), size, size))

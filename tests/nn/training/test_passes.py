@@ -41,7 +41,7 @@ linears = st.builds(
 
 
 @given(problem=st.one_of(convolutions(), linears), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_forward_is_within_the_budget_of_the_reference(problem, seed):
     x, *parameters = random_inputs(problem, seed)
     with Workers(2) as workers:
@@ -51,7 +51,7 @@ def test_forward_is_within_the_budget_of_the_reference(problem, seed):
 
 
 @given(problem=st.one_of(convolutions(), linears), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_gradients_are_those_of_finite_differences(problem, seed):
     generator = np.random.default_rng(seed)
     x, *parameters = (a.astype(np.float64) for a in random_inputs(problem, seed))
@@ -80,7 +80,7 @@ def test_gradients_are_those_of_finite_differences(problem, seed):
 
 
 @given(problem=st.one_of(convolutions(), linears))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_number_of_threads_changes_no_bit(problem):
     x, *parameters = random_inputs(problem, 1)
     dy = np.random.default_rng(2).standard_normal(problem.output_shape, np.float32)

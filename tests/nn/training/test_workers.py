@@ -3,14 +3,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.nn.training.workers import SHARES, Workers
 
 
 @given(count=st.integers(0, 40), threads=st.integers(1, 4))
-@settings(deadline=None)
 def test_the_shares_cover_the_batch_once_and_do_not_depend_on_the_threads(count, threads):
     calls = []
     with Workers(threads) as workers:

@@ -46,7 +46,7 @@ def same_bits(a, b):
     return np.array_equal(a.view(np.uint32), b.view(np.uint32))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.floats(0, 1), max_size=3))
 def test_within_the_budget_for_any_size_and_any_ranges(problem, seed, cuts):
     x, weights, bias = random_inputs(problem, seed)
@@ -54,14 +54,14 @@ def test_within_the_budget_for_any_size_and_any_ranges(problem, seed, cuts):
     assert_close(problem, out, x, weights, bias)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1))
 def test_half_as_wide_a_vector_gives_the_same_bits(problem, seed):
     inputs = random_inputs(problem, seed)
     assert same_bits(run(problem, *inputs, lanes=8), run(problem, *inputs, lanes=16))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(problem=problems, seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_an_image_has_the_same_bits_in_every_batch(problem, seed, data):
     x, weights, bias = random_inputs(problem, seed)

@@ -42,7 +42,6 @@ GUARD = 1024
 
 # Not shrunk: each example is compiled, so a simpler one would take minutes.
 examples = settings(
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[
         HealthCheck.filter_too_much,

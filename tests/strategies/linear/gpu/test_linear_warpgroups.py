@@ -5,7 +5,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ladder_checks import check, draw_config, run
 
@@ -76,7 +76,6 @@ def _works(rung, problem, config):
 
 
 @each_rung
-@settings(deadline=None)
 @given(data=st.data())
 def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
@@ -90,7 +89,6 @@ def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
 
 
 @each_rung
-@settings(deadline=None)
 @given(data=st.data())
 def test_sums_of_parts_fit_for_every_smaller_batch(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
@@ -103,7 +101,6 @@ def test_sums_of_parts_fit_for_every_smaller_batch(rung, data):
 
 
 @each_rung
-@settings(deadline=None)
 @given(data=st.data())
 def test_blocks_fit_a_multiprocessor(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))

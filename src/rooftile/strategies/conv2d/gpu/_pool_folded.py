@@ -50,14 +50,10 @@ class PoolFolded(GpuConv2d):
 
     def why_not(self, problem: Conv2d) -> str | None:
         """Odd or overlapping windows, strides, wide masks, many channels or maps."""
-        pool = problem.pool
-        if pool is None or pool.window != pool.stride:
-            return "it folds a pool whose windows tile the image"
-        if pool.window[0] % 2 or pool.window[1] not in (2, 4, 8):
-            return f"windows are folded 2x2, and {pool.window} are not even, and 2, 4 or 8 wide"
-        if problem.stride != (1, 1) or problem.mask[1] > 7:
-            return "a patch is 8 wide: masks of up to 7 columns without strides"
-        slabs = problem.channels * _slabs(problem)
+        reason = does_not_fold(problem)
+        if reason is not None:
+            return reason
+        slabs = problem.channels * patch_slabs(problem)
         if slabs > self.most_slabs:
             return f"{slabs} slabs of weights, where {self.most_slabs} fit"
         reason = self.invalid(problem, self.config(problem))
@@ -72,7 +68,7 @@ class PoolFolded(GpuConv2d):
             band = {**config, "BAND_ROWS": rows}
             if rows == 1 or (rows <= problem.output_size[0] and _shared(problem, band) <= _WORTH):
                 config = band
-        strips, groups = _strips(problem), blocks(problem.maps, 4)
+        strips, groups = strips_of(problem), blocks(problem.maps, 4)
         if self.wgmma:
             config["SEGMENTS"] = next(
                 (s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)), 1
@@ -80,7 +76,7 @@ class PoolFolded(GpuConv2d):
         else:
             most = max(1, 5 // groups)
             config["WARPS"] = groups * max(w for w in range(1, most + 1) if strips % w == 0)
-            slabs = problem.channels * _slabs(problem)
+            slabs = problem.channels * patch_slabs(problem)
             # Weights, patches, sums and what addresses take.
             registers = blocks(8 * slabs + 48, 8) * 8
             least = _REGISTERS // (registers * 32 * config["WARPS"])
@@ -95,10 +91,9 @@ class PoolFolded(GpuConv2d):
             config = staged
         return {name: config[name] for name in config if not name.endswith("NARROW")}
 
-    def _weight_bytes(self, problem: Conv2d) -> int:
-        """Of shared memory, where the weights lie there."""
-        groups = blocks(problem.maps, 4)
-        return 512 * groups * problem.channels * _slabs(problem) if self.wgmma else 0
+    def _block_bytes(self, problem: Conv2d, config: Config) -> int:
+        """Of shared memory, the weights' where they lie there."""
+        return _shared(problem, config) + (weight_bytes(problem) if self.wgmma else 0)
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """Shared memory, warps that share out the maps or multiply together, whole segments."""
@@ -111,12 +106,12 @@ class PoolFolded(GpuConv2d):
         if not self.wgmma and (warps % groups or warps > _MOST_WARPS):
             return f"{warps} warps for {groups} groups of four maps"
         # The sums and patches of an instruction must fit, whatever the compiler would rather do.
-        held = 8 * groups + 4 * problem.channels * _slabs(problem) + 40
+        held = 8 * groups + 4 * problem.channels * patch_slabs(problem) + 40
         if self.wgmma and config["LEAST_BLOCKS"] * 32 * warps * held > _REGISTERS:
             return f"{config['LEAST_BLOCKS']} blocks of {warps} warps of {held} registers a thread"
         if not _divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
-        shared = _shared(problem, config) + self._weight_bytes(problem)
+        shared = self._block_bytes(problem, config)
         if shared > (_WGMMA_SHARED_BYTES if self.wgmma else _SHARED_BYTES):
             return f"{shared} bytes of shared memory a block"
         return None
@@ -134,7 +129,7 @@ class PoolFolded(GpuConv2d):
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """Bits of 16-bit pairs, as float32 holds them: [groups][slabs][2 rows of positions][2
         halves][32 lanes]; for warpgroups [slabs][2 halves][groups][2 rows][8 columns][8 deep]."""
-        groups, slabs = blocks(problem.maps, 4), _slabs(problem)
+        groups, slabs = blocks(problem.maps, 4), patch_slabs(problem)
         height, width = problem.mask
         spare = np.zeros((4 * groups - problem.maps, *weights.shape[1:]), np.float32)
         maps = np.concatenate([weights, spare])
@@ -156,7 +151,7 @@ class PoolFolded(GpuConv2d):
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: blocks over the bands of all images."""
-        shared = _shared(problem, config) + self._weight_bytes(problem)
+        shared = self._block_bytes(problem, config)
         launch = Launch(
             "conv2d", (_grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1), shared
         )
@@ -173,19 +168,36 @@ def products(groups: int, precision: str) -> dict[str, int | str]:
     }
 
 
-def _slabs(problem: Conv2d) -> int:
+def does_not_fold(problem: Conv2d) -> str | None:
+    """Why a pool is not positions of a product's columns; None where it is."""
+    pool = problem.pool
+    if pool is None or pool.window != pool.stride:
+        return "it folds a pool whose windows tile the image"
+    if pool.window[0] % 2 or pool.window[1] not in (2, 4, 8):
+        return f"windows are folded 2x2, and {pool.window} are not even, and 2, 4 or 8 wide"
+    if problem.stride != (1, 1) or problem.mask[1] > 7:
+        return "a patch is 8 wide: masks of up to 7 columns without strides"
+    return None
+
+
+def weight_bytes(problem: Conv2d) -> int:
+    """Of the folded weights in 16 bits, for groups of four maps."""
+    return 512 * blocks(problem.maps, 4) * problem.channels * patch_slabs(problem)
+
+
+def patch_slabs(problem: Conv2d) -> int:
     """Pairs of patch rows of a channel."""
     return (problem.mask[0] + 2) // 2
 
 
-def _window(problem: Conv2d) -> tuple[int, int]:
+def pool_window(problem: Conv2d) -> tuple[int, int]:
     assert problem.pool is not None
     return problem.pool.window
 
 
-def _strips(problem: Conv2d) -> int:
+def strips_of(problem: Conv2d) -> int:
     """Of eight folded windows."""
-    return blocks(problem.output_size[1] * _window(problem)[1], 16)
+    return blocks(problem.output_size[1] * pool_window(problem)[1], 16)
 
 
 def _divides(config: Config, segments: int) -> bool:
@@ -199,12 +211,12 @@ def _grid(problem: Conv2d, config: Config) -> int:
 
 
 def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
-    window = _window(problem)
+    window = pool_window(problem)
     half = blocks(config["BAND_ROWS"], 2)
     # Both halves' windows, and the patch below the last.
-    rows = 2 * half * window[0] + 2 * _slabs(problem) - 2
+    rows = 2 * half * window[0] + 2 * patch_slabs(problem) - 2
     flat = problem.padding == (0, 0) and problem.width % 2 == 0
-    columns = 16 * _strips(problem) + 6
+    columns = 16 * strips_of(problem) + 6
     pitch = problem.width if flat else blocks(columns, 2) * 2
     size = 2 if config["X_NARROW"] else 4
     step = config["BAND_ROWS"] * window[0]

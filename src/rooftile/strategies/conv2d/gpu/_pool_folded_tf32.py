@@ -15,10 +15,10 @@ from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
 from rooftile.strategies.conv2d.gpu._pool_folded import (
     PoolFolded,
     _divides,
-    _slabs,
-    _strips,
     _tile,
+    patch_slabs,
     products,
+    strips_of,
 )
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -73,7 +73,7 @@ class TensorFloatFolded(PoolFolded):
 
     def _warps(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """A warp for each strip or group of maps, several bands a block where there are many."""
-        strips, groups = _strips(problem), blocks(problem.maps, 4)
+        strips, groups = strips_of(problem), blocks(problem.maps, 4)
         share = max(w for w in range(1, max(1, 5 // groups) + 1) if strips % w == 0)
         chosen = {"WARPS": groups * share, "BUFFERS": 2}
         if self.invalid(problem, {**config, **chosen}):
@@ -85,7 +85,7 @@ class TensorFloatFolded(PoolFolded):
 
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Strips for whole warpgroups, runs that leave little over, and as many as find room."""
-        strips = _strips(problem)
+        strips = strips_of(problem)
         whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)] or [1]
         runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
         runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
@@ -122,7 +122,7 @@ class TensorFloatFolded(PoolFolded):
 
     def _held(self, problem: Conv2d, config: Config) -> int:
         """Registers a thread needs: sums, patches in two parts or in a ring, weights."""
-        groups, slabs = blocks(problem.maps, 4), _slabs(problem)
+        groups, slabs = blocks(problem.maps, 4), patch_slabs(problem)
         if config.get("RUN"):
             parts = 2 if self.split else 1
             return _OTHERS + 8 * parts * groups + 16 * parts * config["RUN"]
@@ -192,7 +192,7 @@ def _split(weights: Float32) -> list[Float32]:
 def _folded(problem: Conv2d, weights: Float32) -> Float32:
     """The weights at the four places of a window, zeros around them: [group of maps][map][channel]
     [slab][row][t][element 2t or 2t + 1][dy][dx]."""
-    groups, slabs = blocks(problem.maps, 4), _slabs(problem)
+    groups, slabs = blocks(problem.maps, 4), patch_slabs(problem)
     height, width = problem.mask
     folded = np.zeros((4 * groups, problem.channels, 2 * slabs, 8, 2, 2), np.float32)
     for dy in (0, 1):
@@ -204,7 +204,7 @@ def _folded(problem: Conv2d, weights: Float32) -> Float32:
 def _all_slabs(problem: Conv2d, config: Config) -> int:
     """Of a patch, up to an even number of runs."""
     pair = 2 * config.get("RUN", 0) or 1
-    return blocks(problem.channels * _slabs(problem), pair) * pair
+    return blocks(problem.channels * patch_slabs(problem), pair) * pair
 
 
 def _tile_of(problem: Conv2d, rows: int) -> dict[str, int]:

@@ -9,13 +9,24 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Chain, Conv2d, Float32
 from rooftile.strategies import strategy
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import MULTIPROCESSORS, completed, elements, product
+from rooftile.strategies._warpgroups import (
+    MULTIPROCESSORS,
+    SHARED_BYTES,
+    completed,
+    elements,
+    product,
+)
 from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.gpu._base import sizes
-from rooftile.strategies.conv2d.gpu._pool_folded import _slabs, _strips, _window
+from rooftile.strategies.conv2d.gpu._pool_folded import (
+    does_not_fold,
+    patch_slabs,
+    pool_window,
+    strips_of,
+    weight_bytes,
+)
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
-_SHARED_BYTES = 227 * 1024
 _REGISTERS, _MOST_REGISTERS = 65536, 232
 _MOST_PIECES = 24
 """Float4 of an image that a loading thread holds."""
@@ -54,7 +65,7 @@ class Front(GpuStrategy):
         if first.activation != second.activation:
             return "both blocks have the same activation"
         for layer in (first, second):
-            reason = _does_not_fold(layer)
+            reason = _does_not_fit(layer)
             if reason is not None:
                 return reason
         if first.channels * first.height * first.width % 4:
@@ -73,13 +84,13 @@ class Front(GpuStrategy):
             if config[ring] % config[groups]:
                 return f"a ring of {config[ring]} images for {config[groups]} warpgroups"
         shared = self._shared(problem, config)
-        if shared > _SHARED_BYTES:
+        if shared > SHARED_BYTES - 1024:
             return f"{shared} bytes of shared memory"
-        if not all(32 <= r <= _MOST_REGISTERS for r in _registers(problem, config)):
-            return f"{_registers(problem, config)} registers a thread of the roles"
-        second = _layers(problem)[1]
-        held = _held(second, 2)
-        if held > _registers(problem, config)[2]:
+        registers = _registers(problem, config)
+        if not all(32 <= count <= _MOST_REGISTERS for count in registers):
+            return f"{registers} registers a thread of the roles"
+        held = _held(_layers(problem)[1], 2)
+        if held > registers[2]:
             return f"{held} registers a thread of the second block"
         return None
 
@@ -130,7 +141,7 @@ class Front(GpuStrategy):
         """Folded weights, rings of images and their barriers."""
         first, second = _layers(problem)
         tiles, between = config["TILES"], config["BETWEEN"]
-        weights = sum(_weight_bytes(layer) for layer in (first, second))
+        weights = sum(weight_bytes(layer) for layer in (first, second))
         images = tiles * _tile(first, 1) + between * _tile(second, 2)
         return weights + 2 * images + 16 * (tiles + between)
 
@@ -151,18 +162,20 @@ def _layers(problem: Chain) -> tuple[Conv2d, Conv2d]:
     return first, second
 
 
-def _does_not_fold(layer: Conv2d) -> str | None:
-    pool = layer.pool
-    if pool is None or pool.kind != "max" or pool.window != pool.stride:
-        return "it folds maxima whose windows tile the image"
-    if pool.window[0] % 2 or pool.window[1] not in (2, 4, 8):
-        return f"windows are folded 2x2, and {pool.window} are not even, and 2, 4 or 8 wide"
-    if layer.stride != (1, 1) or layer.padding != (0, 0) or layer.mask[1] > 7:
-        return "a patch is 8 wide: masks of up to 7 columns, without strides and ghost cells"
+def _does_not_fit(layer: Conv2d) -> str | None:
+    reason = does_not_fold(layer)
+    if reason is not None:
+        return reason
+    if layer.pool is not None and layer.pool.kind != "max":
+        return "it folds maxima"
+    if layer.padding != (0, 0):
+        return "it takes no ghost cells"
     if layer.width % 2:
         return "rows are read in pairs"
-    if layer.channels * _slabs(layer) > _MOST_SLABS:
-        return f"{layer.channels * _slabs(layer)} slabs of a patch, registers hold {_MOST_SLABS}"
+    if layer.channels * patch_slabs(layer) > _MOST_SLABS:
+        return (
+            f"{layer.channels * patch_slabs(layer)} slabs of a patch, registers hold {_MOST_SLABS}"
+        )
     if layer.maps > 4 * _MOST_GROUPS:
         return f"{layer.maps} maps, where {4 * _MOST_GROUPS} fit"
     return None
@@ -175,10 +188,10 @@ def _half(layer: Conv2d) -> int:
 
 def _segments(layer: Conv2d) -> int:
     """Parts of a half, so that four warps have tasks and none is too long to be written out."""
-    half, down = _half(layer), _window(layer)[0] // 2
+    half, down = _half(layer), pool_window(layer)[0] // 2
     whole = [s for s in range(1, half + 1) if half % s == 0]
     short = [s for s in whole if half * down // s <= _MOST_STEPS] or whole[-1:]
-    even = [s for s in short if _strips(layer) * s % 4 == 0]
+    even = [s for s in short if strips_of(layer) * s % 4 == 0]
     return (even or short)[0]
 
 
@@ -190,15 +203,11 @@ def _plane(layer: Conv2d, number: int) -> int:
 
 def _tile(layer: Conv2d, number: int) -> int:
     """Elements of an image in shared memory, up to the end of what a task may touch."""
-    down = _window(layer)[0] // 2
-    rows = 4 * _half(layer) * down + 2 * _slabs(layer) - 2
-    reach = (rows - 1) * layer.width + 16 * _strips(layer) + 6
+    down = pool_window(layer)[0] // 2
+    rows = 4 * _half(layer) * down + 2 * patch_slabs(layer) - 2
+    reach = (rows - 1) * layer.width + 16 * strips_of(layer) + 6
     plane = _plane(layer, number)
     return blocks((layer.channels - 1) * plane + max(plane, reach), 8) * 8
-
-
-def _weight_bytes(layer: Conv2d) -> int:
-    return 512 * blocks(layer.maps, 4) * layer.channels * _slabs(layer)
 
 
 def _pieces(layer: Conv2d) -> int:
@@ -213,8 +222,8 @@ def _held(layer: Conv2d, number: int) -> int:
     """Registers of a thread that multiplies: slabs, sums, and what addresses take; of the first
     block a group of maps and its weights."""
     groups, sums = 1 if number == 1 else blocks(layer.maps, 4), _SUMS[number - 1]
-    slabs = 4 * layer.channels * (_slabs(layer) + sums - 1)
-    weights = 4 * layer.channels * _slabs(layer) if number == 1 else 0
+    slabs = 4 * layer.channels * (patch_slabs(layer) + sums - 1)
+    weights = 4 * layer.channels * patch_slabs(layer) if number == 1 else 0
     return slabs + weights + (8 * sums + 3) * groups + 20
 
 

@@ -26,17 +26,13 @@ _SWEEP = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)
 
 def command(arguments: argparse.Namespace) -> int:
     """Stream, compare with the plan, time, print.  Exit code 1 where clocks contradict."""
-    from rooftile.cli.run import download_report, environment_of, load_network, peak_memory
-    from rooftile.nn.data import load_images
+    from rooftile.cli.run import environment_of, loaded, peak_memory
     from rooftile.nn.stream_times import best_segments
 
     wanted = _wanted(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
-        network = load_network(arguments.model, arguments.weights)
-        images = load_images(
-            "test", arguments.data, arguments.limit, arguments.download, download_report(say)
-        )
+        network, images = loaded(arguments, say)
         say(f"compiling {network.name}")
         plan: Any = network.plan(
             batch=arguments.batch or len(images),

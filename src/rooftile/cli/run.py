@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
     from rooftile.lab.measure import measure
-    from rooftile.nn.data import load_images, prepare
+    from rooftile.nn.data import prepare
     from rooftile.nn.gpu_plan import GpuPlan
 
     _check_peers(arguments)
@@ -76,10 +76,7 @@ def command(arguments: argparse.Namespace) -> int:
         return _stream.command(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
-        network = load_network(arguments.model, arguments.weights)
-        images = load_images(
-            "test", arguments.data, arguments.limit, arguments.download, download_report(say)
-        )
+        network, images = loaded(arguments, say)
         say(f"compiling {network.name}")
         plan = network.plan(
             batch=arguments.batch or _BATCH, precision=arguments.precision, device=arguments.device
@@ -115,6 +112,16 @@ def _check_peers(arguments: argparse.Namespace) -> None:
 
     if arguments.peers and parse_device(arguments.device)[0] == "opencl":
         raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
+
+
+def loaded(arguments: argparse.Namespace, say: Say) -> tuple[Network, ImageSet]:
+    """The network and the test images that the arguments name."""
+    from rooftile.nn.data import load_images
+
+    network = load_network(arguments.model, arguments.weights)
+    report = download_report(say)
+    images = load_images("test", arguments.data, arguments.limit, arguments.download, report)
+    return network, images
 
 
 def load_network(model: str, weights: Path | None) -> Network:

@@ -101,6 +101,22 @@ def _peer_precisions(found: Sequence[Row | _Entry], asked: str | None) -> list[s
     return [one for one in PEER_PRECISIONS if one in (wanted or {"ieee"})]
 
 
+def times_of(
+    problem: Problem, precision: str, timing: GpuTiming, first_call_ms: float,
+    roof: GpuCeilings | None,
+) -> dict[str, Any]:  # fmt: skip
+    """What a row says of a contestant's times, and of its rates by them."""
+    warm = timing.warm
+    return {
+        "time_ms": warm,
+        "cold_ms": timing.cold,
+        "first_call_ms": first_call_ms,
+        "gflops": 1e-6 * problem.flops / warm.median,
+        "gbps": 1e-6 * problem.bytes / warm.median,
+        "roof_fraction": roof.floor_ms(problem, precision) / warm.median if roof else None,
+    }
+
+
 def has_roof(device: GpuDevice) -> bool:
     """Not a device that is no GPU: its roof is that of the CPU, measured by other means."""
     return device.description.gpu
@@ -229,7 +245,7 @@ class GpuJudge:
         )
 
     def _timed(self, entry: _Entry, timing: GpuTiming) -> Row:
-        problem, row, roof = self.problem, entry.row, self.roof
+        problem, row = self.problem, entry.row
         try:
             verdict = self._judge_batch(entry.result(), entry.errors)
         except Exception as error:
@@ -244,17 +260,8 @@ class GpuJudge:
         notes = [entry.note, beyond, timing.clocks.note() if timing.clocks else ""]
         if problem.batch > self.exam.problem.batch:
             notes.append(f"verified on {self.exam.problem.batch} images, repeated to the batch")
-        warm = timing.warm
-        return row(
-            "passed",
-            "; ".join(filter(None, notes)),
-            time_ms=warm,
-            cold_ms=timing.cold,
-            first_call_ms=entry.first_call_ms,
-            gflops=1e-6 * problem.flops / warm.median,
-            gbps=1e-6 * problem.bytes / warm.median,
-            roof_fraction=roof.floor_ms(problem, entry.precision) / warm.median if roof else None,
-        )
+        times = times_of(problem, entry.precision, timing, entry.first_call_ms, self.roof)
+        return row("passed", "; ".join(filter(None, notes)), **times)
 
     def _below_floor(self, entry: _Entry, timing: GpuTiming) -> str:
         """Why the ceilings do not allow the times; empty when they do, or are not known."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.ceilings_gpu import GpuCeilings
-from rooftile.lab.climb_gpu import VERIFIED_IMAGES
+from rooftile.lab.climb_gpu import VERIFIED_IMAGES, times_of
 from rooftile.lab.floor import Traffic, below_floor
 from rooftile.lab.measure_gpu import Flush, GpuTiming, Work, in_turns
 from rooftile.lab.peers_gpu import GpuPeer, array_bytes, prepare
@@ -162,17 +162,8 @@ class GpuContest:
             return row("failed", f"invalid time: {invalid}")
         beyond = _beyond(error) if error.budget_fraction > 1 else ""
         notes = [beyond, *self._notes(scores, ours), timing.clocks.note() if timing.clocks else ""]
-        warm, roof = timing.warm, self.roof
-        return row(
-            "passed",
-            "; ".join(filter(None, notes)),
-            time_ms=warm,
-            cold_ms=timing.cold,
-            first_call_ms=entry.first_call_ms,
-            gflops=1e-6 * self.problem.flops / warm.median,
-            gbps=1e-6 * self.problem.bytes / warm.median,
-            roof_fraction=roof.floor_ms(self.problem, precision) / warm.median if roof else None,
-        )
+        times = times_of(self.problem, precision, timing, entry.first_call_ms, self.roof)
+        return row("passed", "; ".join(filter(None, notes)), **times)
 
     def _below_floor(self, timing: GpuTiming, precision: str, peer: bool) -> str:
         """Why the ceilings do not allow the times; empty when they do, or are not known."""

@@ -221,13 +221,6 @@ struct places {
 #define IMAGES(turn, first, step)                                                              \
     (int turn = (first); blockIdx.x + turn * gridDim.x < images; turn += (step))
 
-// A warp has read or written all of a buffer.
-__device__ __forceinline__ void hand_over(unsigned barrier)
-{
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(barrier);
-}
-
 // The loading role: an image ahead in registers.
 __device__ __forceinline__ void fetch(const float4* image, float4 held[PIECES])
 {
@@ -248,7 +241,7 @@ __device__ __forceinline__ void load_images(const float* x, struct places in, in
             if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
                 tile[128 * e] =
                     make_uint2(pack(held[e].x, held[e].y), pack(held[e].z, held[e].w));
-        hand_over(FULL(in.tile_barriers, at));
+        arrive(FULL(in.tile_barriers, at));
         size_t next = blockIdx.x + (size_t)(turn + 1) * gridDim.x;
         if (next < images) fetch((const float4*)(x + next * IMAGE_1), held);
     }
@@ -273,8 +266,8 @@ __device__ __forceinline__ void first_role(const float* bias, struct places in, 
         _Pragma("unroll 1") for (int e = warp / first::SPREAD; e < tasks; e += 4 / first::SPREAD)
             task<first>(in.tiles + at * TILE_1, in.weights_1, b, bias, shift, maps, e,
                         in.between + to * TILE_2, second::PITCH, second::PLANE);
-        hand_over(EMPTY(in.tile_barriers, at, TILES));
-        hand_over(FULL(in.between_barriers, to));
+        arrive(EMPTY(in.tile_barriers, at, TILES));
+        arrive(FULL(in.between_barriers, to));
     }
 }
 
@@ -294,7 +287,7 @@ __device__ __forceinline__ void second_role(const float* bias, result* out,
         _Pragma("unroll 1") for (int e = threadIdx.x / 32 % 4; e < second::TASKS; e += 4)
             task<second>(in.between + at * TILE_2, in.weights_2, b, bias, shift, 0, e, to,
                          COLUMNS_2, size);
-        hand_over(EMPTY(in.between_barriers, at, BETWEEN));
+        arrive(EMPTY(in.between_barriers, at, BETWEEN));
     }
 }
 
@@ -319,8 +312,9 @@ __global__ __launch_bounds__(THREADS, 1) void front(
     const int zeros = (TILES * TILE_1 + BETWEEN * TILE_2) / 8;
     _Pragma("unroll 1") for (int e = threadIdx.x; e < zeros; e += THREADS)
         ((uint4*)in.tiles)[e] = make_uint4(0, 0, 0, 0);
-    if (threadIdx.x < 2 * TILES) expect(4, in.tile_barriers + 8 * threadIdx.x);
-    if (threadIdx.x < 2 * BETWEEN) expect(4, in.between_barriers + 8 * threadIdx.x);
+    // A buffer is handed over by every thread of the warpgroup that has read or written it.
+    if (threadIdx.x == 0)
+        for (int e = 0; e < 2 * (TILES + BETWEEN); e++) expect(128, in.tile_barriers + 8 * e);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();

@@ -178,6 +178,22 @@ def test_a_pool_is_folded_by_warpgroups_for_many_maps(
         assert dispatch.choose(few_images, precision, "cuda").name == "direct_tile"
 
 
+@pytest.mark.parametrize(
+    ("architecture", "batch", "expected"),
+    [
+        ("sm_90", 10000, "direct_bulk"),
+        ("sm_90", dispatch.BULK_IMAGES - 1, "direct_tile"),
+        ("sm_89", 10000, "direct_tile"),
+    ],
+)
+def test_many_images_of_one_channel_come_by_the_bulk_copy_engine(
+    monkeypatch, architecture, batch, expected
+):
+    gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    assert dispatch.choose(named("conv2d", "lenet-conv1", batch), "ieee", "cuda").name == expected
+
+
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision):
     def against(channels, maps):

@@ -35,8 +35,8 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
         "pool_folded_wgmma_tf32", "pool_folded_tf32",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
-        "pool_folded_wgmma_ieee", "direct_tile_fp16", "direct_tile_bf16", "direct_tile",
-        "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
+        "pool_folded_wgmma_ieee", "direct_tile_fp16", "direct_tile_bf16", "direct_bulk",
+        "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
     ),
     "linear": (
         "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
@@ -50,6 +50,9 @@ GPU_PREFERENCE: dict[str, tuple[str, ...]] = {
 
 DIRECT_CHANNELS = 16
 """Up to so many channels, `direct_tile` comes before the matrix products on GPUs."""
+
+BULK_IMAGES = 1000
+"""From so many images on, the blocks of `direct_bulk`, one each, fill a GPU."""
 
 FEW_MAPS = 4
 """Up to so many maps, `pool_folded` keeps their weights in registers and needs no warpgroup."""
@@ -213,6 +216,8 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
     if isinstance(problem, Conv2d):
         if rung.name.startswith("direct_tile") and problem.channels > DIRECT_CHANNELS:
             return f"it pays up to {DIRECT_CHANNELS} channels"
+        if rung.name == "direct_bulk" and problem.batch < BULK_IMAGES:
+            return f"it pays from {BULK_IMAGES} images"
         deep = problem.channels >= DEEP_CHANNELS and problem.maps >= DEEP_MAPS
         if rung.name.startswith("implicit_gemm") and not deep:
             return f"it pays from {DEEP_CHANNELS} channels and {DEEP_MAPS} maps"

@@ -68,6 +68,7 @@ def test_more_than_the_roof_is_marked_effective(known_roof, fraction, text):
     assert list(table.columns[6].cells) == ["#" * min(16, round(16 * fraction))]
 
 
+@pytest.mark.alone
 def test_gpu_rungs_in_a_table_that_fits_80_columns(call, opencl_device):
     code, out, err = call(
         "climb", "conv2d", "--shape", SHAPE, "--device", "opencl", "--strategy", "im2col"
@@ -80,6 +81,7 @@ def test_gpu_rungs_in_a_table_that_fits_80_columns(call, opencl_device):
     assert ("not a GPU" in " ".join(out.split())) != opencl_device.description.gpu
 
 
+@pytest.mark.alone
 def test_gpu_rungs_as_json(call_json, opencl_device):
     found = call_json(
         "climb", "conv2d", "--shape", SHAPE, "--device", "opencl:0", "--strategy", "direct_tile"

@@ -12,6 +12,8 @@ from rooftile.lab.tune import Search, Trial
 from rooftile.ops import parse
 from rooftile.strategies import strategy
 
+pytestmark = pytest.mark.alone
+
 SHAPE = "channels=1,height=20,width=24,maps=2,mask=3x3,activation=relu,pool=max:2"
 TUNE = ("tune", "conv2d", "--shape", SHAPE, "--batch", 2, "--device", "opencl")
 ROWS = (*TUNE, "--strategy", "row_private", "--trials", 4, "--sampler", "random")

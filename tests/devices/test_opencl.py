@@ -39,6 +39,10 @@ def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypa
     assert opencl_device.description.gpu or list(tmp_path.rglob("binary"))
 
 
+class _Refused(Exception):
+    code = -54
+
+
 class _Register:
     """A device whose kernels take 255 registers unless they are built for a block."""
 
@@ -55,6 +59,8 @@ class _Register:
                 registers=registers,
             ),
             kernel_work_group_info=SimpleNamespace(WORK_GROUP_SIZE=0),
+            Error=_Refused,
+            status_code=SimpleNamespace(INVALID_WORK_GROUP_SIZE=-54),
         )
 
     def build(self, *options):
@@ -65,6 +71,8 @@ class _Register:
         return max(self.least, 65536 // threads)
 
     def enqueue(self, kernel, launch):
+        if launch.threads * kernel.registers > 65536:
+            raise _Refused
         self.started.append((launch.block, kernel.registers))
 
 
@@ -81,7 +89,7 @@ def test_a_kernel_with_too_many_registers_is_built_for_its_blocks():
 def test_where_registers_cannot_be_spared_the_launch_is_refused():
     device = _Register(200)
     program = module.OpenclProgram(device, device.build)
-    with pytest.raises(UnsupportedProblem, match="512 threads a block where its registers allow"):
+    with pytest.raises(UnsupportedProblem, match="registers do not allow 512 threads"):
         program.launch(Launch("f", (1, 1, 1), (512, 1, 1)))
 
 

@@ -21,7 +21,7 @@ from rooftile.ops import parse
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
 
-pytestmark = pytest.mark.usefixtures("few_samples")
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
 
 DIRECT = strategy("conv2d", "direct_tile", "opencl")
 

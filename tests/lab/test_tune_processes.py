@@ -6,10 +6,13 @@ import multiprocessing
 import random
 import time
 
+import pytest
 from tuning_child import LARGER, PROBLEM, tune
 
 from rooftile.lab.history import History
 from rooftile.lab.tune import Search
+
+pytestmark = pytest.mark.alone
 
 CONTEXT = multiprocessing.get_context("spawn")
 

@@ -17,6 +17,8 @@ from rooftile.nn import ConvLayer, LinearLayer, Network, gpu_contest
 from rooftile.nn.gpu_contest import GpuContest, judged, random_network
 from rooftile.ops import Chain, Pool
 
+pytestmark = pytest.mark.alone
+
 SMALL = random_network(
     Network(
         "small",

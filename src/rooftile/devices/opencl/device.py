@@ -250,7 +250,17 @@ class OpenclProgram:
         if launch.shared_bytes:
             given.append(self._device._cl.LocalMemory(launch.shared_bytes))
         kernel.set_args(*given)
-        self._device.enqueue(kernel, launch)
+        cl = self._device._cl
+        try:
+            self._device.enqueue(kernel, launch)
+        except cl.Error as error:
+            if error.code != cl.status_code.INVALID_WORK_GROUP_SIZE:
+                raise
+            raise UnsupportedProblem(
+                launch.kernel,
+                f"its registers do not allow {launch.threads} threads a block "
+                f"on {self._device.name}",
+            ) from None
 
     def resources(self, launch: Launch) -> Resources:
         """See `Program.resources`; OpenCL tells of shared and private memory only."""
@@ -260,32 +270,24 @@ class OpenclProgram:
         return Resources(None, static + launch.shared_bytes, None, None)
 
     def _kernel_for(self, launch: Launch) -> Any:
-        """A kernel that such blocks can run.  Raises `UnsupportedProblem` without one."""
+        """A kernel that such blocks can run: where the driver does not promise it, one that is
+        built for them.  NVIDIA's promises 256 threads, whatever the registers."""
         name = launch.kernel
         if launch.threads <= self._most_threads(name):
             return self._kernel(name)
         if (name, launch.block) not in self._kernels:
-            # The compiler did not know how many threads a block would have.
             size = ",".join(map(str, launch.block))
-            held = self._device._cl.Kernel(self._build(f"-DGROUP_SIZE={size}"), name)
-            if launch.threads > self._threads_of(held):
-                raise UnsupportedProblem(
-                    name,
-                    f"{launch.threads} threads a block where its registers allow "
-                    f"{self._threads_of(held)} on {self._device.name}",
-                )
-            self._kernels[name, launch.block] = held
+            program = self._build(f"-DGROUP_SIZE={size}")
+            self._kernels[name, launch.block] = self._device._cl.Kernel(program, name)
         return self._kernels[name, launch.block]
 
     def _most_threads(self, name: str) -> int:
-        """Of a block, as far as the kernel's registers go."""
+        """Of a block, as far as the driver promises."""
         if name not in self._most:
-            self._most[name] = self._threads_of(self._kernel(name))
+            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
+            found = self._kernel(name).get_work_group_info(info, self._device._device)
+            self._most[name] = int(found)
         return self._most[name]
-
-    def _threads_of(self, kernel: Any) -> int:
-        info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
-        return int(kernel.get_work_group_info(info, self._device._device))
 
     def _kernel(self, name: str) -> Any:
         # Kept: PyOpenCL makes a new kernel object at each look-up.

@@ -40,8 +40,8 @@ class DirectTile(GpuConv2d):
     name = "direct_tile"
     order = 16
     summary = "a thread owns pooling windows of several maps, patch rows and pool in registers"
-    headers: ClassVar[tuple[str, ...]] = ("_formats.h",)
-    tunables = (
+    headers: ClassVar[tuple[str, ...]] = ("_formats.h", "_direct.h")
+    tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
         Tunable("THREAD_ROWS", (1, 2), 1),
         Tunable("THREAD_COLUMNS", (1, 2, 4, 5), 1),
@@ -138,7 +138,7 @@ class DirectTile(GpuConv2d):
         across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
         macros: dict[str, int | str] = {
             **super().macros(problem, config),
-            **_tile(problem, config, self.narrow),
+            **tile_of(problem, config, self.narrow),
             "BLOCK_PIXELS": across * (config["BAND_ROWS"] // config["THREAD_ROWS"]),
             "PADDED_MAPS": _padded_maps(problem, config),
         }
@@ -183,7 +183,7 @@ class DirectTileNarrow(DirectTile):
     devices = ("cuda",)
     least_architecture = 80
     source = "direct_tile"
-    headers = ("_narrow.h", "_formats.h")
+    headers = ("_narrow.h", "_formats.h", "_direct.h")
     transforms_weights = True
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
@@ -277,7 +277,7 @@ def _taps_bytes(problem: Conv2d, config: Config) -> int:
     return 4 * groups * problem.channels * problem.mask[0] * _tap_row(problem, config)
 
 
-def _tile(problem: Conv2d, config: Config, narrow: str) -> dict[str, int]:
+def tile_of(problem: Conv2d, config: Config, narrow: str = "") -> dict[str, int]:
     """How a band of one channel lies in shared memory."""
     (window_rows, window_columns), (down, right) = _window(problem), problem.stride
     band_step = _band_step(problem, config)
@@ -311,7 +311,7 @@ def _shared_bytes(problem: Conv2d, config: Config, narrow: str) -> int:
     taps = problem.mask[0] * _tap_row(problem, config) * config["BLOCK_GROUPS"]
     tap_copies = 0 if config["TAPS_CONSTANT"] else min(2, channel_tiles)
     tile_copies = min(2, channel_tiles * config["BLOCK_BANDS"])
-    tile = _tile(problem, config, narrow)["TILE_SIZE"]
+    tile = tile_of(problem, config, narrow)["TILE_SIZE"]
     return 4 * config["TILE_CHANNELS"] * (tile_copies * tile + tap_copies * taps)
 
 

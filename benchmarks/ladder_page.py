@@ -3,18 +3,20 @@
     python benchmarks/ladder_page.py
 
 What a rung changes and which limit it removes stands at the head of its kernel's text; every
-number is from ``benchmarks/results/h200-*.json``, which `benchmarks/gpu.py` writes.
+number is from ``benchmarks/results/h200-*.json``, which `benchmarks/gpu.py` writes, and of rungs
+that are not there from that of the table, `benchmarks/table.py`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any, get_args
 
 from rooftile.lab.records import peer_precision
-from rooftile.ops import Precision
+from rooftile.ops import Precision, named
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies.gpu import GpuStrategy
 
@@ -38,6 +40,8 @@ WGMMA = (
 """Under the ceilings that have its rate."""
 
 Record = dict[str, Any]
+Times = dict[tuple[str, str], float]
+"""Milliseconds by problem and rung."""
 
 
 def records() -> dict[str, Record]:
@@ -49,6 +53,19 @@ def records() -> dict[str, Record]:
             record = json.loads(path.read_text(encoding="utf-8"))
             if record.get("ceilings"):  # Records without are from before there were ceilings.
                 found[name] = record
+    return found
+
+
+def table_times() -> Times:
+    """The best times of the table's convolutions."""
+    path = RESULTS / "h200-table.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    found: Times = {}
+    for row in rows:
+        for one in row["rows"]:
+            if one["kind"] == "strategy" and one["time_ms"] and not row["case"]["network"]:
+                key = row["case"]["name"], one["strategy"]
+                found[key] = min(one["time_ms"]["median"], found.get(key, math.inf))
     return found
 
 
@@ -83,11 +100,17 @@ def milliseconds(row: Record, key: str = "time_ms") -> str:
     return f"{row[key]['median']:.4g}" if row.get(key) else "-"
 
 
-def gain(record: Record, rungs: tuple[Strategy, ...], rung: Strategy) -> str:
-    """A rung's time, and its speed over the one before it that has a time."""
+def gain(
+    name: str, record: Record, rungs: tuple[Strategy, ...], rung: Strategy, times: Times
+) -> str:
+    """A rung's time, and its speed over the one before it that has a time; without a row of its
+    own, its time in the run of the table."""
     row = rows_of(record, rung.name)
+    if not row and (name, rung.name) in times:
+        return f"{times[name, rung.name]:.4g} ms, in the run of [the table](h200.md)"
     if not row:
-        return "not in the record"
+        reason = rung.why_not(named("conv2d", name, PROBLEMS[name]))
+        return f"not taken: {reason}" if reason else "not in the record"
     if not row["time_ms"]:
         return f"{row['status']}, {row['reason']}"
     before = None
@@ -101,7 +124,7 @@ def gain(record: Record, rungs: tuple[Strategy, ...], rung: Strategy) -> str:
     return f"{shown}: {ratio:.2f} times the speed of `{before['strategy']}`"
 
 
-def walk(found: dict[str, Record], rungs: tuple[Strategy, ...]) -> list[str]:
+def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) -> list[str]:
     """A section a rung."""
     lines, told = ["## Up the ladder", ""], set[str]()
     for rung in rungs:
@@ -112,7 +135,10 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...]) -> list[str]:
         told.add(why)
         if isinstance(rung, GpuStrategy) and rung.apart:
             lines += [f"Kernels of their own: {rung.apart}.", ""]
-        lines += [f"- `{name}`: {gain(record, rungs, rung)}" for name, record in found.items()]
+        lines += [
+            f"- `{name}`: {gain(name, record, rungs, rung, times)}"
+            for name, record in found.items()
+        ]
         lines += [""] if found else []
     return lines
 
@@ -229,7 +255,7 @@ def peers_text(found: dict[str, Record]) -> list[str]:
     ]
 
 
-def page(found: dict[str, Record]) -> str:
+def page(found: dict[str, Record], times: Times) -> str:
     """The documentation page, all of its measured numbers from the records."""
     lines = [
         "# The ladder of conv2d on a GPU", "",
@@ -252,11 +278,11 @@ def page(found: dict[str, Record]) -> str:
         listed = ", ".join(f"{name} {version}" for name, version in libraries.items())
         lines += [f"{device['name']}, {device['driver']}, Python {env['python']}; {listed}.", ""]
         lines += ceilings(record)
-    lines += walk(found, ladder("conv2d", "cuda"))
+    lines += walk(found, ladder("conv2d", "cuda"), times)
     for name, record in found.items():
         lines += table(name, record)
     return "\n".join(lines).rstrip() + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(records()), encoding="utf-8")
+    PAGE.write_text(page(records(), table_times()), encoding="utf-8")

@@ -57,11 +57,13 @@ def record():
 
 
 def test_the_page_is_in_step_with_the_records(script):
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(script.records())
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(
+        script.records(), script.table_times()
+    )
 
 
 def test_each_rung_says_what_it_changes(script):
-    page = script.page({})
+    page = script.page({}, {})
     for rung in script.ladder("conv2d", "cuda"):
         assert f"### {rung.order}. `{rung.name}`" in page
     assert "repeated reads of global memory" in page
@@ -69,14 +71,20 @@ def test_each_rung_says_what_it_changes(script):
 
 
 def test_gains_are_over_the_last_rung_that_has_a_time(script, record):
-    page = script.page({"lab-conv5": record})
+    page = script.page({"lab-conv5": record}, {})
     assert "- `lab-conv5`: 10 ms, 1.00 TFLOP/s: 4.00 times the speed of `naive`" in page
     assert "- `lab-conv5`: skipped, it is Sunday" in page
     assert "- `lab-conv5`: not in the record" in page
 
 
+def test_what_the_record_lacks_is_taken_from_the_table(script, record):
+    page = script.page({"lab-conv5": record}, {("lab-conv5", "winograd"): 1.5})
+    assert page.count("- `lab-conv5`: 1.5 ms, in the run of [the table](h200.md)") == 1
+    assert script.table_times()["lenet-conv1", "direct_bulk"] > 0
+
+
 def test_a_table_has_every_row_with_its_resources_and_remarks(script, record):
-    lines = script.page({"lab-conv5": record}).splitlines()
+    lines = script.page({"lab-conv5": record}, {}).splitlines()
     (naive,) = [line for line in lines if line.startswith("| `naive`")]
     cells = [cell.strip() for cell in naive.strip("|").split("|")]
     assert cells[1:6] == ["ieee", "40", "40", "1.00", "1.0e-06"]
@@ -89,10 +97,10 @@ def test_a_table_has_every_row_with_its_resources_and_remarks(script, record):
 
 def test_published_figures_stand_beside_the_laboratorys_rungs(script, record):
     row = {**record["rows"][0], "strategy": "row_local"}
-    page = script.page({"lab-conv5": {**record, "rows": [row]}})
+    page = script.page({"lab-conv5": {**record, "rows": [row]}}, {})
     (line,) = [line for line in page.splitlines() if line.startswith("| `row_local`")]
     assert line.endswith("| 130 |")
-    assert "published" not in script.page({"lenet-conv1": record})
+    assert "published" not in script.page({"lenet-conv1": record}, {})
 
 
 def test_records_without_ceilings_are_left_out(script, tmp_path, monkeypatch):
@@ -109,7 +117,7 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision_only(script, record)
         passed("peer", "torch compile", 20.0, "fp16"),
     ]
     more = [row_json(row) for row in rows]
-    page = script.page({"lab-conv5": {**record, "rows": record["rows"] + more}})
+    page = script.page({"lab-conv5": {**record, "rows": record["rows"] + more}}, {})
     said = [line for line in page.splitlines() if line.startswith("- Fastest")]
     assert [line.split(", ", 1) for line in said] == [
         ["- Fastest at `ieee`: `constant`",
@@ -120,19 +128,19 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision_only(script, record)
          "4.00 times the speed of the fastest peer, torch compile (`fp16`)."],
     ]  # fmt: skip
     assert "compared with a peer of another precision" in page
-    assert "float32 without TF32.\n" in script.page({"lab-conv5": record})
+    assert "float32 without TF32.\n" in script.page({"lab-conv5": record}, {})
 
 
 def test_ceilings_show_every_matrix_rate_with_what_cublas_reaches(script, record):
-    page = script.page({"lab-conv5": record})
+    page = script.page({"lab-conv5": record}, {})
     assert "| `mma.sync` tf32, TFLOP/s | 300 | 350 |" in page
     assert "`wgmma` tf32" not in page
     assert "hence the difference" in page
     more = {"wgmma_gflops": {"tf32": 420_000.0}, "wgmma_zeros_gflops": {"tf32": 500_000.0}}
-    page = script.page({"lab-conv5": {**record, "ceilings": {**record["ceilings"], **more}}})
+    page = script.page({"lab-conv5": {**record, "ceilings": {**record["ceilings"], **more}}}, {})
     assert "| `mma.sync` tf32, TFLOP/s | 300 |  |" in page
     assert "| `wgmma` tf32, TFLOP/s | 420 | 350 |" in page
     assert "| `wgmma` of zeros tf32, TFLOP/s | 500 |  |" in page
     assert "decides the power" in page
     old = {k: v for k, v in record["ceilings"].items() if not k.startswith("wgmma")}
-    assert "| 300 | 350 |" in script.page({"lab-conv5": {**record, "ceilings": old}})
+    assert "| 300 | 350 |" in script.page({"lab-conv5": {**record, "ceilings": old}}, {})

@@ -77,6 +77,16 @@ def test_torch_views(torch):
     np.testing.assert_array_equal(y[0], y[1])
 
 
+def test_torch_matmul_in_every_order(torch):
+    a, b = torch.randn(5, 7), torch.randn(7, 3)
+    expected = (a.double() @ b.double()).numpy()
+    for x, transpose_a in ((a, False), (a.T.contiguous(), True), (a.T, True)):
+        for y, transpose_b in ((b, False), (b.T.contiguous(), True), (b.T, True)):
+            made = rooftile.matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
+            assert type(made) is torch.Tensor
+            np.testing.assert_allclose(made.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_torch_parameters_without_gradients(torch):
     layer = torch.nn.Conv2d(3, 5, (3, 4))
     x = torch.from_numpy(X)

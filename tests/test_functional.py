@@ -47,6 +47,26 @@ def test_linear():
     assert_close(Linear(4, 7, 6), rooftile.linear(ROWS, MATRIX), ROWS, MATRIX, zeros)
 
 
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_matmul(transpose_a, transpose_b):
+    a = ROWS.T.copy() if transpose_a else ROWS
+    b = MATRIX if transpose_b else MATRIX.T.copy()
+    out = np.full((4, 6), np.nan, np.float32)
+    y = rooftile.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+    assert y is out
+    assert_close(Linear(4, 7, 6), y, ROWS, MATRIX, np.zeros(6, np.float32))
+    # Views of either order are as good.
+    again = rooftile.matmul(a.T, b.T, transpose_a=not transpose_a, transpose_b=not transpose_b)
+    np.testing.assert_array_equal(y, again)
+
+
+def test_matmul_of_what_is_not_finite_and_by_name():
+    a = np.array([[np.inf, 0.0], [np.nan, 1.0], [1.0, 2.0]], np.float32)
+    y = rooftile.matmul(a, np.ones((2, 1), np.float32), strategy="loops")
+    np.testing.assert_array_equal(y, [[np.inf], [np.nan], [3.0]])
+
+
 def test_softmax():
     y = rooftile.softmax(ROWS)
     assert_close(Softmax(4, 7), y, ROWS)
@@ -178,6 +198,14 @@ BAD = {
     "weights of linear": ("weights", lambda: rooftile.linear(ROWS, MATRIX.T)),
     "bias of linear": ("bias", lambda: rooftile.linear(ROWS, MATRIX, B[:3])),
     "empty linear": ("x", lambda: rooftile.linear(ROWS[:0], MATRIX)),
+    "rank of matmul": ("a", lambda: rooftile.matmul(B, MATRIX)),
+    "rank of matmul's b": ("b", lambda: rooftile.matmul(ROWS, B)),
+    "inner axes of matmul": ("b", lambda: rooftile.matmul(ROWS, MATRIX)),
+    "transposed inner axes": ("b", lambda: rooftile.matmul(ROWS, MATRIX.T, transpose_a=True)),
+    "empty matmul": ("b", lambda: rooftile.matmul(ROWS, MATRIX.T[:, :0])),
+    "list for matmul": ("a", lambda: rooftile.matmul(ROWS.tolist(), MATRIX)),
+    "float64 for matmul": ("b", lambda: rooftile.matmul(ROWS, MATRIX.T.astype(np.float64))),
+    "out of matmul": ("out", lambda: rooftile.matmul(ROWS, MATRIX.T, out=MATRIX)),
     "rank of softmax": ("x", lambda: rooftile.softmax(B)),
     "no classes": ("x", lambda: rooftile.softmax(ROWS[:, :0])),
 }
@@ -235,6 +263,8 @@ ON_GPUS = {
                lambda device: rooftile.pool2d(X, "max", 2, device=device)),
     "linear": (Linear(4, 7, 6), (ROWS, MATRIX, np.zeros(6, np.float32)),
                lambda device: rooftile.linear(ROWS, MATRIX, device=device)),
+    "matmul": (Linear(4, 7, 6), (ROWS, MATRIX, np.zeros(6, np.float32)),
+               lambda device: rooftile.matmul(ROWS, MATRIX.T, device=device)),
     "softmax": (Softmax(4, 7), (ROWS,), lambda device: rooftile.softmax(ROWS, device=device)),
 }  # fmt: skip
 

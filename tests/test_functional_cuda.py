@@ -139,6 +139,14 @@ BAD = {
         "out",
         lambda: conv(images(address=2**20), masks(), out=result(address=2**20 + 64)),
     ),
+    # What only has the interface cannot be turned round, so b must lie transposed.
+    "matmul of b as it is": (
+        "b", lambda: rooftile.matmul(Array((4, 7)), Array((7, 6)), out=Array((4, 6)))
+    ),
+    "matmul of a transposed": (
+        "a",
+        lambda: rooftile.matmul(Array((7, 4)), Array((6, 7)), transpose_a=True, transpose_b=True),
+    ),
     "the CPU": ("device", lambda: conv(images(), masks(), device="cpu")),
     "OpenCL": ("device", lambda: conv(images(), masks(), device="opencl")),
     "a GPU that it is not on": ("device", lambda: conv(images(), masks(), device="cuda:1")),
@@ -212,6 +220,13 @@ def test_a_librarys_view_is_copied_by_the_library(cupy, device):
         conv(x, weights)
         assert [copied for _, copied in device.of("copy")] == [x]
         assert launches(device)[-1][2][0] not in (x.data.ptr, None)
+
+
+def test_matmul_of_a_transposed_b_copies_nothing(device):
+    out = Array((4, 6))
+    assert rooftile.matmul(Array((4, 7)), Array((6, 7)), transpose_b=True, out=out) is out
+    assert launches(device)
+    assert not device.of("copy")
 
 
 def test_a_librarys_arrays_do_not_mix_with_others(cupy, device):

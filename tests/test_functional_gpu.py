@@ -90,11 +90,12 @@ def test_torch_weights_changed_in_place(torch):
     assert_close(ONE_CHANNEL, second.cpu().numpy(), x, -weights, bias)
 
 
-@pytest.mark.parametrize("operation", ["pool2d", "linear", "softmax"])
+@pytest.mark.parametrize("operation", ["pool2d", "linear", "matmul", "softmax"])
 def test_torch_the_other_operations(operation, torch):
     problem = {
         "pool2d": Pool2d(3, 2, 12, 13, Pool.of("max", 2)),
         "linear": Linear(5, 70, 33, "relu"),
+        "matmul": Linear(5, 70, 33),
         "softmax": Softmax(5, 33),
     }[operation]
     try:
@@ -102,10 +103,13 @@ def test_torch_the_other_operations(operation, torch):
     except rooftile.UnsupportedProblem as error:
         pytest.skip(str(error))
     arrays = inputs(problem)
+    if operation == "matmul":
+        arrays[2][:] = 0
     x, *parameters = [torch.from_numpy(a).cuda() for a in arrays]
     y = {
         "pool2d": lambda: rooftile.pool2d(x, "max", 2),
         "linear": lambda: rooftile.linear(x, *parameters, activation="relu"),
+        "matmul": lambda: rooftile.matmul(x.T.contiguous(), parameters[0].T, transpose_a=True),
         "softmax": lambda: rooftile.softmax(x),
     }[operation]()
     assert_close(problem, y.cpu().numpy(), *arrays)

@@ -20,21 +20,22 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import conv2d, linear, pool2d, softmax
+    from rooftile.functional import conv2d, linear, matmul, pool2d, softmax
     from rooftile.nn import load
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
-    "UnsupportedProblem", "VerificationFailure", "conv2d", "linear", "load", "pool2d",
-    "softmax",
+    "UnsupportedProblem", "VerificationFailure", "conv2d", "linear", "load", "matmul",
+    "pool2d", "softmax",
 ]  # fmt: skip
 
 _LAZY = {
     "conv2d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
+    "matmul": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "softmax": "rooftile.functional",
 }

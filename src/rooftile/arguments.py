@@ -20,12 +20,13 @@ Taken = Any
 
 
 class Arguments(Generic[Array]):
-    """The arrays of one call.  x decides whose arrays they are and where the call runs."""
+    """The arrays of one call.  The first, x, decides whose they are and where the call runs."""
 
-    def __init__(self, x: Array) -> None:
-        """Raises `InputError` for an x of an unknown kind or in an unknown place."""
-        self.library = library_of("x", x)
-        self.gpu = self.library.gpu("x", x)
+    def __init__(self, x: Array, first: str = "x") -> None:
+        """``first`` is x's name.  Raises `InputError` for an x of an unknown kind or in an unknown
+        place."""
+        self.first, self.library = first, library_of(first, x)
+        self.gpu = self.library.gpu(first, x)
 
     def device(self, asked: str | None) -> str:
         """Where the call runs: as asked, else where x is.  Raises `InputError`."""
@@ -34,18 +35,21 @@ class Arguments(Generic[Array]):
         own = f"cuda:{self.gpu}"
         # Without a number `cuda` is the GPU that the arrays are on.
         if asked not in (None, "cuda") and parse_device(asked) != ("cuda", self.gpu):
-            raise InputError("device", repr(asked), f"None or {own!r}, where x is")
+            raise InputError("device", repr(asked), f"None or {own!r}, where {self.first} is")
         return own
 
-    def take(self, name: str, value: Any, axes: str) -> Taken:
-        """An array of the rank that ``axes`` says; a view that is not contiguous and aligned is
-        copied.  Raises `InputError`, `OutOfMemory`."""
+    def take(self, name: str, value: Any, axes: str, *, transposed: bool = False) -> Taken:
+        """An array of the rank that ``axes`` says, or its transpose; a view that is not contiguous
+        and aligned is copied.  Raises `InputError`, `OutOfMemory`."""
         array = self._look(name, value)
         rank, shape = axes.count(",") + 1, array.shape
         if len(shape) != rank:
             raise InputError(name, f"{len(shape)} axes {shape}", f"{rank}: [{axes}]")
         if 0 in shape:
             raise InputError(name, f"the empty shape {shape}", f"[{axes}] of at least 1 each")
+        if transposed:
+            array = self._look(name, self.library.transposed(name, value))
+            shape = array.shape
         if isinstance(array, CudaArray):
             return array if array.ready else self.library.compact(name, array)
         if array.flags.c_contiguous and array.flags.aligned:
@@ -81,11 +85,13 @@ class Arguments(Generic[Array]):
     def _look(self, name: str, value: Any) -> Taken:
         library = library_of(name, value)
         if type(library) is not type(self.library):
-            raise InputError(name, library.title, f"{self.library.title}, as x is")
+            raise InputError(name, library.title, f"{self.library.title}, as {self.first} is")
         gpu = library.gpu(name, value)
         if gpu != self.gpu:
             there, here = ("the CPU" if g is None else f"cuda:{g}" for g in (gpu, self.gpu))
-            raise InputError(name, f"{library.title} on {there}", f"one on {here}, where x is")
+            raise InputError(
+                name, f"{library.title} on {there}", f"one on {here}, where {self.first} is"
+            )
         return library.on_host(name, value) if gpu is None else library.on_gpu(name, value, gpu)
 
 

@@ -61,6 +61,13 @@ class Library(ABC):
         """An array in a GPU's memory.  Raises `InputError` naming the argument."""
         raise NotImplementedError
 
+    def transposed(self, name: str, array: Any) -> Any:
+        """A matrix with its axes exchanged, over the same memory where the library can.
+
+        Raises `InputError` naming the argument.
+        """
+        return array.T
+
     def compact(self, name: str, array: CudaArray) -> CudaArray:
         """A row-major copy without gaps, made on the caller's stream."""
         raise InputError(name, "an array with gaps, or off 16 bytes", "a row-major, aligned one")
@@ -259,6 +266,10 @@ class Interface(Library):
     """
 
     title = "an array with __cuda_array_interface__"
+
+    def transposed(self, name: str, array: Any) -> Any:
+        found = f"{self.title}, which rooftile cannot transpose itself"
+        raise InputError(name, found, "one that lies transposed, and says so")
 
     def gpu(self, name: str, array: Any) -> int | None:
         return of_interface(name, array).device

@@ -58,6 +58,12 @@ class Arguments(Generic[Array]):
         copy[...] = array
         return copy
 
+    def take_packed(self, name: str, value: Any, axes: str, *, transposed: bool) -> Taken:
+        """The same of what a strategy packs before it reads it: on the CPU a view will do."""
+        if transposed and self.gpu is None:
+            return self.take(name, value, axes).T
+        return self.take(name, value, axes, transposed=transposed)
+
     def take_bias(self, value: Any, count: int) -> Taken | None:
         """A vector, one element for each of the weights' first axis; None stands for zeros."""
         if value is None:

@@ -146,8 +146,7 @@ def matmul(
 
     a[rows, inner] and b[inner, columns] give y[rows, columns]; with ``transpose_a`` a is
     a[inner, rows], with ``transpose_b`` b is b[columns, inner].  The strategies are those of
-    `linear`, which multiply a by b transposed: an a[inner, rows] or b[inner, columns] that lies
-    row by row is copied first.
+    `linear`, which read b[columns, inner]: what lies the other way is copied first.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
@@ -156,7 +155,7 @@ def matmul(
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
     left = given.take("a", a, axes_a, transposed=bool(transpose_a))
-    right = given.take("b", b, axes_b, transposed=not transpose_b)
+    right = given.take_packed("b", b, axes_b, transposed=not transpose_b)
     (rows, inner), columns = left.shape, right.shape[0]
     if right.shape[1] != inner:
         raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")

@@ -62,7 +62,11 @@ class _Bound:
 
     def __init__(self, problem: Linear, weights: Float32, bias: Float32, threads: int) -> None:
         self._problem, self._bias = problem, aligned_copy(bias)
-        self._weights = aligned_copy(weights).reshape(weights.shape).T
+        # As it lies: BLAS takes either order, and a copy into the other is slow.
+        by_columns = weights.flags.f_contiguous
+        lies = weights.T if by_columns else weights
+        held = aligned_copy(lies).reshape(lies.shape)
+        self._weights = held if by_columns else held.T
         self._sizes = (problem.outputs, ACTIVATION_CODES[problem.activation])
         self._threads = threads
         self._turn = threading.Lock()

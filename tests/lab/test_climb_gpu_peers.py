@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from rooftile.lab import climb as lab
 from rooftile.lab import climb_gpu
 from rooftile.lab.measure_gpu import Work
 from rooftile.lab.peers_gpu import gpu_peers
+from rooftile.lab.records import Row
 from rooftile.strategies import strategy
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
@@ -41,12 +43,13 @@ class Computed:
     def why_not(self):
         return None
 
-    def prepared(self, device, problem, parameters, x, index):
+    def prepared(self, device, problem, parameters, x, name, report):
         formats = {"fp16": np.float16, "tf32": np.float32, "ieee": np.float32}
         result = self.factor * problem.reference(x, *parameters)
         result = result.astype(formats[self.precision]).astype(np.float32)
         work = Work(device, str, str, 1, str, 0.05)
-        return SimpleNamespace(work=work, computed=lambda: result, first_call_ms=1.0)
+        row = partial(Row, "peer", self.name, name, self.precision)
+        return SimpleNamespace(row=row, work=work, computed=lambda: result, first_call_ms=1.0)
 
 
 @pytest.fixture

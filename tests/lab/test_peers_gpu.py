@@ -129,13 +129,29 @@ def test_peers_of_several_precisions_take_turns_each_under_its_own_flags(torch):
 
 
 def test_a_peer_is_bound_computes_and_is_captured_once(torch):
-    class Peer:
+    class Peer(peers_gpu.GpuPeer):
+        def why_not(self):
+            return "it is Sunday" if self.name == "absent" else None
+
         def bind(self, problem, parameters, x, index):
+            if self.name == "broken":
+                raise RuntimeError("no kernel image")
             assert (problem, index) == (CONV, 1)
             return peers_gpu.TorchCall(lambda data: Tensor((1, 2)), None, "fp16")
 
-    found = peers_gpu.prepare(Peer(), CONV, (), np.zeros(3, np.float32), 1)
+    said = []
+
+    def prepare(name):
+        peer = Peer(name, "fp16")
+        return peers_gpu.prepare(peer, CONV, (), np.zeros(3, np.float32), "cuda:1", said.append)
+
+    found = prepare("there")
     assert found.first_call_ms > 0
+    assert found.row("failed", "slow").strategy == "there"
+    absent, broken = prepare("absent"), prepare("broken")
+    assert (absent.status, absent.reason) == ("skipped", "it is Sunday")
+    assert (broken.status, broken.reason) == ("error", "RuntimeError: no kernel image")
+    assert said == ["there (fp16)", "broken (fp16)"]
     assert found.computed().tolist() == [1, 2]
     assert found.computed().dtype == np.float32
 

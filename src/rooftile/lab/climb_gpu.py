@@ -215,21 +215,16 @@ class GpuJudge:
 
     def peer(self, peer: GpuPeer) -> Row | _Entry:
         """Another library; skipped where it is not installed."""
-        precision = peer.precision
-        row = functools.partial(Row, "peer", peer.name, self.name, precision)
-        reason = peer.why_not()
-        if reason is not None:
-            return row("skipped", reason)
-        self.report(f"{self.problem.operation}: {peer.name} ({precision})")
-        try:
-            index = self.device.description.index
-            found = prepare(peer, self.problem, self.exam.parameters, self.x, index)
-        except Exception as error:
-            return row("error", f"{type(error).__name__}: {error}"[:500])
-        size = array_bytes(precision)
+        found = prepare(
+            peer, self.problem, self.exam.parameters, self.x, self.name,
+            lambda what: self.report(f"{self.problem.operation}: {what}"),
+        )  # fmt: skip
+        if isinstance(found, Row):
+            return found
+        size = array_bytes(peer.precision)
         traffic = Traffic.of(self.problem, x=size, parameters=size, out=size)
         return _Entry(
-            row, precision, errors_of(precision), found.work, found.computed,
+            found.row, peer.precision, errors_of(peer.precision), found.work, found.computed,
             found.first_call_ms, traffic, peer=True,
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ take turns.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
@@ -27,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.devices.select import parse_device
 from rooftile.lab.expected import Verdict
 from rooftile.lab.measure_gpu import Call, Work, launches
 from rooftile.lab.peers import torch_module
-from rooftile.lab.records import peer_precision
+from rooftile.lab.records import Row, peer_precision
 from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, Problem, check_precision
 
 PEER_PRECISIONS = ("ieee", "tf32", "fp16", "bf16")
@@ -179,6 +181,8 @@ class TorchCall:
 class Prepared:
     """A peer that has computed once."""
 
+    row: Callable[..., Row]
+    """Of a status and the rest."""
     call: TorchCall
     work: Work
     first_call_ms: float
@@ -191,15 +195,28 @@ class Prepared:
 
 
 def prepare(
-    peer: GpuPeer, problem: Problem, parameters: tuple[Float32, ...], x: Float32, index: int
-) -> Prepared:
-    """Bind a peer, let it compute, capture its work.  Raises whatever PyTorch raises."""
-    start = time.perf_counter()
-    call = peer.bind(problem, parameters, x, index)
-    call()
-    call.result()
-    first = 1e3 * (time.perf_counter() - start)
-    return Prepared(call, call.work(), first)
+    peer: GpuPeer,
+    problem: Problem,
+    parameters: tuple[Float32, ...],
+    x: Float32,
+    device: str,
+    report: Callable[[str], None],
+) -> Prepared | Row:
+    """Bind a peer, let it compute, capture its work; or the row that says why it did not."""
+    row = functools.partial(Row, "peer", peer.name, device, peer.precision)
+    reason = peer.why_not()
+    if reason is not None:
+        return row("skipped", reason)
+    report(f"{peer.name} ({peer.precision})")
+    try:
+        start = time.perf_counter()
+        call = peer.bind(problem, parameters, x, parse_device(device)[1])
+        call()
+        call.result()
+        first = 1e3 * (time.perf_counter() - start)
+        return Prepared(row, call, call.work(), first)
+    except Exception as error:
+        return row("error", f"{type(error).__name__}: {error}"[:500])
 
 
 def errors_of(precision: str) -> ErrorModel:

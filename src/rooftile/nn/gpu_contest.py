@@ -132,17 +132,13 @@ class GpuContest:
         return _Entry(row, work, computed, first, peer=False)
 
     def _peer(self, peer: GpuPeer) -> Row | _Entry:
-        row = functools.partial(Row, "peer", peer.name, self.name, peer.precision)
-        reason = peer.why_not()
-        if reason is not None:
-            return row("skipped", reason)
-        self.report(f"{self.network.name}: {peer.name} ({peer.precision})")
-        try:
-            index = self.device.description.index
-            found = prepare(peer, self.problem, self.parameters, self.x, index)
-        except Exception as error:
-            return row("error", f"{type(error).__name__}: {error}"[:500])
-        return _Entry(row, found.work, found.computed, found.first_call_ms, peer=True)
+        found = prepare(
+            peer, self.problem, self.parameters, self.x, self.name,
+            lambda what: self.report(f"{self.network.name}: {what}"),
+        )  # fmt: skip
+        if isinstance(found, Row):
+            return found
+        return _Entry(found.row, found.work, found.computed, found.first_call_ms, peer=True)
 
     def _timed(
         self,

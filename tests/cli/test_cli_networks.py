@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,6 @@ from rooftile.lab import climb as lab
 from rooftile.lab import peers_gpu
 from rooftile.lab.measure_gpu import Work
 from rooftile.lab.peers import Peer, PeerCall
-from rooftile.lab.peers_gpu import Prepared
 from rooftile.lab.records import Row
 from rooftile.lab.report.sources import content
 from rooftile.nn import gpu_contest, load
@@ -71,28 +71,19 @@ def test_peers_of_networks_on_opencl_there_are_none(call, weights, data):
 def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
     call, call_json, weights, data, opencl_device, monkeypatch
 ):
-    class Same:
-        """The reference, rounded as the precision says."""
-
-        def __init__(self, name, precision):
-            self.name, self.precision = name, precision
-
-        def why_not(self):
-            return "not installed: torch" if self.name == "none" else None
-
-        def bind(self, problem, parameters, x, index):
-            scores = problem.reference(x, *parameters).astype(np.float32)
-            work = Work(opencl_device, str, str, 1, str, 0.05)
-            return SimpleNamespace(__call__=str, result=lambda: scores, work=lambda: work)
-
-    def prepared(peer, *arguments):
-        call = peer.bind(*arguments)
-        return Prepared(call, call.work(), 1.0)
+    def prepared(peer, problem, parameters, x, name, report):
+        """One that gives the reference, and one that is not there."""
+        row = partial(Row, "peer", peer.name, name, peer.precision)
+        if peer.name == "none":
+            return row("skipped", "not installed: torch")
+        scores = problem.reference(x, *parameters).astype(np.float32)
+        work = Work(opencl_device, str, str, 1, str, 0.05)
+        return SimpleNamespace(row=row, work=work, computed=lambda: scores, first_call_ms=1.0)
 
     monkeypatch.setattr(run, "_check_peers", lambda arguments: None)
     monkeypatch.setattr(gpu_contest, "prepare", prepared)
-    monkeypatch.setattr(Prepared, "computed", lambda self: self.call.result())
-    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda p: [Same("same", p), Same("none", p)])
+    peers = peers_gpu.GpuPeer
+    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda p: [peers("same", p), peers("none", p)])
     arguments = ("run", weights, "--data", data, "--batch", 10, "--device", "opencl", "--peers")
     found = call_json(*arguments)
     assert set(found) == RUN_KEYS | {"device_ms", "peers", "plan"}

@@ -29,7 +29,9 @@ __device__ __forceinline__ float widened(narrow bits)
 #define NARROW(value) ((narrow)pack(value, 0.0f))
 
 // An input as it is multiplied: `_formats.h` says how it lies in memory.
-#if X_NARROW
+#if SPLIT
+#define VALUE(x) (x)
+#elif X_NARROW
 #define VALUE(x) widened(x)
 #else
 #define VALUE(x) widened(NARROW(x))

@@ -44,7 +44,9 @@ typedef narrow element;
 #else
 typedef float element;
 #define ELEMENT(value) (value)
+#ifndef VALUE
 #define VALUE(x) (SPLIT ? (x) : rounded(x))
+#endif
 
 // The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried
 // into an infinity, a NaN would not be one.

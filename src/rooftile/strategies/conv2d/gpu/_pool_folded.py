@@ -71,7 +71,7 @@ class PoolFolded(GpuConv2d):
         strips, groups = strips_of(problem), blocks(problem.maps, 4)
         if self.wgmma:
             config["SEGMENTS"] = next(
-                (s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)), 1
+                (s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)), 1
             )
         else:
             most = max(1, 5 // groups)
@@ -109,7 +109,7 @@ class PoolFolded(GpuConv2d):
         held = 8 * groups + 4 * problem.channels * patch_slabs(problem) + 40
         if self.wgmma and config["LEAST_BLOCKS"] * 32 * warps * held > _REGISTERS:
             return f"{config['LEAST_BLOCKS']} blocks of {warps} warps of {held} registers a thread"
-        if not _divides(config, config["SEGMENTS"]):
+        if not divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
         shared = self._block_bytes(problem, config)
         if shared > (_WGMMA_SHARED_BYTES if self.wgmma else _SHARED_BYTES):
@@ -200,7 +200,7 @@ def strips_of(problem: Conv2d) -> int:
     return blocks(problem.output_size[1] * pool_window(problem)[1], 16)
 
 
-def _divides(config: Config, segments: int) -> bool:
+def divides(config: Config, segments: int) -> bool:
     """Whether segments of a half band are equal, and made of whole windows."""
     return blocks(config["BAND_ROWS"], 2) % segments == 0
 

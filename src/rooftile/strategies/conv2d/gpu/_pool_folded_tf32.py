@@ -5,6 +5,8 @@ For the split products see `_implicit_gemm`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from rooftile.devices.gpu import Launch
@@ -14,8 +16,8 @@ from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
 from rooftile.strategies.conv2d.gpu._pool_folded import (
     PoolFolded,
-    _divides,
     _tile,
+    divides,
     patch_slabs,
     products,
     strips_of,
@@ -49,7 +51,7 @@ class TensorFloatFolded(PoolFolded):
     """What its rungs take: the weights where a thread or a block holds them."""
 
     source = "pool_folded_tf32"
-    headers = ("_formats.h", "_pool_folded.h")
+    headers: ClassVar[tuple[str, ...]] = ("_formats.h", "_pool_folded.h")
     split = False
 
     def why_not(self, problem: Conv2d) -> str | None:
@@ -86,7 +88,7 @@ class TensorFloatFolded(PoolFolded):
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Strips for whole warpgroups, runs that leave little over, and as many as find room."""
         strips = strips_of(problem)
-        whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and _divides(config, s)] or [1]
+        whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)] or [1]
         runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
         runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
         if not self.split:
@@ -113,7 +115,7 @@ class TensorFloatFolded(PoolFolded):
         held = self._held(problem, config)
         if held > min(_MOST_REGISTERS, _REGISTERS // (32 * warps * resident) // 8 * 8):
             return f"{resident} blocks of {warps} warps of {held} registers a thread"
-        if not _divides(config, config["SEGMENTS"]):
+        if not divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
         shared = self._shared(problem, config)
         if shared > (SHARED_BYTES // resident - 1024 if self.wgmma else _OLD_SHARED_BYTES):
@@ -167,7 +169,7 @@ class TensorFloatFolded(PoolFolded):
         positions][8 columns][4 deep].  Behind them the weights as `tap` wants them."""
         parts = _split(weights) if self.split else [rounded(weights, "tf32")]
         order = (2, 3, 4, 6, 0, 7, 1, 8, 5) if self.wgmma else (0, 2, 3, 4, 7, 6, 1, 8, 5)
-        ordered = [_folded(problem, part).transpose(order).ravel() for part in parts]
+        ordered = [folded_parts(problem, part).transpose(order).ravel() for part in parts]
         spare = self._packed(problem, config) // 4 // len(parts) - ordered[0].size
         ordered = [np.pad(part, (0, spare)) for part in ordered]
         return np.concatenate([*ordered, (weights if self.split else parts[0]).ravel()])
@@ -189,7 +191,7 @@ def _split(weights: Float32) -> list[Float32]:
     return [np.where(holds, part, np.float32(np.nan)) for part in (high, low)]
 
 
-def _folded(problem: Conv2d, weights: Float32) -> Float32:
+def folded_parts(problem: Conv2d, weights: Float32) -> Float32:
     """The weights at the four places of a window, zeros around them: [group of maps][map][channel]
     [slab][row][t][element 2t or 2t + 1][dy][dx]."""
     groups, slabs = blocks(problem.maps, 4), patch_slabs(problem)

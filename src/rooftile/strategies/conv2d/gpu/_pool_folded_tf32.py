@@ -29,8 +29,6 @@ _OLD_SHARED_BYTES = 99 * 1024
 _REGISTERS, _MOST_REGISTERS = 65536, 255
 _OTHERS = 40
 """Registers for addresses, loops and results."""
-_WORTH = 26 * 1024
-"""A band's shared memory, up to which it grows: teams beside it hide its loads."""
 _ENOUGH_BLOCKS = 2500
 """Of a grid: from here on a block may take several bands and overlap their loads."""
 _BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
@@ -53,19 +51,26 @@ class TensorFloatFolded(PoolFolded):
     source = "pool_folded_tf32"
     headers: ClassVar[tuple[str, ...]] = ("_formats.h", "_pool_folded.h")
     split = False
+    worth = 26 * 1024
+    """A band's shared memory, up to which it grows: teams beside it hide its loads."""
 
     def why_not(self, problem: Conv2d) -> str | None:
         """As in 16 bits; split, short sums."""
         reason = super().why_not(problem)
-        if reason is None and self.split and problem.reduction <= LEAST_SPLIT_REDUCTION:
-            return f"split products pay from sums of {LEAST_SPLIT_REDUCTION} products"
+        least = self._least_reduction(problem)
+        if reason is None and problem.reduction <= least:
+            return f"split products pay from sums of {least} products"
         return reason
+
+    def _least_reduction(self, problem: Conv2d) -> int:
+        """Products of a sum beyond which its budget has room for the split's error."""
+        return LEAST_SPLIT_REDUCTION if self.split else 0
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Bands of several rows, as many teams as find room, two buffers where both fit."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
         sizes = (rows for rows in _BANDS if rows <= problem.output_size[0])
-        worth = (rows for rows in sizes if _band_bytes(problem, rows) <= _WORTH)
+        worth = (rows for rows in sizes if _band_bytes(problem, rows) <= self.worth)
         config["BAND_ROWS"] = next(worth, 1)
         config |= self._warpgroups(problem, config) if self.wgmma else self._warps(problem, config)
         for wish in ({"LEAST_BLOCKS": 2}, {"LEAST_BLOCKS": 3}, {"LEAST_BLOCKS": 4}):

@@ -9,6 +9,8 @@
 // A band is split once, in place: pairs of neighbours lie as their high and their low parts.
 // Products of high parts are summed apart, SUMMED slabs at a time: cores truncate sums, and short
 // sums keep that below float32's error.  Of the low ones even that is too little to matter.
+// One group of maps has so few columns that an instruction takes both parts of the weights, and
+// four products make one: low parts' too, since its sums may be short and their budget small.
 // What it removes: the conversions of every patch in registers, and half of the cores' time.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; weights[ALL_SLABS][2 rows][2 parts][MAP_GROUPS][2][8 columns]
@@ -32,6 +34,8 @@
 #define MATRIX_DESCRIPTOR(address)                                                              \
     ((address) >> 4 | (unsigned long long)(SLAB_BYTES / 2 >> 4) << 16 | 128ull >> 4 << 32)
 #define LOW(b) ((b) + (SLAB_BYTES / 4 >> 4))
+// Sums beside each other: of high parts alone, or of high and of low parts of the weights.
+#define SUMS (MAP_GROUPS == 1 ? 2 : GROUPS)
 
 // Two rows of a patch for a lane's two windows, as an instruction takes them.
 struct slab { pair hi[4], lo[4]; };
@@ -115,29 +119,51 @@ __device__ __forceinline__ void load_slab(const float* patch, int s, struct slab
 
 // Begins a slab's products.  It may still run; what it reads must stay until it is complete.
 __device__ __forceinline__ void begin(const struct slab* a, unsigned long long b, bool first,
-                                      float big[GROUPS][2][4], float small[GROUPS][2][4])
+                                      float big[SUMS][2][4], float small[SUMS][2][4])
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     if (first)
         WGMMA_FIRST(big, a->hi, b);
     else
         WGMMA_NEXT(big, a->hi, b);
+#if MAP_GROUPS > 1
     WGMMA_NEXT(small, a->hi, LOW(b));
+#endif
     WGMMA_NEXT(small, a->lo, b);
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Adds what a run of slabs has come to.
+__device__ __forceinline__ void add_run(float big[SUMS][2][4], float total[SUMS][2][4])
+{
+    WGMMA_WAIT(big);
+    UNROLL for (int e = 0; e < SUMS * 8; e++)
+        total[e / 8][e / 4 % 2][e % 4] += big[e / 8][e / 4 % 2][e % 4];
+}
+
+// All products of a sum: high, low and, in one group, those of two low parts.
+__device__ __forceinline__ float whole(const float total[SUMS][2][4], const float small[SUMS][2][4],
+                                       int e)
+{
+    const float down = 1.0f / LOW_SCALE;
+    float low = small[e / 8][e / 4 % 2][e % 4];
+#if MAP_GROUPS == 1
+    low = fmaf(small[1][e / 4 % 2][e % 4], down, low + total[1][e / 4 % 2][e % 4]);
+#endif
+    return fmaf(low, down, total[e / 8][e / 4 % 2][e % 4]);
 }
 
 // The product of a row of windows' patches with all folded masks, still scaled.  While a slab is
 // multiplied, the next one's patches are read; in the end the first of a row at `next`.
 __device__ __forceinline__ void multiply(const float* patch, const float* next,
                                          unsigned long long b, struct slab a[2],
-                                         float total[GROUPS][2][4])
+                                         float sum[GROUPS][2][4])
 {
-    float small[GROUPS][2][4];
-    UNROLL for (int e = 0; e < GROUPS * 8; e++)
+    float total[SUMS][2][4], small[SUMS][2][4];
+    UNROLL for (int e = 0; e < SUMS * 8; e++)
         total[e / 8][e / 4 % 2][e % 4] = small[e / 8][e / 4 % 2][e % 4] = 0.0f;
     _Pragma("unroll 1") for (int first = 0; first < ALL_SLABS; first += SUMMED) {
-        float big[GROUPS][2][4];
+        float big[SUMS][2][4];
         UNROLL for (int turn = 0; turn < SUMMED; turn++) {
             int s = first + turn, last = turn + 1 == SUMMED && s + 1 == ALL_SLABS;
             begin(&a[turn % 2], b + s * (SLAB_BYTES >> 4), turn == 0, big, small);
@@ -145,13 +171,11 @@ __device__ __forceinline__ void multiply(const float* patch, const float* next,
             asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
             load_slab(last ? next : patch, last ? 0 : s + 1, &a[1 - turn % 2]);
         }
-        WGMMA_WAIT(big);
-        UNROLL for (int e = 0; e < GROUPS * 8; e++)
-            total[e / 8][e / 4 % 2][e % 4] += big[e / 8][e / 4 % 2][e % 4];
+        add_run(big, total);
     }
     WGMMA_WAIT(small);
     UNROLL for (int e = 0; e < GROUPS * 8; e++)
-        total[e / 8][e / 4 % 2][e % 4] += small[e / 8][e / 4 % 2][e % 4] * (1.0f / LOW_SCALE);
+        sum[e / 8][e / 4 % 2][e % 4] = whole(total, small, e);
 }
 
 // A warp's strip: its rows of windows downwards.  Results are 2^exponents times too small.

@@ -28,6 +28,9 @@ _OTHERS = 56
 """Registers for addresses, loops, results and what scales them."""
 _LARGEST = 14
 """The exponent to which the largest number is brought."""
+_LEAST_REDUCTION = 49
+"""Of one group of maps, where the products of two low parts are added too: the parts' errors come
+to 8 units at most and sums that cores cut off twice to 4, of a budget of 14."""
 _LEAST = 2.0**-12
 """Of a scaled number, so that float16 holds its low part."""
 _LOW_SCALE = np.float32(2.0**11)
@@ -41,20 +44,24 @@ class PoolFoldedSplit(TensorFloatFolded):
     precision = "ieee"
     split = wgmma = True
     most_slabs = 64
+    worth = 32 * 1024
     architectures = ("sm_90",)
     source = "pool_folded_split"
     headers = ("_narrow.h", "_formats.h", "_pool_folded.h")
     summary = "the pool folded for float32 as two parts of float16, scaled into its range"
     tunables = (*BAND_TUNABLES, WARPGROUPS, Tunable("SUMMED", (2, 4, 8), 4))
 
+    def _least_reduction(self, problem: Conv2d) -> int:
+        return _LEAST_REDUCTION if problem.maps <= 4 else super()._least_reduction(problem)
+
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Strips for whole warpgroups, and as many of them as find room."""
+        """Strips for whole warpgroups, and as many of them as find room; few sums are short."""
         strips = strips_of(problem)
         whole = (s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s))
-        segments = {"SEGMENTS": next(whole, 1)}
+        segments = {"SEGMENTS": next(whole, 1), "SUMMED": 2 if problem.maps <= 4 else 4}
         wishes = (
             {**segments, "WARPS": warps, "BUFFERS": buffers}
-            for warps in (12, 8, 4)
+            for warps in (16, 12, 8, 4)
             for buffers in (2, 1)
         )
         valid = (wish for wish in wishes if self.invalid(problem, {**config, **wish}) is None)
@@ -62,7 +69,8 @@ class PoolFoldedSplit(TensorFloatFolded):
 
     def _held(self, problem: Conv2d, config: Config) -> int:
         """Registers a thread needs: three kinds of sums, a slab's patches and the next one's."""
-        return _OTHERS + 24 * blocks(problem.maps, 4) + 16
+        groups = blocks(problem.maps, 4)
+        return _OTHERS + 24 * (groups if groups > 1 else 2) + 16
 
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
         """Of a patch, up to whole sums."""
@@ -77,7 +85,9 @@ class PoolFoldedSplit(TensorFloatFolded):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Those of the folded pool, with products of float16."""
-        return super().macros(problem, config) | products(blocks(problem.maps, 4), "fp16")
+        groups = blocks(problem.maps, 4)
+        # One group's columns stand beside those of its low parts.
+        return super().macros(problem, config) | products(groups if groups > 1 else 2, "fp16")
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[slabs][2 rows of a slab][2 parts][groups][2 rows of positions][8 columns][8 deep] in

@@ -15,6 +15,7 @@ from rooftile.lab import climb as lab
 from rooftile.lab import climb_gpu, measure_gpu
 from rooftile.lab.ceilings_gpu import GpuCeilings
 from rooftile.lab.climb_gpu import VERIFIED_IMAGES
+from rooftile.lab.verify import Exam
 from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
 
@@ -161,15 +162,36 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkey
     images = []
     real = climb_gpu.GpuJudge._warm_seconds
 
-    def watched(judge, bound, count):
+    def watched(judge, bound, ends, count):
         images.append((bound.problem.channels, count))
-        return real(judge, bound, count)
+        return real(judge, bound, ends, count)
 
     monkeypatch.setattr(climb_gpu, "_IMAGE_FLOPS", 0)
     monkeypatch.setattr(climb_gpu.GpuJudge, "_warm_seconds", watched)
     found = climb(strategy("conv2d", "naive", "opencl"), limit_s=0)
     small = found.problem.shrunk()
     assert set(images) == {(small.channels, small.batch)}
+
+
+def test_what_reads_16_bits_is_estimated_on_them(opencl_device, monkeypatch):
+    class Half(FromNaive):
+        """In name alone: a launch takes as long on float32."""
+
+        narrow = "fp16"
+
+    seen = []
+
+    def watched(judge, bound, ends, count):
+        seen.append((bound.resident()[0] is ends[0], judge.given is ends[0]))
+        return 1.0
+
+    monkeypatch.setattr(climb_gpu.GpuJudge, "_warm_seconds", watched)
+    problem = lab.parse("conv2d", SHAPE, 2)
+    exam = Exam(problem, seed=0)
+    judge = climb_gpu.GpuJudge(problem, exam, opencl_device, None, "ieee", 0, 0, str)
+    for config in ({"X_NARROW": 1}, {}):
+        assert judge.rung(Half(), config).status == "skipped"
+    assert seen == [(True, False), (False, True)]
 
 
 def test_rungs_with_atomics_need_not_repeat_their_bits(climb):

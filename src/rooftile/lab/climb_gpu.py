@@ -42,6 +42,9 @@ from rooftile.strategies.gpu import Config, GpuBound, GpuStrategy
 
 VERIFIED_IMAGES = 64
 """Different images that a rung is verified on; a larger batch repeats them."""
+Ends = tuple[Any, Any]
+"""Device memory that a rung reads and writes."""
+
 _CALLS = 13
 """How often, about, a slow strategy is called: to estimate, verify, warm up and time it."""
 _IMAGE_FLOPS = 10**9
@@ -165,19 +168,24 @@ class GpuJudge:
             bound = rung.bind(
                 self.problem, *self.exam.parameters, device=self.device, config=config
             )
-            self._launch(bound, min(self.problem.batch, 1))
-            first = 1e3 * (time.perf_counter() - start)
+            bound_after = time.perf_counter() - start
+            ends = self._arrays(bound)
+            start = time.perf_counter()
+            self._launch(bound, ends, min(self.problem.batch, 1))
+            first = 1e3 * (bound_after + time.perf_counter() - start)
             row = functools.partial(row, config=bound.config)
-            seconds = _CALLS * self._estimate(bound)
+            seconds = _CALLS * self._estimate(bound, ends)
             if seconds > self.limit_s:
                 return row(
                     "skipped", f"would take {seconds:.0f} s, the limit is {self.limit_s:g} s"
                 )
-            return self._admitted(row, bound, first)
+            return self._admitted(row, bound, ends, first)
         except Exception as error:
             return row("error", f"{type(error).__name__}: {error}")
 
-    def _admitted(self, row: Callable[..., Row], bound: GpuBound, first: float) -> Row | _Entry:
+    def _admitted(
+        self, row: Callable[..., Row], bound: GpuBound, ends: Ends, first: float
+    ) -> Row | _Entry:
         rung = bound.strategy
         row = functools.partial(row, resources=_most(bound.resources()))
         small = bound
@@ -188,9 +196,8 @@ class GpuJudge:
         verdict = self.exam.examine(_poisoned(small), bound.errors, repeatable=not rung.atomic)
         if not verdict.passed:
             return row("failed", verdict.reason, error=Error.of(verdict))
-        given, target = self._arrays(bound)
-        bound.launch(given, target, self.problem.batch)
-        self.device.synchronise()
+        given, target = ends
+        self._launch(bound, ends, self.problem.batch)
         work = work_of(
             self.device, lambda: bound.launch(given, target, self.problem.batch), self.flush
         )
@@ -205,7 +212,7 @@ class GpuJudge:
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
         return _Entry(row, rung.precision, bound.errors, work, result, first, _traffic(bound), note)
 
-    def _arrays(self, bound: GpuBound) -> tuple[Any, Any]:
+    def _arrays(self, bound: GpuBound) -> Ends:
         """What a rung reads and writes: all the same arrays, but for 16-bit numbers."""
         if not (bound.config.get("X_NARROW") or bound.config.get("OUT_NARROW")):
             return self.given, self.target
@@ -285,27 +292,29 @@ class GpuJudge:
                 worst = verdict
         return worst
 
-    def _launch(self, bound: GpuBound, images: int) -> None:
-        bound.launch(self.given, self.target, images)
+    def _launch(self, bound: GpuBound, ends: Ends, images: int) -> None:
+        bound.launch(*ends, images)
         self.device.synchronise()
 
-    def _estimate(self, bound: GpuBound) -> float:
+    def _estimate(self, bound: GpuBound, ends: Ends) -> float:
         """Seconds of a launch of the whole batch, from a few images or a shrunk problem."""
         problem, units = self.problem, self.device.description.units
         if problem.flops // problem.batch <= _IMAGE_FLOPS:
             # Enough images to occupy every unit.
             few = min(self.exam.problem.batch, 2 * units)
-            return self._warm_seconds(bound, few) * problem.batch / few
+            return self._warm_seconds(bound, ends, few) * problem.batch / few
         small = problem.shrunk()
         _, *parameters = random_inputs(small, self.seed)
         shrunk = bound.strategy.bind(small, *parameters, device=self.device)
-        return self._warm_seconds(shrunk, small.batch) * problem.flops / small.flops
+        # In float32, whatever the formats of the rung's arrays are.
+        seconds = self._warm_seconds(shrunk, (self.given, self.target), small.batch)
+        return seconds * problem.flops / small.flops
 
-    def _warm_seconds(self, bound: GpuBound, images: int) -> float:
+    def _warm_seconds(self, bound: GpuBound, ends: Ends, images: int) -> float:
         """The second launch's time: with the first, an OpenCL driver may still compile."""
-        self._launch(bound, images)
+        self._launch(bound, ends, images)
         with self.device.timer() as elapsed:
-            bound.launch(self.given, self.target, images)
+            bound.launch(*ends, images)
         return 1e-3 * elapsed.milliseconds
 
 

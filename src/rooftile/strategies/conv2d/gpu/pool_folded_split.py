@@ -18,14 +18,13 @@ from rooftile.strategies.conv2d.gpu._pool_folded import (
 )
 from rooftile.strategies.conv2d.gpu._pool_folded_tf32 import (
     BAND_TUNABLES,
-    WARPGROUPS,
     TensorFloatFolded,
     folded_parts,
 )
 from rooftile.strategies.gpu import Config, Tunable
 
-_OTHERS = 56
-"""Registers for addresses, loops, results and what scales them."""
+_OTHERS, _OTHERS_OF_FEW = 56, 32
+"""Registers for addresses, loops, results and what scales them; of one group of maps."""
 _LARGEST = 14
 """The exponent to which the largest number is brought."""
 _LEAST_REDUCTION = 49
@@ -49,7 +48,11 @@ class PoolFoldedSplit(TensorFloatFolded):
     source = "pool_folded_split"
     headers = ("_narrow.h", "_formats.h", "_pool_folded.h")
     summary = "the pool folded for float32 as two parts of float16, scaled into its range"
-    tunables = (*BAND_TUNABLES, WARPGROUPS, Tunable("SUMMED", (2, 4, 8), 4))
+    tunables = (
+        *BAND_TUNABLES,
+        Tunable("WARPS", (4, 8, 12, 16, 20), 4),
+        Tunable("SUMMED", (2, 4, 8), 4),
+    )
 
     def _least_reduction(self, problem: Conv2d) -> int:
         return _LEAST_REDUCTION if problem.maps <= 4 else super()._least_reduction(problem)
@@ -70,7 +73,7 @@ class PoolFoldedSplit(TensorFloatFolded):
     def _held(self, problem: Conv2d, config: Config) -> int:
         """Registers a thread needs: three kinds of sums, a slab's patches and the next one's."""
         groups = blocks(problem.maps, 4)
-        return _OTHERS + 24 * (groups if groups > 1 else 2) + 16
+        return 16 + (_OTHERS + 24 * groups if groups > 1 else _OTHERS_OF_FEW + 48)
 
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
         """Of a patch, up to whole sums."""

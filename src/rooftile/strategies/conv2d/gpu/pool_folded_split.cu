@@ -52,6 +52,12 @@ __device__ __forceinline__ float power(int exponent)
     return __int_as_float((exponent + 127) << 23);
 }
 
+// In two steps: each factor is a normal number, and only the second product may round.
+__device__ __forceinline__ void scale_back(float* value, int exponent)
+{
+    *value = *value * power(exponent / 2) * power(exponent - exponent / 2);
+}
+
 // The exponent that brings a band's finite numbers below 2^15.
 __device__ __forceinline__ int scale_of(const float* tile)
 {
@@ -195,15 +201,14 @@ __device__ __forceinline__ void strip(const float* tile, unsigned long long b,
         const float* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
         multiply(patch, next, b, a, sum);
         patch = next;
-        UNROLL for (int m = 0; m < GROUPS; m++) {
-            // In two steps: each is a normal number, and only the last may round.
-            float one = power(exponents[m] / 2), other = power(exponents[m] - exponents[m] / 2);
-            UNROLL for (int e = 0; e < 8; e++) sum[m][e / 4][e % 4] *= one;
-            UNROLL for (int e = 0; e < 8; e++) sum[m][e / 4][e % 4] *= other;
-        }
         UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
             int h = e % 2, m = e / 2;
+            // The largest is the largest at any scale.
+            if (POOL_AVERAGE)
+                UNROLL for (int v = 0; v < 4; v++)
+                    scale_back(&sum[m][v / 2][2 * h + v % 2], exponents[m]);
             float four = of_four(sum[m], h, shift[m]);
+            if (!POOL_AVERAGE) scale_back(&four, exponents[m]);
             most[m][h] = step % WINDOWS_DOWN ? POOL_STEP(most[m][h], four) : four;
             if ((step + 1) % WINDOWS_DOWN) continue;
             int row = h * HALF_ROWS + (start + step) / WINDOWS_DOWN;

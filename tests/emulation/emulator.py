@@ -1,0 +1,194 @@
+"""CUDA texts on the host: compiled by its C++ compiler, a thread for each thread of a block.
+
+For rungs that only a GPU of a certain kind runs, on a few images: the text is preprocessed, its
+PTX instructions become calls of functions of ``shim.h`` with the same operands, and every array has
+just its own bytes, so that AddressSanitizer sees what lies beside them.  Tensor maps, and with them
+the bulk copy engine's tiles, are not emulated.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import macro_lines, prelude
+from rooftile.ops import narrowed, widened
+from rooftile.strategies.gpu import GpuStrategy
+
+SHIM = Path(__file__).with_name("shim.h")
+COMPILER = shutil.which("g++")
+_NOTHING = ("fence.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", "cp.async.wait",
+            "cp.async.commit", "setmaxnreg")  # fmt: skip
+_CALLS = {
+    "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
+    "cvt.f32.f16": "cvt_f32_f16",
+    "mbarrier.init": "mbarrier_init", "mbarrier.arrive": "mbarrier_arrive",
+    "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
+    "cvt.rn.tf32.f32": "cvt_tf32",
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16": "mma<::FP16>",
+    "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
+    "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
+}  # fmt: skip
+_KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
+
+
+def emulate(
+    rung: GpuStrategy,
+    problem: Any,
+    x: Any,
+    parameters: Any,
+    config: Any,
+    folder: Path,
+    sanitizer: str = "address",
+) -> Any:
+    """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said."""
+    values = rung.config(problem, config)
+    assert rung.why_not(problem) is None
+    assert rung.invalid(problem, values) is None
+    named = dict(zip(problem.parameter_shapes, parameters, strict=True))
+    arrays = {
+        "x": x,
+        **rung.packed(problem, named, values),
+        **rung.constants(problem, named, values),
+    }
+    if values.get("X_NARROW"):
+        arrays["x"] = narrowed(x, rung.narrow)
+    out = np.full(problem.output_shape, np.nan, np.float32)
+    arrays["out"] = narrowed(out, rung.narrow) if values.get("OUT_NARROW") else out
+    for name, count in rung.workspace(problem, values).items():
+        arrays[name] = np.full(count, np.nan, np.float32)
+    for name, array in arrays.items():
+        np.ascontiguousarray(array).tofile(folder / name)
+    text = translated(
+        _preprocessed(macro_lines(rung.macros(problem, values)) + prelude() + rung.text)
+    )
+    steps = (*rung.preparation(problem, values), *rung.steps(problem, values))
+    source = "\n".join(
+        [f'#include "{SHIM}"', "namespace text {", text, "}", _main(steps, arrays, folder)]
+    )
+    (folder / "emulated.cpp").write_text(source)
+    options = (*_OPTIONS, f"-fsanitize={sanitizer},alignment")
+    _run([COMPILER, *options, folder / "emulated.cpp", "-o", folder / "emulated"])
+    _run([folder / "emulated"])
+    made = np.fromfile(folder / "out", arrays["out"].dtype).reshape(problem.output_shape)
+    return widened(made, rung.narrow) if values.get("OUT_NARROW") else made
+
+
+_OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
+            "-pthread", "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
+
+
+def _run(command: list[Any], given: str | None = None) -> str:
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+def _preprocessed(text: str) -> str:
+    return _run([COMPILER, "-E", "-P", "-x", "c++", "-"], text)
+
+
+def translated(text: str) -> str:
+    """C++ in place of what only CUDA's compiler knows: pragmas, dynamic shared memory, PTX."""
+    text = re.sub(r"(_Pragma\(\"[^\"]*\"\)|#pragma unroll[ \d]*\n)", "", text)
+    text = re.sub(
+        r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];",
+        r"\1* \2 = (\1*)dynamic_shared;",
+        text,
+    )
+    # C++ lets no array of arrays become one of constants.
+    text = re.sub(r"const (slab|pair) (\w+)\[", r"\1 \2[", text)
+    parts, at = [], 0
+    for begin in re.finditer(r"\basm\b(?: volatile)?\s*\(", text):
+        if begin.start() < at:
+            continue
+        end = _closing(text, begin.end())
+        parts += [text[at : begin.start()], _call(text[begin.end() : end])]
+        at = end + 1
+    return "".join([*parts, text[at:]])
+
+
+def _call(statement: str) -> str:
+    """A function's call for an ``asm`` statement's inside."""
+    code, *operands = [*_split(statement, ":"), "", ""][:3]
+    code = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', code))
+    given = [re.sub(r'^\s*"[^"]*"\s*', "", one) for part in operands for one in _split(part, ",")]
+    given = [one for one in given if one.strip()]
+    if code.startswith(_NOTHING):
+        return "(void)0"
+    if "wgmma.mma_async" in code:
+        return _product(code, _split(operands[0], ","), given)
+    if "mbarrier.try_wait" in code:
+        return f"::mbarrier_try_wait({', '.join(given)})"
+    if copy := re.match(r"cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2", code):
+        return f"::copy_or_zeros({copy[1]}, {', '.join(given)})"
+    for instruction, function in _CALLS.items():
+        if code.startswith(instruction):
+            return f"::{function}({', '.join(given)})"
+    raise NotImplementedError(code)
+
+
+def _product(code: str, sums: list[str], given: list[str]) -> str:
+    """Sums, four registers or more of the left matrix, a descriptor, and perhaps whether to add."""
+    kind = re.search(r"\.f32\.(\w+)\.", code)
+    assert kind
+    known = re.search(r"mov\.pred adds, (\d)", code)
+    places = ", ".join(f"&{one}" for one in given[: len(sums)])
+    *a, b = given[len(sums) :] if known else given[len(sums) : -1]
+    assert len(a) == 4, "a left matrix in shared memory is not emulated"
+    adds = known[1] if known else given[-1]
+    rows = ", ".join(a)
+    return f"::wgmma<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b})"
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the parenthesis closes that was opened before ``at``."""
+    depth, quoted = 1, False
+    while depth:
+        letter = text[at]
+        quoted ^= letter == '"'
+        if not quoted:
+            depth += (letter == "(") - (letter == ")")
+        at += 1
+    return at - 1
+
+
+def _split(text: str, by: str) -> list[str]:
+    """At each separator that is not in quotes or parentheses."""
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
+        if letter == by and not depth and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
+    """Loads the arrays, launches the steps, stores the result."""
+    lines = [f'auto held_{n} = contents("{folder / n}");' for n in arrays]
+    lines += [f"auto* given_{n} = (void*)held_{n}.data();" for n in arrays]
+    for step in steps:
+        launch = step.launch
+        lines += [f"memcpy(text::{n}, given_{n}, sizeof text::{n});" for n in launch.constants]
+        given = ", ".join(
+            f"any{{given_{one}}}" if isinstance(one, str) else str(one) for one in step.arguments
+        )
+        grid, block = (f"{{{', '.join(map(str, sizes))}}}" for sizes in (launch.grid, launch.block))
+        lines.append(
+            f"launch({grid}, {block}, {launch.shared_bytes}, "
+            f"[=] {{ text::{launch.kernel}({given}); }});"
+        )
+    lines += [f'FILE* file = fopen("{folder / "out"}", "wb");',
+              "fwrite(held_out.data(), 1, held_out.size(), file); fclose(file);"]  # fmt: skip
+    any_pointer = (
+        "struct any { void* p; template <class T> operator T*() const { return (T*)p; } };"
+    )
+    return "\n".join([any_pointer, "int main() {", *lines, "}"])

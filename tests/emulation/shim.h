@@ -1,0 +1,305 @@
+// CUDA's words for a host: a thread of the host for each thread of a block, blocks one after
+// another.  Instructions of tensor cores are computed as such cores do, in step of their warps.
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __constant__
+#define __shared__ static
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __restrict__
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+
+using std::max;
+using std::min;
+
+struct dim3 { unsigned x, y, z; };
+static thread_local dim3 threadIdx;
+static dim3 blockIdx, blockDim, gridDim;
+
+template <class T, int n> struct alignas(n * sizeof(T)) vector2 { T x, y; };
+template <class T, int n> struct alignas(n * sizeof(T)) vector4 { T x, y, z, w; };
+typedef vector2<float, 2> float2;
+typedef vector4<float, 4> float4;
+typedef vector2<unsigned, 2> uint2;
+typedef vector4<unsigned, 4> uint4;
+static float2 make_float2(float x, float y) { return {x, y}; }
+static float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+template <class To, class From> static To bits_of(From from)
+{
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static float __int_as_float(int bits) { return bits_of<float>(bits); }
+static float __uint_as_float(unsigned bits) { return bits_of<float>(bits); }
+static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
+static int __float_as_int(float value) { return bits_of<int>(value); }
+template <class T> static T __ldcs(const T* from) { return *from; }
+template <class T> static T __ldg(const T* from) { return *from; }
+
+// Threads in step.
+
+static const int MOST_THREADS = 1024;
+static std::unique_ptr<std::barrier<>> block_barrier, warp_barriers[32], named_barriers[16];
+static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+static void __syncthreads() { block_barrier->arrive_and_wait(); }
+static void __syncwarp(unsigned = ~0u) { warp_barriers[thread_of() / 32]->arrive_and_wait(); }
+static void bar_sync(int id) { named_barriers[id]->arrive_and_wait(); }
+
+static uint64_t exchanged[MOST_THREADS];
+// What `pick` makes of what all lanes of the warp give.
+template <class T, class Pick> static T in_warp(T given, Pick pick)
+{
+    unsigned thread = thread_of();
+    exchanged[thread] = bits_of<uint32_t>(given);
+    __syncwarp();
+    T result = pick([&](unsigned lane) { return bits_of<T>((uint32_t)exchanged[thread / 32 * 32 + lane]); });
+    __syncwarp();
+    return result;
+}
+template <class T> static T __shfl_xor_sync(unsigned, T given, int mask)
+{
+    return in_warp(given, [&](auto of) { return of(thread_of() % 32 ^ mask); });
+}
+static bool __any_sync(unsigned, bool given)
+{
+    return in_warp((unsigned)given, [](auto of) {
+        unsigned any = 0;
+        for (int lane = 0; lane < 32; lane++) any |= of(lane);
+        return any;
+    });
+}
+static unsigned __reduce_max_sync(unsigned, unsigned given)
+{
+    return in_warp(given, [](auto of) {
+        unsigned most = 0;
+        for (int lane = 0; lane < 32; lane++) most = max(most, of(lane));
+        return most;
+    });
+}
+
+// Shared memory by address: of a block's dynamic memory from zero, of arrays where they are.
+
+static char* dynamic_shared;
+static size_t dynamic_bytes;
+static uint64_t __cvta_generic_to_shared(const void* p)
+{
+    size_t offset = (const char*)p - dynamic_shared;
+    return offset < dynamic_bytes ? offset : (uint64_t)p;
+}
+static char* shared_at(uint64_t address)
+{
+    return address < dynamic_bytes ? dynamic_shared + address : (char*)address;
+}
+
+static uint64_t __cvta_generic_to_global(const void* p) { return (uint64_t)p; }
+// `size` bytes, those from `bytes` on zeros.
+template <class From> static void copy_or_zeros(int size, uint64_t to, From from, int bytes)
+{
+    if (to % size || bytes && (uint64_t)from % size) abort();
+    memset(shared_at(to), 0, size), memcpy(shared_at(to), (const void*)from, bytes);
+}
+
+// Barriers of shared memory, which count arrivals and bytes.
+
+static std::mutex barriers_turn;
+struct barrier_state { int expected, missing, bytes, phase; };
+static std::vector<std::pair<uint64_t, barrier_state>> barriers;
+static barrier_state& barrier_at(uint64_t address)
+{
+    for (auto& [at, state] : barriers)
+        if (at == address) return state;
+    barriers.push_back({address, {}});
+    return barriers.back().second;
+}
+static void pass_if_complete(barrier_state& state)
+{
+    if (state.missing || state.bytes) return;
+    state.missing = state.expected, state.phase ^= 1;
+}
+static void mbarrier_init(uint64_t address, int arrivals)
+{
+    std::lock_guard turn(barriers_turn);
+    barrier_at(address) = {arrivals, arrivals, 0, 0};
+}
+static void mbarrier_arrive(uint64_t address, int bytes = 0)
+{
+    std::lock_guard turn(barriers_turn);
+    barrier_state& state = barrier_at(address);
+    state.bytes += bytes, state.missing--;
+    pass_if_complete(state);
+}
+static void mbarrier_try_wait(unsigned& passed, uint64_t address, int parity)
+{
+    std::this_thread::yield();
+    std::lock_guard turn(barriers_turn);
+    passed = barrier_at(address).phase != parity;
+}
+static void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier)
+{
+    // What the engine wants: whole units of 16 bytes.
+    if (to % 16 || (uint64_t)from % 16 || bytes % 16 || bytes <= 0) abort();
+    memcpy(shared_at(to), from, bytes);
+    std::lock_guard turn(barriers_turn);
+    barrier_state& state = barrier_at(barrier);
+    state.bytes -= bytes;
+    pass_if_complete(state);
+}
+
+// Numbers of the cores.
+
+enum kind { FP16, BF16, TF32 };
+static float half_value(uint16_t bits) { return (float)bits_of<_Float16>(bits); }
+static uint16_t half_bits(float value) { return bits_of<uint16_t>((_Float16)value); }
+static uint16_t bfloat_bits(float value)
+{
+    unsigned bits = __float_as_uint(value);
+    return value != value ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+static void cvt_f16x2(unsigned& both, float high, float low) { both = half_bits(low) | half_bits(high) << 16; }
+static void cvt_bf16x2(unsigned& both, float high, float low) { both = bfloat_bits(low) | bfloat_bits(high) << 16; }
+static void cvt_tf32(unsigned& bits, float value)
+{
+    bits = __float_as_uint(value);
+    if (fabsf(value) < INFINITY) bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+}
+static void cvt_f32_f16(float& value, uint16_t bits) { value = half_value(bits); }
+
+// Element `k` of numbers that lie one after another in words; TF32's last bits are cut off.
+static double element(kind kind, const unsigned* words, int k)
+{
+    if (kind == TF32) return __uint_as_float(words[k] & ~0x1fffu);
+    uint16_t bits = words[k / 2] >> 16 * (k % 2);
+    return kind == FP16 ? half_value(bits) : __uint_as_float((unsigned)bits << 16);
+}
+
+// A sum as the cores make it: terms aligned to the largest and cut off two bits beyond float32's
+// last, their sum cut off to float32.
+static float core_sum(const double* terms, int count)
+{
+    int most = INT32_MIN;
+    double whole = 0, sum = 0;
+    for (int k = 0; k < count; k++) {
+        if (!std::isfinite(terms[k])) {
+            for (int e = 0; e < count; e++) whole += terms[e];
+            return (float)whole;
+        }
+        if (terms[k] != 0) most = max(most, ilogb(terms[k]));
+    }
+    if (most == INT32_MIN) return 0.0f;
+    double last = ldexp(1.0, most - 25);
+    for (int k = 0; k < count; k++) sum += trunc(terms[k] / last);
+    sum *= last;
+    float cut = (float)sum;
+    return fabs((double)cut) > fabs(sum) ? nextafterf(cut, 0.0f) : cut;
+}
+
+// The left matrix as sixteen rows of a warp hold it, four words a lane: both rows of a lane in
+// one half of the depth, then in the other.
+static unsigned fragments[MOST_THREADS][4], columns_of_b[MOST_THREADS][2];
+static double left(kind kind, int warp, int row, int k)
+{
+    int half = kind == TF32 ? 4 : 8, each = kind == TF32 ? 1 : 2, at = k % half;
+    const unsigned* word = &fragments[32 * warp + row % 8 * 4 + at / each][row / 8 + 2 * (k / half)];
+    return element(kind, word, at % each);
+}
+
+template <kind kind, class... Operands> static void mma(float& c0, float& c1, float& c2, float& c3, unsigned a0,
+                                                        unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1)
+{
+    const int deep = kind == TF32 ? 8 : 16, half = deep / 2, each = kind == TF32 ? 1 : 2;
+    unsigned thread = thread_of(), warp = thread / 32, lane = thread % 32;
+    unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(fragments[thread], a, sizeof a), memcpy(columns_of_b[thread], b, sizeof b);
+    __syncwarp();
+    float* c[4] = {&c0, &c1, &c2, &c3};
+    for (int e = 0; e < 4; e++) {
+        int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+        double terms[17] = {};
+        terms[deep] = *c[e];
+        for (int k = 0; k < deep; k++) {
+            const unsigned* word = &columns_of_b[32 * warp + column * 4 + k % half / each][k / half];
+            terms[k] = left(kind, warp, row, k) * element(kind, word, k % each);
+        }
+        *c[e] = core_sum(terms, deep + 1);
+    }
+    __syncwarp();
+}
+
+// A warpgroup's product: `a` in registers, the right matrix in core matrices of shared memory
+// without a swizzle, as its descriptor says.
+template <kind kind> static void wgmma(bool adds, const std::vector<float*>& sums, const std::vector<unsigned>& a,
+                                       uint64_t b)
+{
+    const int deep = kind == TF32 ? 8 : 16, half = deep / 2, size = 32 / deep;
+    unsigned thread = thread_of(), group = thread / 128;
+    memcpy(fragments[thread], a.data(), 16);
+    bar_sync(8 + group);
+    const char* base = shared_at((b & 0x3fff) << 4);
+    int depth = (b >> 16 & 0x3fff) << 4, below = (b >> 32 & 0x3fff) << 4;
+    for (size_t e = 0; e < sums.size(); e++) {
+        int row = thread % 32 / 4 + e % 4 / 2 * 8, n = e / 4 * 8 + thread % 4 * 2 + e % 2;
+        double terms[17] = {};
+        terms[deep] = adds ? *sums[e] : 0.0f;
+        for (int k = 0; k < deep; k++) {
+            unsigned word = 0;
+            memcpy(&word, base + k / half * depth + n / 8 * below + n % 8 * 16 + k % half * size, size);
+            terms[k] = left(kind, thread / 32, row, k) * element(kind, &word, 0);
+        }
+        *sums[e] = core_sum(terms, deep + 1);
+    }
+    bar_sync(8 + group);
+}
+
+// A launch.
+template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, Kernel kernel)
+{
+    gridDim = grid, blockDim = block;
+    unsigned threads = block.x * block.y * block.z;
+    std::vector<char> memory(shared_bytes + 1024, (char)0xff);
+    dynamic_shared = (char*)(((uintptr_t)memory.data() + 1023) / 1024 * 1024), dynamic_bytes = shared_bytes;
+    block_barrier = std::make_unique<std::barrier<>>(threads);
+    for (unsigned w = 0; w < (threads + 31) / 32; w++)
+        warp_barriers[w] = std::make_unique<std::barrier<>>(min(32u, threads - 32 * w));
+    for (auto& barrier : named_barriers) barrier = std::make_unique<std::barrier<>>(128);
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; t++)
+        all.emplace_back([=] {
+            threadIdx = {t % block.x, t / block.x % block.y, t / block.x / block.y};
+            for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
+                if (t == 0) blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
+                block_barrier->arrive_and_wait();
+                kernel();
+                block_barrier->arrive_and_wait();
+            }
+        });
+    for (auto& thread : all) thread.join();
+}
+
+static std::vector<char> contents(const char* path)
+{
+    FILE* file = fopen(path, "rb");
+    fseek(file, 0, SEEK_END);
+    std::vector<char> bytes(ftell(file));
+    rewind(file);
+    if (fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) abort();
+    fclose(file);
+    return bytes;
+}

@@ -1,0 +1,195 @@
+"""Rungs that only some GPUs run, emulated on the host: right, inside their arrays, without races.
+
+What the emulator is told to look for it finds: see the wrong texts at the end.
+"""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from emulator import COMPILER, emulate, translated
+from hard_inputs import HARD
+from ladder_checks import inputs
+
+from rooftile import nn
+from rooftile.lab.expected import Expected
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import ERROR_MODELS, Chain, Conv2d, Linear, Pool
+from rooftile.strategies import ladder, strategy
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++: CUDA texts are run on the host")
+
+FEW = Conv2d(1, 1, 30, 34, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
+DEEP = Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
+PADDED = Conv2d(3, 3, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("average", 2))
+BANDS = Conv2d(3, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
+PROBLEMS = (FEW, DEEP, PADDED)
+# No warp to spare, which would repeat a task: the same results to the same places.
+LENET = nn.architecture("lenet5").problems(2)[:2]
+# Tensor maps are not emulated.
+RUNGS = [
+    rung
+    for rung in ladder("conv2d", "cuda")
+    if rung.devices == ("cuda",) and not rung.name.startswith("implicit_gemm")
+]
+NARROW = [rung for rung in RUNGS if rung.narrow]
+BULK = strategy("conv2d", "direct_bulk", "cuda")
+SPLIT = strategy("conv2d", "pool_folded_split", "cuda")
+
+
+def taken(rungs, problems):
+    return [
+        pytest.param(rung, problem, id=f"{rung.name}-{number}")
+        for rung in rungs
+        for number, problem in enumerate(problems)
+        if rung.why_not(problem) is None
+    ]
+
+
+def judged(rung, problem, arrays, folder, config=None, **options):
+    x, *parameters = arrays
+    out = emulate(rung, problem, x, parameters, config, folder, **options)
+    model = ERROR_MODELS[rung.precision]
+    if (config or {}).get("OUT_NARROW"):
+        model = replace(model, results=rung.narrow)
+    return Expected(problem, x, *parameters).judge(out, model)
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(RUNGS, PROBLEMS))
+def test_a_convolution_is_right(rung, problem, tmp_path):
+    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(RUNGS, (FEW, BANDS)))
+def test_infinities_and_nan_go_where_they_must(rung, problem, tmp_path):
+    verdict = judged(rung, problem, inputs(problem, 2, (0,)), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(("rung", "problem"), taken(NARROW, (FEW, DEEP)))
+def test_arrays_of_16_bits(rung, problem, tmp_path):
+    config = {"X_NARROW": 1, "OUT_NARROW": 1}
+    verdict = judged(rung, problem, random_inputs(problem, 1), tmp_path, config)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        # Bands that leave rows over; rows that no window reads; a stride; few columns.
+        Conv2d(2, 1, 95, 96, 4, (3, 3), activation="relu", pool=Pool.of("max", 2)),
+        Conv2d(2, 1, 43, 28, 3, (3, 3), activation="relu", pool=Pool.of("max", (3, 2))),
+        Conv2d(2, 1, 37, 44, 2, (3, 4), (2, 3), activation="sigmoid"),
+        Conv2d(2, 1, 96, 1, 1, (2, 1)),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 2])
+def test_bands_by_the_bulk_copy_engine(problem, rows, tmp_path):
+    config = {"THREAD_ROWS": rows, "BAND_ROWS": 8}
+    verdict = judged(BULK, problem, random_inputs(problem, 0), tmp_path, config)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("name", ["pool_folded_split", "pool_folded_wgmma_ieee"])
+def test_split_products_have_float32s_error(name, kind, tmp_path):
+    problem = replace(BANDS, channels=2, mask=(6, 6))
+    x, weights, bias = random_inputs(problem, 1)
+    x, weights = (a.astype(np.float32) for a in HARD[kind](np.random.default_rng(3), x, weights))
+    rung = strategy("conv2d", name, "cuda")
+    verdict = judged(rung, problem, (x, weights, 0 * bias), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_group_of_maps_holds_its_small_budget(seed, tmp_path):
+    # One number all over: roundings of the parts do not cancel.
+    x, weights, bias = random_inputs(FEW, seed)
+    x[:], weights[:] = np.random.default_rng(seed).uniform(1, 2, 2)
+    verdict = judged(SPLIT, FEW, (x, weights, 0 * bias), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
+@pytest.mark.parametrize("problem", [Linear(70, 104, 130, "tanh"), Linear(9, 33, 10, "relu")])
+def test_a_linear_layer_is_right(precision, problem, tmp_path):
+    rung = strategy("linear", f"mma_{precision}", "cuda")
+    if rung.why_not(problem):
+        pytest.skip(rung.why_not(problem))
+    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_two_blocks_in_one_kernel_make_the_bits_of_two(precision, tmp_path):
+    first = Conv2d(3, 1, 28, 28, 5, (5, 5), activation="relu", pool=Pool.of("max", 2))
+    second = Conv2d(3, 5, 12, 12, 16, (5, 5), activation="relu", pool=Pool.of("max", 2))
+    chain = Chain((("first", first), ("second", second)))
+    x, *parameters = random_inputs(chain, 0)
+
+    def made(operation, name, problem, x, parameters, **config):
+        rung = strategy(operation, f"{name}_{precision}", "cuda")
+        return emulate(rung, problem, x, parameters, config, tmp_path)
+
+    between = made("conv2d", "pool_folded", first, x, parameters[:2], OUT_NARROW=1)
+    apart = made("conv2d", "pool_folded_wgmma", second, between, parameters[2:], X_NARROW=1)
+    together = made("network", "front", chain, x, parameters)
+    np.testing.assert_array_equal(together, apart)
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "problem"),
+    [
+        ("conv2d", "direct_bulk", LENET[0][1]),
+        ("conv2d", "pool_folded_fp16", LENET[0][1]),
+        ("conv2d", "pool_folded_split", LENET[0][1]),
+        ("conv2d", "pool_folded_split", LENET[1][1]),
+        ("conv2d", "pool_folded_wgmma_tf32", LENET[1][1]),
+        ("network", "front_fp16", Chain(tuple(LENET))),
+    ],
+)
+def test_threads_do_not_race(operation, name, problem, tmp_path):
+    rung = strategy(operation, name, "cuda")
+    x, *parameters = random_inputs(problem, 0)
+    emulate(rung, problem, x, parameters, None, tmp_path, sanitizer="thread")
+
+
+def wrong(rung, right, text):
+    """The rung with other words in its text."""
+    changed = copy.copy(rung)
+    assert right in rung.text
+    changed.__dict__["text"] = rung.text.replace(right, text)
+    return changed
+
+
+def test_a_wrong_number_is_caught(tmp_path):
+    rung = wrong(SPLIT, "const float down = 1.0f / LOW_SCALE", "const float down = 0.0f")
+    assert not judged(rung, DEEP, random_inputs(DEEP, 0), tmp_path).passed
+
+
+def test_what_lies_beside_an_array_is_caught(tmp_path):
+    rung = wrong(BULK, "end = READ(rows < ROWS ? rows : ROWS)", "end = READ(rows + 8)")
+    with pytest.raises(AssertionError, match="AddressSanitizer"):
+        judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
+
+
+def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
+    rung = wrong(BULK, "__align__(16) float held[HELD_SIZE]", "float spare, held[HELD_SIZE]")
+    rung = wrong(rung, "patch - beyond", "patch + 1 - beyond")
+    with pytest.raises(AssertionError, match=r"misaligned|alignment"):
+        judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
+
+
+def test_a_race_is_caught(tmp_path):
+    rung = wrong(SPLIT, "split(tile, power(scale));\n        meet();", "split(tile, power(scale));")
+    problem = LENET[1][1]
+    x, *parameters = random_inputs(problem, 0)
+    with pytest.raises(AssertionError, match="data race"):
+        emulate(rung, problem, x, parameters, None, tmp_path, sanitizer="thread")
+
+
+def test_an_unknown_instruction_is_said():
+    with pytest.raises(NotImplementedError, match="frobnicate"):
+        translated('asm volatile("frobnicate.sync %0;" : "+r"(x) :: "memory");')

@@ -2,8 +2,8 @@
 
 For rungs that only a GPU of a certain kind runs, on a few images: the text is preprocessed, its
 PTX instructions become calls of functions of ``shim.h`` with the same operands, and every array has
-just its own bytes, so that AddressSanitizer sees what lies beside them.  Tensor maps, and with them
-the bulk copy engine's tiles, are not emulated.
+just its own bytes, so that AddressSanitizer sees what lies beside them.  Clusters of blocks are not
+emulated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import macro_lines, prelude
+from rooftile.devices.gpu import TensorMap, macro_lines, prelude
 from rooftile.ops import narrowed, widened
 from rooftile.strategies.gpu import GpuStrategy
 
@@ -28,6 +28,7 @@ _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",
     "mbarrier.init": "mbarrier_init", "mbarrier.arrive": "mbarrier_arrive",
+    "cvt.rn.f16.f32": "cvt_f16", "cvt.rn.bf16.f32": "cvt_bf16", "ld.shared.v4.b32": "load_four",
     "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
     "cvt.rn.tf32.f32": "cvt_tf32",
     "mma.sync.aligned.m16n8k16.row.col.f32.f16": "mma<::FP16>",
@@ -123,6 +124,9 @@ def _call(statement: str) -> str:
         return "(void)0"
     if "wgmma.mma_async" in code:
         return _product(code, _split(operands[0], ","), given)
+    if code.startswith("cp.async.bulk.tensor"):
+        to, box, *place, barrier = given
+        return f"::copy_box({to}, {box}, {{{', '.join(place)}}}, {barrier})"
     if "mbarrier.try_wait" in code:
         return f"::mbarrier_try_wait({', '.join(given)})"
     if copy := re.match(r"cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2", code):
@@ -140,7 +144,6 @@ def _product(code: str, sums: list[str], given: list[str]) -> str:
     known = re.search(r"mov\.pred adds, (\d)", code)
     places = ", ".join(f"&{one}" for one in given[: len(sums)])
     *a, b = given[len(sums) :] if known else given[len(sums) : -1]
-    assert len(a) == 4, "a left matrix in shared memory is not emulated"
     adds = known[1] if known else given[-1]
     rows = ", ".join(a)
     return f"::wgmma<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b})"
@@ -171,6 +174,14 @@ def _split(text: str, by: str) -> list[str]:
     return parts
 
 
+def _given(argument: str | int | TensorMap) -> str:
+    if isinstance(argument, TensorMap):
+        shape, box = (f"{{{', '.join(map(str, n))}}}" for n in (argument.shape, argument.box))
+        where = f"(char*)given_{argument.array}, {len(argument.shape)}"
+        return f"boxed{{{{{where}, {shape}, {box}, {argument.element_bytes}}}}}"
+    return f"any{{given_{argument}}}" if isinstance(argument, str) else str(argument)
+
+
 def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
     """Loads the arrays, launches the steps, stores the result."""
     lines = [f'auto held_{n} = contents("{folder / n}");' for n in arrays]
@@ -178,9 +189,7 @@ def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
     for step in steps:
         launch = step.launch
         lines += [f"memcpy(text::{n}, given_{n}, sizeof text::{n});" for n in launch.constants]
-        given = ", ".join(
-            f"any{{given_{one}}}" if isinstance(one, str) else str(one) for one in step.arguments
-        )
+        given = ", ".join(map(_given, step.arguments))
         grid, block = (f"{{{', '.join(map(str, sizes))}}}" for sizes in (launch.grid, launch.block))
         lines.append(
             f"launch({grid}, {block}, {launch.shared_bytes}, "
@@ -188,7 +197,4 @@ def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
         )
     lines += [f'FILE* file = fopen("{folder / "out"}", "wb");',
               "fwrite(held_out.data(), 1, held_out.size(), file); fclose(file);"]  # fmt: skip
-    any_pointer = (
-        "struct any { void* p; template <class T> operator T*() const { return (T*)p; } };"
-    )
-    return "\n".join([any_pointer, "int main() {", *lines, "}"])
+    return "\n".join(["int main() {", *lines, "}"])

@@ -16,6 +16,7 @@
 #define __global__
 #define __device__
 #define __constant__
+#define __grid_constant__
 #define __shared__ static
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
@@ -117,6 +118,15 @@ template <class From> static void copy_or_zeros(int size, uint64_t to, From from
     memset(shared_at(to), 0, size), memcpy(shared_at(to), (const void*)from, bytes);
 }
 
+template <class Word> static void load_four(Word& a, Word& b, Word& c, Word& d, uint64_t from)
+{
+    if (from % 16) abort();
+    unsigned words[4];
+    memcpy(words, shared_at(from), 16);
+    a = bits_of<Word>(words[0]), b = bits_of<Word>(words[1]);
+    c = bits_of<Word>(words[2]), d = bits_of<Word>(words[3]);
+}
+
 // Barriers of shared memory, which count arrivals and bytes.
 
 static std::mutex barriers_turn;
@@ -163,6 +173,35 @@ static void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier
     pass_if_complete(state);
 }
 
+// A tensor map: where an array is, its rank, its shape and the box, outermost first, and the bytes
+// of an element.  Rows of a box, 128 bytes each, are swizzled.
+struct mapped { char* array; int64_t rank, shape[5], box[5], size; };
+static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
+static void copy_box(uint64_t to, const void* map, std::vector<int> from, uint64_t barrier)
+{
+    const mapped& m = *(const mapped*)map;
+    if (to % 128 || from.size() != m.rank) abort();
+    std::reverse(from.begin(), from.end());
+    int64_t count = 1;
+    for (int d = 0; d < m.rank; d++) count *= m.box[d];
+    for (int64_t e = 0; e < count; e++) {
+        int64_t rest = e, place = 0, stride = 1;
+        bool inside = true;
+        for (int d = m.rank - 1; d >= 0; d--) {
+            int64_t at = from[d] + rest % m.box[d];
+            inside &= at >= 0 && at < m.shape[d];
+            place += at * stride, stride *= m.shape[d], rest /= m.box[d];
+        }
+        char* held = shared_at(swizzled(to + e * m.size));
+        if (inside) memcpy(held, m.array + place * m.size, m.size);
+        else memset(held, 0, m.size);
+    }
+    std::lock_guard turn(barriers_turn);
+    barrier_state& state = barrier_at(barrier);
+    state.bytes -= count * m.size;
+    pass_if_complete(state);
+}
+
 // Numbers of the cores.
 
 enum kind { FP16, BF16, TF32 };
@@ -175,6 +214,8 @@ static uint16_t bfloat_bits(float value)
 }
 static void cvt_f16x2(unsigned& both, float high, float low) { both = half_bits(low) | half_bits(high) << 16; }
 static void cvt_bf16x2(unsigned& both, float high, float low) { both = bfloat_bits(low) | bfloat_bits(high) << 16; }
+static void cvt_f16(uint16_t& bits, float value) { bits = half_bits(value); }
+static void cvt_bf16(uint16_t& bits, float value) { bits = bfloat_bits(value); }
 static void cvt_tf32(unsigned& bits, float value)
 {
     bits = __float_as_uint(value);
@@ -243,30 +284,57 @@ template <kind kind, class... Operands> static void mma(float& c0, float& c1, fl
     __syncwarp();
 }
 
-// A warpgroup's product: `a` in registers, the right matrix in core matrices of shared memory
-// without a swizzle, as its descriptor says.
-template <kind kind> static void wgmma(bool adds, const std::vector<float*>& sums, const std::vector<unsigned>& a,
+// A number of a matrix in shared memory by its descriptor: core matrices of eight rows of 16 bytes
+// or, swizzled, rows of 128 bytes.
+static double described(kind kind, uint64_t matrix, int row, int k)
+{
+    const int half = kind == TF32 ? 4 : 8, size = 16 / half;
+    uint64_t start = (matrix & 0x3fff) << 4, below = (matrix >> 32 & 0x3fff) << 4;
+    uint64_t beside = (matrix >> 16 & 0x3fff) << 4, at = start + row / 8 * below;
+    at = matrix >> 62 ? swizzled(at + row % 8 * 128 + k * size)
+                      : at + k / half * beside + row % 8 * 16 + k % half * size;
+    unsigned word = 0;
+    memcpy(&word, shared_at(at), size);
+    return element(kind, &word, 0);
+}
+
+// A warpgroup's product: `a` in registers or, as the right matrix, in shared memory.
+template <kind kind> static void wgmma(bool adds, const std::vector<float*>& sums, const std::vector<uint64_t>& a,
                                        uint64_t b)
 {
-    const int deep = kind == TF32 ? 8 : 16, half = deep / 2, size = 32 / deep;
+    const int deep = kind == TF32 ? 8 : 16;
     unsigned thread = thread_of(), group = thread / 128;
-    memcpy(fragments[thread], a.data(), 16);
+    if (a.size() == 4)
+        for (int e = 0; e < 4; e++) fragments[thread][e] = a[e];
     bar_sync(8 + group);
-    const char* base = shared_at((b & 0x3fff) << 4);
-    int depth = (b >> 16 & 0x3fff) << 4, below = (b >> 32 & 0x3fff) << 4;
     for (size_t e = 0; e < sums.size(); e++) {
         int row = thread % 32 / 4 + e % 4 / 2 * 8, n = e / 4 * 8 + thread % 4 * 2 + e % 2;
         double terms[17] = {};
         terms[deep] = adds ? *sums[e] : 0.0f;
         for (int k = 0; k < deep; k++) {
-            unsigned word = 0;
-            memcpy(&word, base + k / half * depth + n / 8 * below + n % 8 * 16 + k % half * size, size);
-            terms[k] = left(kind, thread / 32, row, k) * element(kind, &word, 0);
+            double x = a.size() == 4 ? left(kind, thread / 32, row, k)
+                                     : described(kind, a[0], thread % 128 / 32 * 16 + row, k);
+            terms[k] = x * described(kind, b, n, k);
         }
         *sums[e] = core_sum(terms, deep + 1);
     }
     bar_sync(8 + group);
 }
+
+// What a kernel is given: an array of whatever type it wants, or a tensor map.
+struct any {
+    void* array;
+    template <class T> operator T*() const { return (T*)array; }
+};
+struct boxed {
+    mapped map;
+    template <class T> operator T() const
+    {
+        T given;
+        memcpy(&given, &map, sizeof map);
+        return given;
+    }
+};
 
 // A launch.
 template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, Kernel kernel)

@@ -27,12 +27,10 @@ BANDS = Conv2d(3, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
 PROBLEMS = (FEW, DEEP, PADDED)
 # No warp to spare, which would repeat a task: the same results to the same places.
 LENET = nn.architecture("lenet5").problems(2)[:2]
-# Tensor maps are not emulated.
-RUNGS = [
-    rung
-    for rung in ladder("conv2d", "cuda")
-    if rung.devices == ("cuda",) and not rung.name.startswith("implicit_gemm")
-]
+CUDA_ONLY = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
+# Large tiles take seconds, so these have a small problem of their own.
+IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
+RUNGS = [rung for rung in CUDA_ONLY if rung not in IMPLICIT]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 BULK = strategy("conv2d", "direct_bulk", "cuda")
 SPLIT = strategy("conv2d", "pool_folded_split", "cuda")
@@ -112,13 +110,20 @@ def test_one_group_of_maps_holds_its_small_budget(seed, tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
-@pytest.mark.parametrize("problem", [Linear(70, 104, 130, "tanh"), Linear(9, 33, 10, "relu")])
-def test_a_linear_layer_is_right(precision, problem, tmp_path):
-    rung = strategy("linear", f"mma_{precision}", "cuda")
-    if rung.why_not(problem):
-        pytest.skip(rung.why_not(problem))
+@pytest.mark.parametrize("rung", IMPLICIT, ids=lambda rung: rung.name)
+def test_deep_channels_are_right(rung, tmp_path):
+    pool = Pool.of("max", 2)
+    problem = Conv2d(1, 33, 9, 11, 40, (3, 2), padding=(1, 1), activation="relu", pool=pool)
     verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
+@pytest.mark.parametrize(("name", "config"), [("mma", {}), ("warpgroups", {"CLUSTER": 1})])
+def test_a_linear_layer_is_right(name, config, precision, tmp_path):
+    problem = Linear(70, 104, 130, "tanh")
+    rung = strategy("linear", f"{name}_{precision}", "cuda")
+    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path, config)
     assert verdict.passed, verdict
 
 

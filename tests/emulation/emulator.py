@@ -8,6 +8,8 @@ emulated.
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import shutil
 import subprocess
@@ -35,7 +37,31 @@ _CALLS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
 }  # fmt: skip
+_OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
+            "-pthread", "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
 _KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
+
+
+@functools.cache
+def missing() -> str:
+    """What the host lacks for it; empty where it has all."""
+    if COMPILER is None:
+        return "no g++"
+    for sanitizer in ("address", "thread"):
+        command = [
+            COMPILER,
+            *_OPTIONS,
+            f"-fsanitize={sanitizer}",
+            "-x",
+            "c++",
+            "-",
+            "-o",
+            os.devnull,
+        ]
+        program = "#include <barrier>\nint main() { std::barrier<> one(1); }"
+        if subprocess.run(command, input=program, capture_output=True, text=True).returncode:
+            return f"this g++ does not compile C++20 with -fsanitize={sanitizer}"
+    return ""
 
 
 def emulate(
@@ -78,10 +104,6 @@ def emulate(
     _run([folder / "emulated"])
     made = np.fromfile(folder / "out", arrays["out"].dtype).reshape(problem.output_shape)
     return widened(made, rung.narrow) if values.get("OUT_NARROW") else made
-
-
-_OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
-            "-pthread", "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
 
 
 def _run(command: list[Any], given: str | None = None) -> str:

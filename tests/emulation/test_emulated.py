@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulator import COMPILER, emulate, translated
+from emulator import emulate, missing, translated
 from hard_inputs import HARD
 from ladder_checks import inputs
 
@@ -18,7 +18,7 @@ from rooftile.lab.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Chain, Conv2d, Linear, Pool
 from rooftile.strategies import ladder, strategy
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++: CUDA texts are run on the host")
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
 FEW = Conv2d(1, 1, 30, 34, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
 DEEP = Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))

@@ -1,0 +1,121 @@
+// Tensor cores on the host: their numbers, their sums, and the instructions of a warp and of a
+// warpgroup.  Included by shim.h, whose threads and shared memory they use.
+
+// Numbers of the cores.
+
+enum kind { FP16, BF16, TF32 };
+static float half_value(uint16_t bits) { return (float)bits_of<_Float16>(bits); }
+static uint16_t half_bits(float value) { return bits_of<uint16_t>((_Float16)value); }
+static uint16_t bfloat_bits(float value)
+{
+    unsigned bits = __float_as_uint(value);
+    return value != value ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+static void cvt_f16x2(unsigned& both, float high, float low) { both = half_bits(low) | half_bits(high) << 16; }
+static void cvt_bf16x2(unsigned& both, float high, float low) { both = bfloat_bits(low) | bfloat_bits(high) << 16; }
+static void cvt_f16(uint16_t& bits, float value) { bits = half_bits(value); }
+static void cvt_bf16(uint16_t& bits, float value) { bits = bfloat_bits(value); }
+static void cvt_tf32(unsigned& bits, float value)
+{
+    bits = __float_as_uint(value);
+    if (fabsf(value) < INFINITY) bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+}
+static void cvt_f32_f16(float& value, uint16_t bits) { value = half_value(bits); }
+
+// Element `k` of numbers that lie one after another in words; TF32's last bits are cut off.
+static double element(kind kind, const unsigned* words, int k)
+{
+    if (kind == TF32) return __uint_as_float(words[k] & ~0x1fffu);
+    uint16_t bits = words[k / 2] >> 16 * (k % 2);
+    return kind == FP16 ? half_value(bits) : __uint_as_float((unsigned)bits << 16);
+}
+
+// A sum as the cores make it: terms aligned to the largest and cut off two bits beyond float32's
+// last, their sum cut off to float32.
+static float core_sum(const double* terms, int count)
+{
+    int most = INT32_MIN;
+    double whole = 0, sum = 0;
+    for (int k = 0; k < count; k++) {
+        if (!std::isfinite(terms[k])) {
+            for (int e = 0; e < count; e++) whole += terms[e];
+            return (float)whole;
+        }
+        if (terms[k] != 0) most = max(most, ilogb(terms[k]));
+    }
+    if (most == INT32_MIN) return 0.0f;
+    double last = ldexp(1.0, most - 25);
+    for (int k = 0; k < count; k++) sum += trunc(terms[k] / last);
+    sum *= last;
+    float cut = (float)sum;
+    return fabs((double)cut) > fabs(sum) ? nextafterf(cut, 0.0f) : cut;
+}
+
+// The left matrix as sixteen rows of a warp hold it, four words a lane: both rows of a lane in
+// one half of the depth, then in the other.
+static unsigned fragments[MOST_THREADS][4], columns_of_b[MOST_THREADS][2];
+static double left(kind kind, int warp, int row, int k)
+{
+    int half = kind == TF32 ? 4 : 8, each = kind == TF32 ? 1 : 2, at = k % half;
+    const unsigned* word = &fragments[32 * warp + row % 8 * 4 + at / each][row / 8 + 2 * (k / half)];
+    return element(kind, word, at % each);
+}
+
+template <kind kind, class... Operands> static void mma(float& c0, float& c1, float& c2, float& c3, unsigned a0,
+                                                        unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1)
+{
+    const int deep = kind == TF32 ? 8 : 16, half = deep / 2, each = kind == TF32 ? 1 : 2;
+    unsigned thread = thread_of(), warp = thread / 32, lane = thread % 32;
+    unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(fragments[thread], a, sizeof a), memcpy(columns_of_b[thread], b, sizeof b);
+    __syncwarp();
+    float* c[4] = {&c0, &c1, &c2, &c3};
+    for (int e = 0; e < 4; e++) {
+        int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+        double terms[17] = {};
+        terms[deep] = *c[e];
+        for (int k = 0; k < deep; k++) {
+            const unsigned* word = &columns_of_b[32 * warp + column * 4 + k % half / each][k / half];
+            terms[k] = left(kind, warp, row, k) * element(kind, word, k % each);
+        }
+        *c[e] = core_sum(terms, deep + 1);
+    }
+    __syncwarp();
+}
+
+// A number of a matrix in shared memory by its descriptor: core matrices of eight rows of 16 bytes
+// or, swizzled, rows of 128 bytes.
+static double described(kind kind, uint64_t matrix, int row, int k)
+{
+    const int half = kind == TF32 ? 4 : 8, size = 16 / half;
+    uint64_t start = (matrix & 0x3fff) << 4, below = (matrix >> 32 & 0x3fff) << 4;
+    uint64_t beside = (matrix >> 16 & 0x3fff) << 4, at = start + row / 8 * below;
+    at = matrix >> 62 ? swizzled(at + row % 8 * 128 + k * size)
+                      : at + k / half * beside + row % 8 * 16 + k % half * size;
+    unsigned word = 0;
+    memcpy(&word, shared_at(at), size);
+    return element(kind, &word, 0);
+}
+
+// A warpgroup's product: `a` in registers or, as the right matrix, in shared memory.
+template <kind kind> static void wgmma(bool adds, const std::vector<float*>& sums, const std::vector<uint64_t>& a,
+                                       uint64_t b)
+{
+    const int deep = kind == TF32 ? 8 : 16;
+    unsigned thread = thread_of(), group = thread / 128;
+    if (a.size() == 4)
+        for (int e = 0; e < 4; e++) fragments[thread][e] = a[e];
+    bar_sync(8 + group);
+    for (size_t e = 0; e < sums.size(); e++) {
+        int row = thread % 32 / 4 + e % 4 / 2 * 8, n = e / 4 * 8 + thread % 4 * 2 + e % 2;
+        double terms[17] = {};
+        terms[deep] = adds ? *sums[e] : 0.0f;
+        for (int k = 0; k < deep; k++) {
+            double x = a.size() == 4 ? left(kind, thread / 32, row, k)
+                                     : described(kind, a[0], thread % 128 / 32 * 16 + row, k);
+            terms[k] = x * described(kind, b, n, k);
+        }
+        *sums[e] = core_sum(terms, deep + 1);
+    }
+    bar_sync(8 + group);
+}

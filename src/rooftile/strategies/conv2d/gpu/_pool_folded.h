@@ -211,3 +211,16 @@ __device__ __noinline__ void repair(const given* image, const element* weights, 
             *place = RESULT(directly(image, weights, shift, map, top + row, column));
     }
 }
+
+// A zero of the folded mask makes NaN of an infinity that no mask should have met, and so does what
+// a split could not hold: a strip with any such result is looked through.
+__device__ __forceinline__ void repair_strip(bool doubtful, const given* image,
+                                             const element* weights, const float shift[GROUPS],
+                                             result* results, int map, int window, int top,
+                                             int start)
+{
+    if (__any_sync(~0u, doubtful))
+        UNROLL for (int m = 0; m < GROUPS; m++)
+            repair(image, weights, shift[m], results, map + 4 * m, window, top,
+                   start / WINDOWS_DOWN);
+}

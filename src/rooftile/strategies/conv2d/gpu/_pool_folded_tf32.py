@@ -53,6 +53,8 @@ class TensorFloatFolded(PoolFolded):
     split = False
     worth = 26 * 1024
     """A band's shared memory, up to which it grows: teams beside it hide its loads."""
+    static_bytes = 0
+    """Of shared memory, that the text declares itself, up to what aligns the rest."""
 
     def why_not(self, problem: Conv2d) -> str | None:
         """As in 16 bits; split, short sums."""
@@ -122,7 +124,7 @@ class TensorFloatFolded(PoolFolded):
             return f"{resident} blocks of {warps} warps of {held} registers a thread"
         if not divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
-        shared = self._shared(problem, config)
+        shared = self._shared(problem, config) + self.static_bytes
         if shared > (SHARED_BYTES // resident - 1024 if self.wgmma else _OLD_SHARED_BYTES):
             return f"{shared} bytes of shared memory a block"
         return None

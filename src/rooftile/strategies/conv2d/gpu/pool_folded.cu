@@ -150,11 +150,7 @@ __device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const flo
                     place[4 * m * MAP_PITCH + row * COLUMNS] = RESULT(y);
             }
         }
-    // A zero of the folded mask makes NaN of an infinity that no mask should have met.
-    if (__any_sync(~0u, doubtful))
-        UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], results, map + 4 * m, window, top,
-                   start / WINDOWS_DOWN);
+    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(

@@ -26,9 +26,6 @@
 #define SLAB_BYTES (1024 * MAP_GROUPS)
 #define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
 #define BAND_SIZE (CHANNELS * TILE_SIZE)
-#define LOW_SCALE 2048.0f
-// Of a scaled number, so that its low part is not cut by float16's underflow.
-#define LEAST 0x1p-12f
 
 // 8x8 core matrices without a swizzle: beside each other in a slab's depth, then below.
 #define MATRIX_DESCRIPTOR(address)                                                              \
@@ -58,7 +55,7 @@ __device__ __forceinline__ void scale_back(float* value, int exponent)
     *value = *value * power(exponent / 2) * power(exponent - exponent / 2);
 }
 
-// The exponent that brings a band's finite numbers below 2^15.
+// The exponent that brings a band's largest finite number to LARGEST.
 __device__ __forceinline__ int scale_of(const float* tile)
 {
     __shared__ unsigned largest[WARPS];
@@ -79,8 +76,8 @@ __device__ __forceinline__ int scale_of(const float* tile)
         most = other > most ? other : most;
     }
     // Smaller ones would want a scale beyond float32's range.
-    int exponent = (int)(most >> 23) < 15 ? 15 : most >> 23;
-    return 127 + 14 - exponent;
+    int exponent = (int)(most >> 23) <= LARGEST ? LARGEST + 1 : most >> 23;
+    return 127 + LARGEST - exponent;
 }
 
 __device__ __forceinline__ float high(float value)
@@ -218,11 +215,7 @@ __device__ __forceinline__ void strip(const float* tile, unsigned long long b,
                 place[4 * m * MAP_PITCH + row * COLUMNS] = y;
         }
     }
-    // What the split could not hold, and zeros of the mask that met an infinity.
-    if (__any_sync(~0u, doubtful))
-        UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], results, map + 4 * m, window, top,
-                   start / WINDOWS_DOWN);
+    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
 }
 
 // A team's bands, through one buffer or, the next one's copies under way, through two.

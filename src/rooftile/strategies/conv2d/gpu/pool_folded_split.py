@@ -44,6 +44,7 @@ class PoolFoldedSplit(TensorFloatFolded):
     split = wgmma = True
     most_slabs = 64
     worth = 32 * 1024
+    static_bytes = 128
     architectures = ("sm_90",)
     source = "pool_folded_split"
     headers = ("_narrow.h", "_formats.h", "_pool_folded.h")
@@ -83,14 +84,14 @@ class PoolFoldedSplit(TensorFloatFolded):
     def _packed(self, problem: Conv2d, config: Config) -> int:
         return 1024 * blocks(problem.maps, 4) * self._all_slabs(problem, config)
 
-    def _shared(self, problem: Conv2d, config: Config) -> int:
-        return super()._shared(problem, config) + 4 * config["WARPS"]
-
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Those of the folded pool, with products of float16."""
         groups = blocks(problem.maps, 4)
+        macros = super().macros(problem, config)
+        macros |= {"LARGEST": _LARGEST, "LEAST": f"{_LEAST.hex()}f"}
+        macros |= {"LOW_SCALE": f"{float(_LOW_SCALE).hex()}f"}
         # One group's columns stand beside those of its low parts.
-        return super().macros(problem, config) | products(groups if groups > 1 else 2, "fp16")
+        return macros | products(groups if groups > 1 else 2, "fp16")
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[slabs][2 rows of a slab][2 parts][groups][2 rows of positions][8 columns][8 deep] in
@@ -111,7 +112,7 @@ def _scaled(weights: Float32) -> tuple[tuple[Float32, Float32], Float32]:
     not hold one; and the exponents that scale results back."""
     finite = np.where(np.isfinite(weights), np.abs(weights), 0).max(axis=(1, 2, 3))
     # Smaller ones would want a scale beyond float32's range.
-    exponents = np.maximum(np.frexp(finite)[1] - 1, 15 - 127) - _LARGEST
+    exponents = np.maximum(np.frexp(finite)[1] - 1, _LARGEST + 1 - 127) - _LARGEST
     scaled = np.ldexp(weights, -exponents[:, None, None, None]).astype(np.float32)
     high = rounded(scaled, "fp16")
     with np.errstate(invalid="ignore"):

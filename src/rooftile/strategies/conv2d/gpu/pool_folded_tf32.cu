@@ -246,11 +246,7 @@ __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float
                     place[4 * m * MAP_PITCH + row * COLUMNS] = y;
             }
         }
-    // A zero of the folded mask makes NaN of an infinity that no mask should have met.
-    if (__any_sync(~0u, doubtful))
-        UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], results, map + 4 * m, window, top,
-                   start / WINDOWS_DOWN);
+    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
 }
 
 // A team's bands, through one buffer or, the next one's copies under way, through two.

@@ -48,18 +48,11 @@ def missing() -> str:
     if COMPILER is None:
         return "no g++"
     for sanitizer in ("address", "thread"):
-        command = [
-            COMPILER,
-            *_OPTIONS,
-            f"-fsanitize={sanitizer}",
-            "-x",
-            "c++",
-            "-",
-            "-o",
-            os.devnull,
-        ]
+        flags = f"-fsanitize={sanitizer} -x c++ - -o {os.devnull}".split()
         program = "#include <barrier>\nint main() { std::barrier<> one(1); }"
-        if subprocess.run(command, input=program, capture_output=True, text=True).returncode:
+        if subprocess.run(
+            [COMPILER, *_OPTIONS, *flags], input=program, capture_output=True, text=True
+        ).returncode:
             return f"this g++ does not compile C++20 with -fsanitize={sanitizer}"
     return ""
 

@@ -224,8 +224,11 @@ template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_
 {
     gridDim = grid, blockDim = block;
     unsigned threads = block.x * block.y * block.z;
-    std::vector<char> memory(shared_bytes + 1024, (char)0xff);
-    dynamic_shared = (char*)(((uintptr_t)memory.data() + 1023) / 1024 * 1024), dynamic_bytes = shared_bytes;
+    // Of just these bytes, as a sanitizer watches what lies behind them.
+    void* memory;
+    if (posix_memalign(&memory, 1024, shared_bytes)) abort();
+    memset(memory, 0xff, shared_bytes);
+    dynamic_shared = (char*)memory, dynamic_bytes = shared_bytes;
     block_barrier = std::make_unique<std::barrier<>>(threads);
     for (unsigned w = 0; w < (threads + 31) / 32; w++)
         warp_barriers[w] = std::make_unique<std::barrier<>>(min(32u, threads - 32 * w));
@@ -242,6 +245,7 @@ template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_
             }
         });
     for (auto& thread : all) thread.join();
+    free(memory);
 }
 
 static std::vector<char> contents(const char* path)

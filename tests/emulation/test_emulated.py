@@ -180,6 +180,12 @@ def test_what_lies_beside_an_array_is_caught(tmp_path):
         judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
 
 
+def test_one_number_beyond_shared_memory_is_caught(tmp_path):
+    rung = wrong(SPLIT, "tiles[e] = 0.0f", "tiles[e + 1] = 0.0f")
+    with pytest.raises(AssertionError, match="AddressSanitizer"):
+        judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
+
+
 def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
     rung = wrong(BULK, "__align__(16) float held[HELD_SIZE]", "float spare, held[HELD_SIZE]")
     rung = wrong(rung, "patch - beyond", "patch + 1 - beyond")

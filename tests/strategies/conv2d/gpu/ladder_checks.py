@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hard_inputs import HARD
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,16 @@ def check(rung, problem, device, *, seed=0, specials=(), config=None):
     assert verdict.passed, (problem, bound.config, verdict)
     for a, b in pairwise(outs):
         assert rung.atomic or np.array_equal(a.view(np.uint32), b.view(np.uint32)), "runs differ"
+
+
+def check_hard(rung, problem, kind, device, seed):
+    """float32's error of a sum without bias, of inputs that a split finds hard."""
+    x, weights, bias = random_inputs(problem, seed)
+    generator = np.random.default_rng(problem.channels)
+    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
+    bound = rung.bind(problem, weights, 0 * bias, device=device)
+    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
+    assert verdict.passed, verdict
 
 
 def check_wrong(rung, problem, device):

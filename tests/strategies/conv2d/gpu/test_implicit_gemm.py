@@ -7,7 +7,7 @@ import pytest
 from hard_inputs import HARD
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, examples, run
+from ladder_checks import check, check_hard, draw_config, examples, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.expected import Expected
@@ -66,12 +66,7 @@ def test_the_last_batch_may_be_partial(rung, hopper):
 @pytest.mark.parametrize(("channels", "mask"), [(64, 3), (256, 5), (72, 1), (256, 1)])
 def test_split_products_have_float32s_error(kind, channels, mask, hopper):
     problem = Conv2d(1, channels, 20, 24, 64, (mask, mask), padding=(mask // 2, mask // 2))
-    x, weights, bias = random_inputs(problem, mask)
-    generator = np.random.default_rng(channels)
-    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
-    bound = IEEE.bind(problem, weights, 0 * bias, device=hopper)
-    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
-    assert verdict.passed, verdict
+    check_hard(IEEE, problem, kind, hopper, seed=mask)
 
 
 @each_rung

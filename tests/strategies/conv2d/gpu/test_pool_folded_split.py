@@ -5,7 +5,7 @@ import pytest
 from hard_inputs import HARD
 from hypothesis import given
 from hypothesis import strategies as st
-from ladder_checks import check, run
+from ladder_checks import check, check_hard, run
 
 from rooftile.lab.expected import Expected
 from rooftile.lab.verify import random_inputs
@@ -27,12 +27,7 @@ BANDS = Conv2d(3, 3, 24, 26, 7, (6, 5), pool=Pool.of("average", 2))
 )
 def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, hopper):
     problem = Conv2d(3, channels, 24, 26, maps, mask, pool=Pool.of(pool, 2))
-    x, weights, bias = random_inputs(problem, maps)
-    generator = np.random.default_rng(channels)
-    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
-    bound = SPLIT.bind(problem, weights, 0 * bias, device=hopper)
-    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
-    assert verdict.passed, verdict
+    check_hard(SPLIT, problem, kind, hopper, seed=maps)
 
 
 @pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])

@@ -8,7 +8,7 @@ import pytest
 from hard_inputs import HARD
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, run
+from ladder_checks import check, check_hard, draw_config, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.expected import Expected
@@ -37,12 +37,7 @@ folding = st.builds(
 )
 def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, hopper):
     problem = Conv2d(3, channels, 24, 26, maps, mask, pool=Pool.of(pool, 2))
-    x, weights, bias = random_inputs(problem, maps)
-    generator = np.random.default_rng(channels)
-    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
-    bound = IEEE.bind(problem, weights, 0 * bias, device=hopper)
-    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
-    assert verdict.passed, verdict
+    check_hard(IEEE, problem, kind, hopper, seed=maps)
 
 
 @pytest.mark.parametrize("rung", [WGMMA, IEEE], ids=lambda rung: rung.name)

@@ -6,8 +6,9 @@ LIMITS = {
     "products to stay in the budget of float32.",
     ("lenet-conv1", "fp16"): "Reading the images and writing the results; conversion, product and "
     "stores hide behind that only in part.",
-    ("lenet-conv2", "ieee"): "Three TF32 products for each multiply-add, and the zeros that "
-    "folding the pool puts around each mask ([pool-folding.md](pool-folding.md)).",
+    ("lenet-conv2", "ieee"): "Three products of float16 for each multiply-add, and the zeros "
+    "that folding the pool puts around each mask ([pool-folding.md](pool-folding.md)); splitting "
+    "what they multiply hides behind them only in part.",
     ("lenet-conv2", "tf32"): "Matrix instructions, on the same zeros.",
     ("lenet-conv2", "fp16"): "As at `tf32`, at twice the rate: fetching patches from shared "
     "memory no longer hides behind the products.",
@@ -17,7 +18,8 @@ LIMITS = {
     "floor does not count.",
     ("lenet5", "fp16"): "Both convolutions are one kernel, whose roles share a multiprocessor: "
     "each alone takes more than half of the time of both, so they overlap only in part.",
-    ("lab-conv5", "ieee"): "Three TF32 products for each multiply-add.",
+    ("lab-conv5", "ieee"): "Three products of TF32 for each multiply-add, where the floor counts "
+    "three of float16, at twice the rate.",
     ("lab-conv5", "tf32"): "The matrix instructions, and the power that they draw.",
     ("lab-conv5", "fp16"): "The matrix instructions, and the power that they draw.",
     ("mnist8", "ieee"): "One image: launching one kernel after another and reading each weight "

@@ -147,8 +147,9 @@ def _introduction() -> list[str]:
         "- **The floor** is the larger of the fewest bytes (every input and weight read once,",
         "  every result written once, nothing in between) over the measured bandwidth, and the",
         "  FLOPs of the direct method over the measured rate of the precision. float32 accuracy",
-        "  comes by FMAs or by three TF32 products, whichever is faster. What fits in the cache",
-        "  need not come from memory: then a time may lie below its floor.", "",
+        "  comes by FMAs or by three products of TF32 or of scaled float16, whichever is fastest.",
+        "  What fits in the cache need not come from memory: then a time may lie below its floor.",
+        "",
     ]  # fmt: skip
 
 

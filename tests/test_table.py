@@ -185,7 +185,7 @@ def test_accuracy_names_the_images(scripts, record):
 def test_the_floor_knows_split_products_and_narrow_results(scripts):
     table, problem = scripts.table, named("conv2d", "lenet-conv1", 10)
     found = table.floor(problem, table.Case("lenet-conv1", 10, "ieee", 1.0), ROOF)
-    assert found["arithmetic_ms"] == pytest.approx(problem.flops / 100_000e6)
+    assert found["arithmetic_ms"] == pytest.approx(problem.flops / 200_000e6)
     assert found["bytes"] == problem.bytes
     narrow = table.Case("lenet-conv1", 10, "fp16", 1.0, narrow_out=True)
     found = table.floor(problem, narrow, ROOF)

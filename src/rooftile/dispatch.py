@@ -57,7 +57,7 @@ BULK_IMAGES = 1000
 FEW_MAPS = 4
 """Up to so many maps, `pool_folded` keeps their weights in registers and needs no warpgroup."""
 
-SPLIT_FLOPS = 1_500_000_000
+SPLIT_FLOPS = 1_000_000_000
 """From so many on, folded split products pay for the weights that every block loads."""
 
 DEEP_CHANNELS, DEEP_MAPS = 16, 32

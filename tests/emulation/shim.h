@@ -52,6 +52,7 @@ static float __int_as_float(int bits) { return bits_of<float>(bits); }
 static float __uint_as_float(unsigned bits) { return bits_of<float>(bits); }
 static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
 static int __float_as_int(float value) { return bits_of<int>(value); }
+static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 template <class T> static T __ldcs(const T* from) { return *from; }
 template <class T> static T __ldg(const T* from) { return *from; }
 
@@ -79,21 +80,32 @@ template <class T> static T __shfl_xor_sync(unsigned, T given, int mask)
 {
     return in_warp(given, [&](auto of) { return of(thread_of() % 32 ^ mask); });
 }
-static bool __any_sync(unsigned, bool given)
+template <class T> static T __shfl_sync(unsigned, T given, int lane)
 {
-    return in_warp((unsigned)given, [](auto of) {
-        unsigned any = 0;
-        for (int lane = 0; lane < 32; lane++) any |= of(lane);
-        return any;
+    return in_warp(given, [&](auto of) { return of(lane); });
+}
+// What a warp's numbers come to, one after another.
+template <class Pick> static unsigned reduced(unsigned given, Pick pick)
+{
+    return in_warp(given, [&](auto of) {
+        unsigned all = of(0);
+        for (int lane = 1; lane < 32; lane++) all = pick(all, of(lane));
+        return all;
     });
+}
+static unsigned either(unsigned a, unsigned b) { return a | b; }
+static bool __any_sync(unsigned, bool given) { return reduced(given, either); }
+static unsigned __ballot_sync(unsigned, bool given)
+{
+    return reduced((unsigned)given << thread_of() % 32, either);
 }
 static unsigned __reduce_max_sync(unsigned, unsigned given)
 {
-    return in_warp(given, [](auto of) {
-        unsigned most = 0;
-        for (int lane = 0; lane < 32; lane++) most = max(most, of(lane));
-        return most;
-    });
+    return reduced(given, [](unsigned a, unsigned b) { return max(a, b); });
+}
+static unsigned __reduce_min_sync(unsigned, unsigned given)
+{
+    return reduced(given, [](unsigned a, unsigned b) { return min(a, b); });
 }
 
 // Shared memory by address: of a block's dynamic memory from zero, of arrays where they are.

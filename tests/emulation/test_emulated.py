@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from emulator import emulate, missing, translated
-from hard_inputs import HARD
+from hard_inputs import HARD, SMALL, kept_bits, small
 from ladder_checks import inputs
 
 from rooftile import nn
@@ -33,7 +33,7 @@ IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
 RUNGS = [rung for rung in CUDA_ONLY if rung not in IMPLICIT]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 BULK = strategy("conv2d", "direct_bulk", "cuda")
-SPLIT = strategy("conv2d", "pool_folded_split", "cuda")
+IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
 
 
 def taken(rungs, problems):
@@ -91,23 +91,27 @@ def test_bands_by_the_bulk_copy_engine(problem, rows, tmp_path):
 
 
 @pytest.mark.parametrize("kind", HARD)
-@pytest.mark.parametrize("name", ["pool_folded_split", "pool_folded_wgmma_ieee"])
-def test_split_products_have_float32s_error(name, kind, tmp_path):
+def test_split_products_have_float32s_error(kind, tmp_path):
     problem = replace(BANDS, channels=2, mask=(6, 6))
     x, weights, bias = random_inputs(problem, 1)
     x, weights = (a.astype(np.float32) for a in HARD[kind](np.random.default_rng(3), x, weights))
-    rung = strategy("conv2d", name, "cuda")
-    verdict = judged(rung, problem, (x, weights, 0 * bias), tmp_path)
+    verdict = judged(IEEE, problem, (x, weights, 0 * bias), tmp_path)
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_one_group_of_maps_holds_its_small_budget(seed, tmp_path):
-    # One number all over: roundings of the parts do not cancel.
-    x, weights, bias = random_inputs(FEW, seed)
-    x[:], weights[:] = np.random.default_rng(seed).uniform(1, 2, 2)
-    verdict = judged(SPLIT, FEW, (x, weights, 0 * bias), tmp_path)
-    assert verdict.passed, verdict
+@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("pool", ["max", "average"])
+def test_small_numbers_keep_their_bits(kind, pool, tmp_path):
+    problem, x, *parameters = small(kind, pool)
+    assert kept_bits(problem, emulate(IEEE, problem, x, parameters, {}, tmp_path), x, *parameters)
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_bits_of_small_numbers_that_are_lost_are_noticed(kind, tmp_path):
+    problem, x, *parameters = small(kind, "max")
+    rung = wrong(IEEE, "value = __int_as_float(0x7fffffff);", "value = value;")
+    out = emulate(rung, problem, x, parameters, {}, tmp_path)
+    assert not kept_bits(problem, out, x, *parameters)
 
 
 @pytest.mark.parametrize("rung", IMPLICIT, ids=lambda rung: rung.name)
@@ -149,8 +153,7 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(precision, tmp_path):
     [
         ("conv2d", "direct_bulk", LENET[0][1]),
         ("conv2d", "pool_folded_fp16", LENET[0][1]),
-        ("conv2d", "pool_folded_split", LENET[0][1]),
-        ("conv2d", "pool_folded_split", LENET[1][1]),
+        ("conv2d", "pool_folded_wgmma_ieee", LENET[1][1]),
         ("conv2d", "pool_folded_wgmma_tf32", LENET[1][1]),
         ("network", "front_fp16", Chain(tuple(LENET))),
     ],
@@ -170,7 +173,7 @@ def wrong(rung, right, text):
 
 
 def test_a_wrong_number_is_caught(tmp_path):
-    rung = wrong(SPLIT, "const float down = 1.0f / LOW_SCALE", "const float down = 0.0f")
+    rung = wrong(IEEE, "1.0f / LOW_SCALE", "0.0f")
     assert not judged(rung, DEEP, random_inputs(DEEP, 0), tmp_path).passed
 
 
@@ -181,9 +184,9 @@ def test_what_lies_beside_an_array_is_caught(tmp_path):
 
 
 def test_one_number_beyond_shared_memory_is_caught(tmp_path):
-    rung = wrong(SPLIT, "tiles[e] = 0.0f", "tiles[e + 1] = 0.0f")
+    rung = wrong(IEEE, "tiles[e] = 0.0f", "tiles[e + 1] = 0.0f")
     with pytest.raises(AssertionError, match="AddressSanitizer"):
-        judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
+        judged(rung, DEEP, random_inputs(DEEP, 0), tmp_path)
 
 
 def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
@@ -194,7 +197,7 @@ def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
 
 
 def test_a_race_is_caught(tmp_path):
-    rung = wrong(SPLIT, "split(tile, power(scale));\n        meet();", "split(tile, power(scale));")
+    rung = wrong(IEEE, "split(tile, power(scale));\n        meet();", "split(tile, power(scale));")
     problem = LENET[1][1]
     x, *parameters = random_inputs(problem, 0)
     with pytest.raises(AssertionError, match="data race"):

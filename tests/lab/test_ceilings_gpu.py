@@ -254,11 +254,13 @@ def test_a_time_below_the_arithmetic_is_invalid():
 
 def test_the_roof_of_a_precision_is_of_its_own_instructions():
     problem = named("conv2d", "lab-conv5", 1)
-    # float32 accuracy by FMAs, or by three TF32 products for each.
+    # float32 accuracy by FMAs, or by three products of TF32 or float16 for each.
     for precision, rate in (("ieee", 80e9), ("fast", 80e9), ("tf32", 240e9)):
         assert ROOF.floor_ms(problem, precision) == pytest.approx(problem.flops / rate)
     slow = dataclasses.replace(ROOF, mma_gflops={"tf32": 120_000.0})
     assert slow.rate_gflops() == 50_000
+    half = dataclasses.replace(ROOF, mma_gflops={"tf32": 120_000.0, "fp16": 270_000.0})
+    assert half.rate_gflops() == 90_000
     assert dataclasses.replace(ROOF, mma_gflops={}).rate_gflops("tf32") == 50_000
 
 
@@ -266,7 +268,7 @@ def test_the_faster_matrix_instruction_is_the_ceiling():
     assert HOPPER.matrix_gflops == {"tf32": 420_000.0, "fp16": 600_000.0}
     assert HOPPER.rate_gflops("tf32") == 420_000
     assert HOPPER.rate_gflops("fp16") == 600_000
-    assert HOPPER.rate_gflops("ieee") == 140_000
+    assert HOPPER.rate_gflops("ieee") == 200_000
 
 
 def test_a_limit_is_that_of_the_floor():

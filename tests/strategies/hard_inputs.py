@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.lab.verify import random_inputs
+from rooftile.ops import Conv2d, Pool
+
 
 def _exponents(generator, shape):
     return np.exp2(generator.integers(-40, 41, shape)).astype(np.float32)
@@ -29,3 +32,25 @@ HARD = {
     ),
 }  # fmt: skip
 """By kind: of a generator, an input and weights the ones to take instead."""
+
+SMALL = ("input", "weights")
+
+
+def small(kind, pool):
+    """A convolution of inputs or weights of which some are far below float16's range beside the
+    largest: columns that fade, or a channel's weights that alone meet what is not zero."""
+    problem = Conv2d(3, 2, 24, 26, 7, (6, 6), pool=Pool.of(pool, 2))
+    x, weights, bias = random_inputs(problem, 1)
+    if kind == "input":
+        x *= np.exp2(-2.0 * np.arange(problem.width)).astype(np.float32)
+    else:
+        weights[:, 1] *= np.float32(2.0**-34)
+        x[:, 0, :, 8:] = 0
+    return problem, x, weights, 0 * bias
+
+
+def kept_bits(problem, out, *arrays):
+    """Whether errors are float32's beside the terms of each result, however small they are."""
+    error = np.abs(out - problem.reference(*arrays))
+    terms = 2 * 2.0**-24 * np.sqrt(problem.reduction) * problem.magnitude(*arrays)
+    return bool((error <= terms).all())

@@ -81,7 +81,7 @@ class GpuCeilings(Roof):
 
     @property
     def bandwidth_gbps(self) -> float:
-        """The better of reading and copying."""
+        """The better of the two."""
         return max(self.read_gbps, self.copy_gbps)
 
     @property
@@ -93,27 +93,27 @@ class GpuCeilings(Roof):
         }
 
     def rate_gflops(self, precision: str = "ieee") -> float:
-        """The rate that a precision's roof is made of: of matrix instructions, where it has some.
-
-        float32 accuracy comes by FMAs, or by three TF32 products for each one, whichever is
-        faster.
-        """
+        """The rate of a precision's roof: of matrix instructions, where it has some."""
         rates = self.matrix_gflops
-        return rates.get(precision) or max(self.fma_gflops, rates.get("tf32", 0.0) / 3)
+        return rates.get(precision) or self._float32_gflops(rates)
+
+    def _float32_gflops(self, rates: Mapping[str, float]) -> float:
+        """By FMAs, or by three products of TF32 or of scaled float16 for each of float32 accuracy,
+        whichever is fastest."""
+        return max(self.fma_gflops, *(rates.get(name, 0.0) / 3 for name in ("tf32", "fp16")))
 
     def most_gflops(self, precision: str) -> float:
         """What a direct method can reach at a precision; infinite where transforms save FLOPs.
 
         That of zeros, where it was measured.  Elsewhere instructions of four warps are not, and
-        nowhere do they reach twice the rate of ``mma.sync``.  Three products that make one of
-        float32 accuracy may, for numbers in its range, be of float16.
+        nowhere do they reach twice the rate of ``mma.sync``.
         """
         most = {
             name: max(rate, self.wgmma_zeros_gflops.get(name, 2 * rate))
             for name, rate in self.matrix_gflops.items()
         }
         if precision == "ieee":
-            return max(self.fma_gflops, *(most.get(name, 0.0) / 3 for name in ("tf32", "fp16")))
+            return self._float32_gflops(most)
         return most.get(precision, math.inf)
 
 

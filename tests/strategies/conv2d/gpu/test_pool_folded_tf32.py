@@ -1,14 +1,13 @@
-"""Pool folding in TF32 and in two parts of it: hard inputs, how weights lie, what is refused."""
+"""Pool folding in TF32: pipelines, how weights lie, what is refused."""
 
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, draw_config, run
+from ladder_checks import check, draw_config, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.expected import Expected
@@ -16,9 +15,8 @@ from rooftile.lab.verify import random_inputs
 from rooftile.ops import Conv2d, Pool, rounded
 from rooftile.strategies import strategy
 
-TF32, WGMMA, IEEE = RUNGS = [
-    strategy("conv2d", f"pool_folded_{name}", "cuda")
-    for name in ("tf32", "wgmma_tf32", "wgmma_ieee")
+TF32, WGMMA = RUNGS = [
+    strategy("conv2d", f"pool_folded_{name}", "cuda") for name in ("tf32", "wgmma_tf32")
 ]
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 LENET = Conv2d(3, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
@@ -30,26 +28,13 @@ folding = st.builds(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", HARD)
-@pytest.mark.parametrize("pool", ["max", "average"])
-@pytest.mark.parametrize(
-    ("channels", "maps", "mask"), [(4, 16, (7, 7)), (2, 3, (7, 7)), (8, 6, (3, 3)), (12, 5, (4, 5))]
-)
-def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, hopper):
-    problem = Conv2d(3, channels, 24, 26, maps, mask, pool=Pool.of(pool, 2))
-    check_hard(IEEE, problem, kind, hopper, seed=maps)
-
-
-@pytest.mark.parametrize("rung", [WGMMA, IEEE], ids=lambda rung: rung.name)
 @pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])
 @pytest.mark.parametrize("run_slabs", [0, 1, 2, 4])
 @pytest.mark.parametrize("buffers", [1, 2])
-def test_every_pipeline(rung, specials, run_slabs, buffers, hopper):
-    if rung is IEEE and not run_slabs:
-        pytest.skip("a split has runs")
+def test_every_pipeline(specials, run_slabs, buffers, hopper):
     config = {"RUN": run_slabs, "BUFFERS": buffers, "WARPS": 4}
     for problem in (LENET, Conv2d(5, 3, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("max", 2))):
-        check(rung, problem, hopper, seed=4, specials=specials, config=config)
+        check(WGMMA, problem, hopper, seed=4, specials=specials, config=config)
 
 
 @each_rung
@@ -94,30 +79,17 @@ def test_packed_weights_are_the_weights_at_every_place_of_a_window(rung, data):
     _, weights, _ = random_inputs(problem, 0)
     packed = rung.pack(problem, weights, config).ravel()
     nearest, own = rounded(weights, "tf32"), weights.size
-    assert np.array_equal(packed[-own:], (weights if rung is IEEE else nearest).ravel())
+    assert np.array_equal(packed[-own:], nearest.ravel())
     groups, rows = -(-problem.maps // 4), (problem.mask[0] + 2) // 2 * 2
     slabs = problem.channels * rows // 2
-    parts = packed[:-own].reshape(2 if rung is IEEE else 1, -1)
-    folded = sum(_unpacked(rung, problem, part, groups, slabs) for part in parts)
+    folded = _unpacked(rung, problem, packed[:-own], groups, slabs)
     folded = folded.reshape(4 * groups, problem.channels, rows, 8, 2, 2)
     expected = np.zeros_like(folded)
     height, width = problem.mask
-    whole = nearest + rounded(weights - nearest, "tf32") if rung is IEEE else nearest
     for dy, dx in product((0, 1), (0, 1)):
-        expected[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = whole
+        expected[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = nearest
     assert np.array_equal(folded, expected)
-    unit = 2.0 ** (-22 if rung is IEEE else -11)
-    assert np.abs(whole - weights).max() <= unit * np.abs(weights).max()
-    assert np.count_nonzero(parts[0]) == np.count_nonzero(expected)
-
-
-def test_what_a_split_cannot_hold_is_marked():
-    problem = LENET
-    _, weights, _ = random_inputs(problem, 0)
-    weights.flat[:4] = (1e-38, np.inf, np.finfo(np.float32).max, np.nan)
-    packed = IEEE.pack(problem, weights, IEEE.config(problem))
-    # At four places of a window, in both parts.
-    assert np.isnan(packed[: -weights.size]).sum() == 4 * 4 * 2
+    assert np.count_nonzero(packed[:-own]) == np.count_nonzero(expected)
 
 
 def _gpu(architecture):
@@ -125,11 +97,8 @@ def _gpu(architecture):
 
 
 def test_what_they_do_not_take():
-    short = Conv2d(1, 1, 86, 86, 4, (7, 7), pool=Pool.of("max", 2))
-    assert "sums of 64" in IEEE.why_not(short)
     assert "slabs of weights" in TF32.why_not(LENET)
-    for rung in (WGMMA, IEEE):
-        with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
-            rung.compile(LENET, _gpu("sm_80"))
+    with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
+        WGMMA.compile(LENET, _gpu("sm_80"))
     with pytest.raises(InputError, match="registers a thread"):
         WGMMA.compile(LENET, _gpu("sm_90"), {"RUN": 0, "WARPS": 12})

@@ -45,7 +45,7 @@ typedef narrow element;
 typedef float element;
 #define ELEMENT(value) (value)
 #ifndef VALUE
-#define VALUE(x) (SPLIT ? (x) : rounded(x))
+#define VALUE(x) rounded(x)
 #endif
 
 // The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried
@@ -145,29 +145,52 @@ __device__ __forceinline__ void fill(const given* x, int band, element* tile)
     }
 }
 
+// A band, whose copies may be under way with two buffers; each thread of a team has its own part.
+#if ELEMENT_BYTES == 4
+__device__ __forceinline__ void await_band(const given* x, int band, element* tile)
+{
+    if (BUFFERS == 1) meet();
+    if (!FLAT)
+        fill(x, band, tile);
+    else if (BUFFERS == 1)
+        start_band(x, band, tile);
+    COPIES_DONE();
+}
+
+#endif
 // A weight as the cores see it.
 __device__ __forceinline__ float tap(const element* weights, int map, int c, int p,
                                      int q);
 
-// A result from its definition: where a zero of the folded mask met an infinity or NaN, or a
-// split could not hold a number.
+// Lanes that share out the taps of a position, in whole warps over all positions of a pool.
+#define POOL_SIZE (POOL_HEIGHT * POOL_WIDTH)
+#define SHARERS (POOL_SIZE <= 4 ? 8 : POOL_SIZE <= 8 ? 4 : POOL_SIZE <= 16 ? 2 : 1)
+
+// A result from its definition, by a warp: where a zero of the folded mask met an infinity or NaN,
+// or a split could not hold a number.
 __device__ __noinline__ float directly(const given* image, const element* weights, float shift,
                                        int map, int row, int column)
 {
+    const int lane = threadIdx.x % 32;
     float pooled = POOL_START;
-    _Pragma("unroll 1") for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+    _Pragma("unroll 1") for (int first = 0; first < POOL_SIZE; first += 32 / SHARERS) {
+        int e = first + lane / SHARERS;
         int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
         int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
         float sum = 0.0f;
-        _Pragma("unroll 1") for (int k = 0; k < CHANNELS * MASK_SIZE; k++) {
+        _Pragma("unroll 2") for (int k = lane % SHARERS; k < CHANNELS * MASK_SIZE; k += SHARERS) {
             int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
             int i = top + p, j = left + q;
             bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
             float value = inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f;
             sum += tap(weights, map, c, p, q) * value;
         }
-        pooled = POOL_STEP(pooled, activate(sum + shift));
+        UNROLL for (int apart = 1; apart < SHARERS; apart *= 2)
+            sum += __shfl_xor_sync(~0u, sum, apart);
+        if (e < POOL_SIZE) pooled = POOL_STEP(pooled, activate(sum + shift));
     }
+    UNROLL for (int apart = SHARERS; apart < 32; apart *= 2)
+        pooled = POOL_STEP(pooled, __shfl_xor_sync(~0u, pooled, apart));
     return POOL_END(pooled);
 }
 
@@ -199,16 +222,35 @@ __device__ __forceinline__ bool held(int map, int window, int row)
     return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
 }
 
-// The NaNs of a lane's results in a strip of a band at `results`, from their definition.
+// A step's pool of four in a window's, stored where it is the window's last: whether it is NaN.
+__device__ __forceinline__ bool pool_step(float four, float* most, float shift, int step, int start,
+                                          int half, result* place, int map, int window, int top)
+{
+    *most = step % WINDOWS_DOWN ? POOL_STEP(*most, four) : four;
+    if ((step + 1) % WINDOWS_DOWN) return false;
+    int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
+    float y = completed(*most, shift);
+    if (held(map, window, top + row)) place[row * COLUMNS] = RESULT(y);
+    return y != y;
+}
+
+// The NaNs of a strip's results in a band at `results`, from their definition, one by one.
 __device__ __noinline__ void repair(const given* image, const element* weights, float shift,
                                     result* results, int map, int window, int top, int start)
 {
-    const int rows = STEPS / WINDOWS_DOWN;
+    const int rows = STEPS / WINDOWS_DOWN, column = window / WINDOWS_RIGHT;
     _Pragma("unroll 1") for (int e = 0; e < 2 * rows; e++) {
-        int row = start + e / rows * HALF_ROWS + e % rows, column = window / WINDOWS_RIGHT;
+        int row = start + e / rows * HALF_ROWS + e % rows;
         result* place = results + map * MAP_PITCH + row * COLUMNS + column;
-        if (held(map, window, top + row) && IS_NAN(*place))
-            *place = RESULT(directly(image, weights, shift, map, top + row, column));
+        bool wrong = held(map, window, top + row) && IS_NAN(*place);
+        unsigned left = __ballot_sync(~0u, wrong);
+        _Pragma("unroll 1") for (; left; left &= left - 1) {
+            int lane = __ffs(left) - 1;
+            float y = directly(image, weights, __shfl_sync(~0u, shift, lane),
+                               __shfl_sync(~0u, map, lane), top + row,
+                               __shfl_sync(~0u, column, lane));
+            if (threadIdx.x % 32 == lane) *place = RESULT(y);
+        }
     }
 }
 

@@ -141,13 +141,8 @@ __device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const flo
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int h = e % 2, m = e / 2;
                 float four = of_four(sum[0][m], h, shift[m]);
-                most[m][h] = step % WINDOWS_DOWN ? POOL_STEP(most[m][h], four) : four;
-                if ((step + 1) % WINDOWS_DOWN) continue;
-                int row = h * HALF_ROWS + (start + step) / WINDOWS_DOWN;
-                float y = completed(most[m][h], shift[m]);
-                doubtful |= y != y;
-                if (held(map + 4 * m, window, top + row))
-                    place[4 * m * MAP_PITCH + row * COLUMNS] = RESULT(y);
+                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
             }
         }
     repair_strip(doubtful, image, weights, shift, results, map, window, top, start);

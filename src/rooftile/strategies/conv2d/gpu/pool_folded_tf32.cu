@@ -10,18 +10,14 @@
 //
 // With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
 // RUN others: fewer registers, and so more warpgroups.
-// With SPLIT, which needs that, x = hi + lo, and three products make one.  Those of a run are
-// summed apart, small ones first: cores truncate sums, and short sums keep that below float32's
-// error.  What the split cannot hold becomes NaN, and `repair` finds it.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][2][2][32 lanes] or, for
-// warpgroups, [PARTS][ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
-// rounded or, with SPLIT, given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
+// warpgroups, [ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
+// rounded weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS].
 // Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
 // again half a band below, of four maps or, in a warpgroup, of all.
 
-#define PARTS (SPLIT ? 2 : 1)
 #define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
 #define SLABS (CHANNELS * PATCH_SLABS)
 #define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
@@ -32,12 +28,12 @@
 #define ALL_SLABS SLABS
 #endif
 #define ROW_BYTES (512 * MAP_GROUPS)
-#define PART_BYTES (2 * ALL_SLABS * ROW_BYTES)
+#define FOLDED_BYTES (2 * ALL_SLABS * ROW_BYTES)
 #define BAND_SIZE (CHANNELS * TILE_SIZE)
 
 #if WGMMA
 #define WEIGHTS(b) unsigned long long b
-#define WEIGHT_BYTES (PARTS * PART_BYTES)
+#define WEIGHT_BYTES FOLDED_BYTES
 #define ROW(b, row) ((b) + (row) * (ROW_BYTES >> 4))
 // 8x4 core matrices without a swizzle: beside each other in a row's depth, then below.
 #define MATRIX_DESCRIPTOR(address)                                                              \
@@ -49,22 +45,12 @@
 
 // Two rows of a patch for a lane's two windows, as an instruction takes them: a row of a slab
 // in the window above, below, and the elements behind those likewise.
-typedef unsigned slab[2][PARTS][4];
+typedef unsigned slab[2][4];
 
 __device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
 {
-    return weights[PARTS * PART_BYTES / 4 +
+    return weights[FOLDED_BYTES / 4 +
                    ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
-}
-
-__device__ __forceinline__ void take(float value, unsigned parts[PARTS][4], int at)
-{
-    float hi = rounded(value);
-    parts[0][at] = __float_as_uint(hi);
-#if SPLIT
-    // NaN, where the number or its high part is infinite.
-    parts[1][at] = __float_as_uint(rounded(value - hi));
-#endif
 }
 
 __device__ __forceinline__ void load_slab(const float* patch, slab a)
@@ -72,35 +58,17 @@ __device__ __forceinline__ void load_slab(const float* patch, slab a)
     UNROLL for (int e = 0; e < 4; e++) {
         int row = e / 2, below = e % 2;
         float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
-        take(two.x, a[row], below);
-        take(two.y, a[row], 2 + below);
+        a[row][below] = __float_as_uint(rounded(two.x));
+        a[row][2 + below] = __float_as_uint(rounded(two.y));
     }
 }
 
-#if SPLIT
-// NaN in place of what is too close to underflow: its low part would be cut.
-__device__ __forceinline__ void condemn(float* tile)
-{
-    for (int e = MEMBER; e < BAND_SIZE; e += TEAM)
-        if (fabsf(tile[e]) < LEAST_SPLIT && tile[e] != 0.0f) tile[e] = __int_as_float(0x7fffffff);
-}
-
-#endif
-
 #if RUN
-// Begins a run's products: with SPLIT hi times lo, lo times hi, hi times hi, in sums of their own.
+// Begins a run's products.
 __device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[GROUPS][2][4])
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    UNROLL for (int product = SPLIT ? 0 : 2; product < 3; product++)
-        UNROLL for (int e = 0; e < 2 * RUN; e++) {
-            const unsigned* rows = a[e / 2][e % 2][product == 1];
-            unsigned long long maps = ROW(b, e) + (product == 0 ? PART_BYTES >> 4 : 0);
-            if (product + e == 0)
-                WGMMA_FIRST(sum, rows, maps);
-            else
-                WGMMA_NEXT(sum, rows, maps);
-        }
+    UNROLL for (int e = 0; e < 2 * RUN; e++) WGMMA_NEXT(sum, a[e / 2][e % 2], ROW(b, e));
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
@@ -123,29 +91,12 @@ __device__ __forceinline__ void multiply(const float* patch, const float* next, 
         UNROLL for (int turn = 0; turn < 2; turn++) {
             int behind = first + (turn + 1) * RUN;
             bool last = turn == 1 && behind == ALL_SLABS;
-#if SPLIT
-            float sum[GROUPS][2][4];
-            begin(a[turn], ROW(b, 2 * (behind - RUN)), sum);
-            load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
-            WGMMA_WAIT(sum);
-            UNROLL for (int e = 0; e < GROUPS * 8; e++)
-                total[e / 8][e / 4 % 2][e % 4] += sum[e / 8][e / 4 % 2][e % 4];
-#else
             begin(a[turn], ROW(b, 2 * (behind - RUN)), total);
             // The run before is complete.
             asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
             load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
-#endif
         }
-#if SPLIT
-    // Infinity times zero: an overflow of the split is for `repair` to judge.
-    UNROLL for (int e = 0; e < GROUPS * 8; e++) {
-        float z = total[e / 8][e / 4 % 2][e % 4];
-        total[e / 8][e / 4 % 2][e % 4] = fmaf(0.0f, z, z);
-    }
-#else
     WGMMA_WAIT(total);
-#endif
 }
 #else
 // The same in one run.  Begun, it may still run; what it reads must stay until it is complete.
@@ -161,7 +112,7 @@ __device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WE
         int s = e / 2, row = e % 2;
         // A slab's second row may be none of the patch.
         if (2 * (s % PATCH_SLABS) + row > MASK_HEIGHT) continue;
-        const unsigned* rows = a[s / PATCH_SLABS][(turn + s % PATCH_SLABS) % RING][row][0];
+        const unsigned* rows = a[s / PATCH_SLABS][(turn + s % PATCH_SLABS) % RING][row];
 #if WGMMA
         if (e == 0)
             WGMMA_FIRST(sum[0], rows, b);
@@ -237,13 +188,8 @@ __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int h = e % 2, m = e / 2;
                 float four = of_four(sum[0][m], h, shift[m]);
-                most[m][h] = step % WINDOWS_DOWN ? POOL_STEP(most[m][h], four) : four;
-                if ((step + 1) % WINDOWS_DOWN) continue;
-                int row = h * HALF_ROWS + (start + step) / WINDOWS_DOWN;
-                float y = completed(most[m][h], shift[m]);
-                doubtful |= y != y;
-                if (held(map + 4 * m, window, top + row))
-                    place[4 * m * MAP_PITCH + row * COLUMNS] = y;
+                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
             }
         }
     repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
@@ -259,17 +205,8 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
     if (FLAT && BUFFERS == 2 && band < images * BANDS) start_band(x, band, tiles);
     for (int turn = 0; band < images * BANDS; band += apart, turn ^= BUFFERS - 1) {
         float* tile = tiles + turn * BAND_SIZE;
-        if (BUFFERS == 1) meet();
-        if (!FLAT)
-            fill(x, band, tile);
-        else if (BUFFERS == 1)
-            start_band(x, band, tile);
-        COPIES_DONE();
+        await_band(x, band, tile);
         meet();
-#if SPLIT
-        condemn(tile);
-        meet();
-#endif
         if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
             start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
         const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;

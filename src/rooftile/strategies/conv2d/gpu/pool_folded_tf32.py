@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.conv2d.gpu._pool_folded_tf32 import BAND_TUNABLES, TensorFloatFolded
+from rooftile.strategies.conv2d.gpu._pool_folded_float import BAND_TUNABLES, FloatFolded
 from rooftile.strategies.gpu import Tunable
 
 
-class PoolFoldedTf32(TensorFloatFolded):
+class PoolFoldedTf32(FloatFolded):
     """Weights and patches in registers: few channels."""
 
     name = "pool_folded_tf32"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.conv2d.gpu._pool_folded_tf32 import (
+from rooftile.strategies.conv2d.gpu._pool_folded_float import (
     BAND_TUNABLES,
     WARPGROUPS,
-    TensorFloatFolded,
+    FloatFolded,
 )
 from rooftile.strategies.gpu import Tunable
 
 
-class PoolFoldedWgmmaTf32(TensorFloatFolded):
+class PoolFoldedWgmmaTf32(FloatFolded):
     """Weights in shared memory, patches and sums of all maps in a warp's registers."""
 
     name = "pool_folded_wgmma_tf32"

@@ -1,7 +1,4 @@
-"""Rungs that fold the pooling window into a product's columns, in TF32 or split into two of them.
-
-For the split products see `_implicit_gemm`.
-"""
+"""Rungs that fold the pooling window into a product's columns, with bands in float32."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32, rounded
-from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
+from rooftile.strategies._warpgroups import MULTIPROCESSORS, SHARED_BYTES
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
-from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
 from rooftile.strategies.conv2d.gpu._pool_folded import (
     PoolFolded,
     _tile,
@@ -45,28 +41,15 @@ BAND_TUNABLES = (
 WARPGROUPS = Tunable("WARPS", (4, 8, 12, 16), 4)
 
 
-class TensorFloatFolded(PoolFolded):
+class FloatFolded(PoolFolded):
     """What its rungs take: the weights where a thread or a block holds them."""
 
     source = "pool_folded_tf32"
     headers: ClassVar[tuple[str, ...]] = ("_formats.h", "_pool_folded.h")
-    split = False
     worth = 26 * 1024
     """A band's shared memory, up to which it grows: teams beside it hide its loads."""
     static_bytes = 0
     """Of shared memory, that the text declares itself, up to what aligns the rest."""
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """As in 16 bits; split, short sums."""
-        reason = super().why_not(problem)
-        least = self._least_reduction(problem)
-        if reason is None and problem.reduction <= least:
-            return f"split products pay from sums of {least} products"
-        return reason
-
-    def _least_reduction(self, problem: Conv2d) -> int:
-        """Products of a sum beyond which its budget has room for the split's error."""
-        return LEAST_SPLIT_REDUCTION if self.split else 0
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Bands of several rows, as many teams as find room, two buffers where both fit."""
@@ -98,10 +81,9 @@ class TensorFloatFolded(PoolFolded):
         whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)] or [1]
         runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
         runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
-        if not self.split:
-            # Where a ring of patches fits, nothing is read again; its strips are short, since
-            # they are written out.
-            runs.insert(0, 0)
+        # Where a ring of patches fits, nothing is read again; its strips are short, since they
+        # are written out.
+        runs.insert(0, 0)
         wishes = (
             {"SEGMENTS": whole[0 if run else -1], "RUN": run, "WARPS": warps, "BUFFERS": buffers}
             for run in runs
@@ -130,11 +112,10 @@ class TensorFloatFolded(PoolFolded):
         return None
 
     def _held(self, problem: Conv2d, config: Config) -> int:
-        """Registers a thread needs: sums, patches in two parts or in a ring, weights."""
+        """Registers a thread needs: sums, patches read again or in a ring, weights."""
         groups, slabs = blocks(problem.maps, 4), patch_slabs(problem)
         if config.get("RUN"):
-            parts = 2 if self.split else 1
-            return _OTHERS + 8 * parts * groups + 16 * parts * config["RUN"]
+            return _OTHERS + 8 * groups + 16 * config["RUN"]
         ring = 8 * problem.channels * (slabs + config["AHEAD"])
         if self.wgmma:
             return _OTHERS + 8 * groups + ring
@@ -145,9 +126,8 @@ class TensorFloatFolded(PoolFolded):
         return config["WARPS"] // 4 if self.wgmma else 1
 
     def _packed(self, problem: Conv2d, config: Config) -> int:
-        """Bytes of the folded weights in all their parts."""
-        parts = 2 if self.split else 1
-        return parts * 1024 * blocks(problem.maps, 4) * _all_slabs(problem, config)
+        """Bytes of the folded weights."""
+        return 1024 * blocks(problem.maps, 4) * _all_slabs(problem, config)
 
     def _shared(self, problem: Conv2d, config: Config) -> int:
         bands = self._teams(config) * config["BUFFERS"] * _band_bytes(problem, config["BAND_ROWS"])
@@ -165,21 +145,19 @@ class TensorFloatFolded(PoolFolded):
         macros: dict[str, int | str] = {"AHEAD": 0, "CHAINS": 1, "RUN": 0}
         macros |= GpuConv2d.macros(self, problem, config) | _tile_of(problem, config["BAND_ROWS"])
         macros |= {"ELEMENT_BYTES": 4, "WGMMA": int(self.wgmma), "OWN_BANDS": int(self.wgmma)}
-        macros |= {"SPLIT": int(self.split), "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f"}
         if self.wgmma:
             macros |= products(blocks(problem.maps, 4), self.precision)
         return macros
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[groups][slabs][2 rows of a slab][2 rows of positions][2 elements][32 lanes]; for
-        warpgroups [parts][whole runs of slabs][2 rows of a slab][2 elements][groups][2 rows of
+        warpgroups [whole runs of slabs][2 rows of a slab][2 elements][groups][2 rows of
         positions][8 columns][4 deep].  Behind them the weights as `tap` wants them."""
-        parts = _split(weights) if self.split else [rounded(weights, "tf32")]
+        nearest = rounded(weights, "tf32")
         order = (2, 3, 4, 6, 0, 7, 1, 8, 5) if self.wgmma else (0, 2, 3, 4, 7, 6, 1, 8, 5)
-        ordered = [folded_parts(problem, part).transpose(order).ravel() for part in parts]
-        spare = self._packed(problem, config) // 4 // len(parts) - ordered[0].size
-        ordered = [np.pad(part, (0, spare)) for part in ordered]
-        return np.concatenate([*ordered, (weights if self.split else parts[0]).ravel()])
+        ordered = folded_parts(problem, nearest).transpose(order).ravel()
+        spare = self._packed(problem, config) // 4 - ordered.size
+        return np.concatenate([np.pad(ordered, (0, spare)), nearest.ravel()])
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: blocks over the bands of all images."""
@@ -187,15 +165,6 @@ class TensorFloatFolded(PoolFolded):
         grid = (self._grid(problem, config), 1, 1)
         launch = Launch("conv2d", grid, (threads, 1, 1), shared)
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
-
-
-def _split(weights: Float32) -> list[Float32]:
-    """Two numbers of TF32 for each, NaN where they do not hold it."""
-    high = rounded(weights, "tf32")
-    with np.errstate(invalid="ignore"):
-        low = rounded(weights - high, "tf32")
-    holds = (weights == 0) | ((np.abs(weights) >= LEAST_SPLIT) & np.isfinite(high))
-    return [np.where(holds, part, np.float32(np.nan)) for part in (high, low)]
 
 
 def folded_parts(problem: Conv2d, weights: Float32) -> Float32:

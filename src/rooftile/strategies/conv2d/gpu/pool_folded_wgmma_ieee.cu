@@ -1,16 +1,11 @@
 // Rung 25, pool_folded_wgmma_ieee: float32 as two parts of float16, the pool folded on warpgroups.
 //
-// As rung 24, pool_folded_wgmma_tf32, with x = hi + lo, and three products for one.  Parts of
-// float16 hold as many bits as TF32's, and the cores multiply them at twice the rate.  What they
-// lack is range: a band is scaled by a power of two that brings its largest number below 2^15, each
-// map's weights likewise, and results are scaled back.  The low parts are kept 2^11 times as large,
-// so that they do not underflow.
+// As rung 24, pool_folded_wgmma_tf32, with x = hi + lo in float16, scaled as `_scaled.h` says, and
+// three products for one: a band by its own largest number, and each map's weights likewise.
 // A band is split once, in place: pairs of neighbours lie as their high and their low parts.
 // Products of high parts are summed apart, SUMMED slabs at a time: cores truncate sums, and short
 // sums keep that below float32's error.  Of the low ones even that is too little to matter.
-// Of a number that is small beside the largest the parts hold less, though never 2^-50 of the
-// largest less: where a band or the weights have any, results below LEAST_RESULT become NaN, which
-// `repair` finds.
+// Results that are in doubt become NaN, which `repair` finds.
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; weights[ALL_SLABS][2 rows][2 parts][MAP_GROUPS][2][8 columns]
@@ -40,52 +35,21 @@ __device__ __forceinline__ float tap(const float* weights, int map, int c, int p
                    ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
 }
 
-// 2^exponent, for exponents of normal numbers.
-__device__ __forceinline__ float power(int exponent)
+// What a band's numbers span.
+__device__ __forceinline__ struct range range_of(const float* tile)
 {
-    return __int_as_float((exponent + 127) << 23);
-}
-
-// What a result must be at least: nothing may be all that is left of small inputs.
-struct floors { float zero, other; };
-
-// In two steps: each factor is a normal number, and only the second product may round.
-__device__ __forceinline__ float scaled_back(float value, int exponent, struct floors least)
-{
-    if (fabsf(value) < (value == 0.0f ? least.zero : least.other))
-        value = __int_as_float(0x7fffffff);
-    return value * power(exponent / 2) * power(exponent - exponent / 2);
-}
-
-// The exponent that brings a band's largest finite number to LARGEST, and whether any is small.
-__device__ __forceinline__ int scale_of(const float* tile, bool* small)
-{
-    __shared__ unsigned ends[2][WARPS];
-    unsigned most = 0, least = ~0u;
+    __shared__ struct range ranges[WARPS];
+    struct range range = {0, ~0u};
     for (int e = MEMBER; e < BAND_SIZE / 4; e += TEAM) {
         uint4 four = ((const uint4*)tile)[e];
-        unsigned bits[4] = {four.x, four.y, four.z, four.w};
-        UNROLL for (int v = 0; v < 4; v++) {
-            unsigned magnitude = bits[v] & 0x7fffffff, before = magnitude - 1;
-            if (magnitude < 0x7f800000) most = magnitude > most ? magnitude : most;
-            // Zero is none of them: nothing comes before it.
-            least = before < least ? before : least;
-        }
+        widen(&range, four.x), widen(&range, four.y), widen(&range, four.z), widen(&range, four.w);
     }
-    most = __reduce_max_sync(~0u, most), least = __reduce_min_sync(~0u, least);
-    if (threadIdx.x % 32 == 0)
-        ends[0][threadIdx.x / 32] = most, ends[1][threadIdx.x / 32] = least;
+    range = of_warp(range);
+    if (threadIdx.x % 32 == 0) ranges[threadIdx.x / 32] = range;
     meet();
-    UNROLL for (int e = 0; e < 4; e++) {
-        unsigned high = ends[0][threadIdx.x / 128 * 4 + e], low = ends[1][threadIdx.x / 128 * 4 + e];
-        most = high > most ? high : most, least = low < least ? low : least;
-    }
-    // Smaller ones would want a scale beyond float32's range.
-    int exponent = (int)(most >> 23) <= LARGEST ? LARGEST + 1 : most >> 23;
-    int scale = 127 + LARGEST - exponent;
-    float smallest = __uint_as_float(least + 1) * power(scale);
-    *small = smallest != 0.0f && smallest < LEAST;
-    return scale;
+    UNROLL for (int e = threadIdx.x / 128 * 4; e < threadIdx.x / 128 * 4 + 4; e++)
+        join(&range, ranges[e].most, ranges[e].before);
+    return range;
 }
 
 // Zeros in place of the rows that the image's last band lacks: of the band before, split.
@@ -106,9 +70,8 @@ __device__ __forceinline__ void split(float* tile, float scale)
         float x = four.x * scale, y = four.y * scale, z = four.z * scale, w = four.w * scale;
         float a = widened(NARROW(x)), b = widened(NARROW(y));
         float c = widened(NARROW(z)), d = widened(NARROW(w));
-        pair first = pack((x - a) * LOW_SCALE, (y - b) * LOW_SCALE);
-        pair second = pack((z - c) * LOW_SCALE, (w - d) * LOW_SCALE);
-        ((uint4*)tile)[e] = make_uint4(pack(a, b), first, pack(c, d), second);
+        ((uint4*)tile)[e] = make_uint4(pack(a, b), pack(low(x, a), low(y, b)),
+                                       pack(c, d), pack(low(z, c), low(w, d)));
     }
 }
 
@@ -229,9 +192,9 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
         meet();
         if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
             start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
-        bool small;
-        int scale = scale_of(tile, &small), back[GROUPS];
-        struct floors least = {small ? LEAST_RESULT : 0.0f, small ? LEAST_RESULT : weights_least};
+        struct range range = range_of(tile);
+        struct floors least = floors_of(range, weights_least);
+        int scale = scale_of(range), back[GROUPS];
         split(tile, power(scale));
         meet();
         UNROLL for (int m = 0; m < GROUPS; m++) back[m] = exponents[m] - scale;

@@ -1,14 +1,11 @@
-"""Rung 25, `pool_folded_wgmma_ieee`: the pool folded on warpgroups with float32's error.
-
-Source: Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022), for the scaled low parts.
-"""
+"""Rung 25, `pool_folded_wgmma_ieee`: the pool folded on warpgroups with float32's error."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32, narrowed, rounded
+from rooftile.strategies._scaled import LOW_SCALE, scaled, split_macros
 from rooftile.strategies.conv2d.gpu._base import blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
 from rooftile.strategies.conv2d.gpu._pool_folded import (
@@ -27,13 +24,6 @@ from rooftile.strategies.gpu import Config, Tunable
 
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
-_LARGEST = 14
-"""The exponent to which the largest number is brought."""
-_LOW_SCALE = np.float32(2.0**11)
-_LEAST = 2.0**-12
-"""Of a scaled number, so that float16 holds all of its low part."""
-_LOST = 2.0**-36
-"""At most, of a smaller one."""
 
 
 class PoolFoldedWgmmaIeee(FloatFolded):
@@ -48,7 +38,7 @@ class PoolFoldedWgmmaIeee(FloatFolded):
     static_bytes = 128
     architectures = ("sm_90",)
     source = "pool_folded_wgmma_ieee"
-    headers = ("_narrow.h", "_formats.h", "_pool_folded.h")
+    headers = ("_narrow.h", "_scaled.h", "_formats.h", "_pool_folded.h")
     summary = "the same for float32 as two parts of float16, scaled into its range"
     tunables = (*BAND_TUNABLES, WARPGROUPS, Tunable("SUMMED", (2, 4, 8), 4))
 
@@ -83,44 +73,24 @@ class PoolFoldedWgmmaIeee(FloatFolded):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Those of the folded pool, with products of float16."""
-        macros = super().macros(problem, config)
-        macros |= {"SPLIT": 1, "LARGEST": _LARGEST, "LEAST": f"{_LEAST.hex()}f"}
-        macros |= {"LOW_SCALE": f"{float(_LOW_SCALE).hex()}f"}
-        macros |= {"LEAST_RESULT": f"{_least_result(problem).hex()}f"}
+        macros = super().macros(problem, config) | split_macros(problem.reduction)
         return macros | products(blocks(problem.maps, 4), "fp16")
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[slabs][2 rows of a slab][2 parts][groups][2 rows of positions][8 columns][8 deep] in
         float16; behind them each map's exponent, the least result that is not in doubt for small
         weights, and the weights as `tap` wants them."""
-        parts, exponents, small = _scaled(weights)
+        brought, behind = scaled(weights, problem.reduction)
+        high = rounded(brought, "fp16")
+        with np.errstate(invalid="ignore"):
+            parts = high, (brought - high) * LOW_SCALE
         folded = [folded_parts(problem, part) for part in parts]
         # group, map, channel, slab, row, t, element of t, dy, dx
         both = np.stack(folded).transpose(3, 4, 5, 0, 1, 8, 2, 9, 6, 7)
         halves = narrowed(np.ascontiguousarray(both), "fp16").view(np.float32).ravel()
         halves = np.pad(halves, (0, self._packed(problem, config) // 4 - halves.size))
-        spare = np.pad(exponents, (0, -problem.maps % 4))
-        least = np.float32(_least_result(problem) if small else 0)
-        return np.concatenate([halves, spare, [least], weights.ravel()])
-
-
-def _least_result(problem: Conv2d) -> float:
-    """Of a scaled sum, so that what small numbers lose is a quarter of a unit of it."""
-    return problem.reduction * _LOST * 2.0 ** (_LARGEST + 1) * 2.0**26
-
-
-def _scaled(weights: Float32) -> tuple[tuple[Float32, Float32], Float32, bool]:
-    """High and low parts of the weights, each map's scaled by a power of two; the exponents that
-    scale results back; whether the parts hold a small weight in less than float32's bits."""
-    finite = np.where(np.isfinite(weights), np.abs(weights), 0).max(axis=(1, 2, 3))
-    # Smaller ones would want a scale beyond float32's range.
-    exponents = np.maximum(np.frexp(finite)[1] - 1, _LARGEST + 1 - 127) - _LARGEST
-    scaled = np.ldexp(weights, -exponents[:, None, None, None]).astype(np.float32)
-    high = rounded(scaled, "fp16")
-    with np.errstate(invalid="ignore"):
-        low = (scaled - high) * _LOW_SCALE
-    small = ((weights != 0) & (np.abs(scaled) < _LEAST)).any()
-    return (high, low), exponents.astype(np.float32), bool(small)
+        exponents = np.pad(behind[:-1], (0, -problem.maps % 4))
+        return np.concatenate([halves, exponents, behind[-1:], weights.ravel()])
 
 
 STRATEGY = PoolFoldedWgmmaIeee()

@@ -100,10 +100,14 @@ def test_split_products_have_float32s_error(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", SMALL)
-@pytest.mark.parametrize("pool", ["max", "average"])
-def test_small_numbers_keep_their_bits(kind, pool, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "pool"),
+    [("pool_folded_wgmma", "max"), ("pool_folded_wgmma", "average"), ("implicit_gemm", "max")],
+)
+def test_small_numbers_keep_their_bits(name, kind, pool, tmp_path):
     problem, x, *parameters = small(kind, pool)
-    assert kept_bits(problem, emulate(IEEE, problem, x, parameters, {}, tmp_path), x, *parameters)
+    rung = strategy("conv2d", f"{name}_ieee", "cuda")
+    assert kept_bits(problem, emulate(rung, problem, x, parameters, {}, tmp_path), x, *parameters)
 
 
 @pytest.mark.parametrize("kind", SMALL)

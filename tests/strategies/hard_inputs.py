@@ -38,14 +38,14 @@ SMALL = ("input", "weights")
 
 def small(kind, pool):
     """A convolution of inputs or weights of which some are far below float16's range beside the
-    largest: columns that fade, or a channel's weights that alone meet what is not zero."""
-    problem = Conv2d(3, 2, 24, 26, 7, (6, 6), pool=Pool.of(pool, 2))
+    largest: columns that fade, or channels' weights that alone meet what is not zero."""
+    problem = Conv2d(2, 8, 10, 18, 7, (3, 3), pool=Pool.of(pool, 2))
     x, weights, bias = random_inputs(problem, 1)
     if kind == "input":
-        x *= np.exp2(-2.0 * np.arange(problem.width)).astype(np.float32)
+        x *= np.exp2(-3.0 * np.arange(problem.width)).astype(np.float32)
     else:
-        weights[:, 1] *= np.float32(2.0**-34)
-        x[:, 0, :, 8:] = 0
+        weights[:, 4:] *= np.float32(2.0**-34)
+        x[:, :4, :, 8:] = 0
     return problem, x, weights, 0 * bias
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
+from hard_inputs import HARD, SMALL, kept_bits, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder_checks import check, check_hard, draw_config, examples, run
@@ -69,6 +69,14 @@ def test_split_products_have_float32s_error(kind, channels, mask, hopper):
     check_hard(IEEE, problem, kind, hopper, seed=mask)
 
 
+@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("pool", ["max", "average"])
+def test_small_numbers_keep_their_bits(kind, pool, hopper):
+    problem, *arrays = small(kind, pool)
+    out = run(IEEE.bind(problem, *arrays[1:], device=hopper), arrays[0])
+    assert kept_bits(problem, out, *arrays)
+
+
 @each_rung
 @given(data=st.data())
 def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
@@ -83,9 +91,16 @@ def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
     # Map (tile and place in it), channel (chunk and place in it), tap.
     whole = tiles.transpose(0, 3, 1, 4, 2).reshape(-1, chunks * chunk, taps)
     used = whole[: problem.maps, : problem.channels].reshape(weights.shape)
+    behind = packed[count:]
+    if rung is IEEE:
+        exponents, behind = (
+            behind[: problem.maps, None, None, None].astype(int),
+            behind[-weights.size :],
+        )
+        used, whole = np.ldexp(used, exponents), np.ldexp(whole[: problem.maps], exponents[..., 0])
     assert np.array_equal(used, weights)
     assert np.count_nonzero(whole) == np.count_nonzero(used)
-    assert np.array_equal(packed[count:], weights.ravel() if rung is IEEE else [])
+    assert np.array_equal(behind, weights.ravel() if rung is IEEE else [])
     stages = rung.workspace(problem, config)["stages"]
     assert 4 * stages == macros["ELEMENT_BYTES"] * macros["PARTS"] * count
 

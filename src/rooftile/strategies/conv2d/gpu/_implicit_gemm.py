@@ -1,38 +1,27 @@
 """Rungs on Hopper's warpgroups and bulk copy engine: an implicit matrix product.
 
-Sources: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and tensor copies; for the split
-products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and tensor copies.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._warpgroups import (
-    LEAST_SPLIT,
-    MULTIPROCESSORS,
-    SHARED_BYTES,
-    elements,
-    product,
-)
+from rooftile.strategies._warpgroups import MULTIPROCESSORS, SHARED_BYTES, elements, product
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-
-LEAST_SPLIT_REDUCTION = 64
-"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
-the budget of short sums."""
 
 _SHARED_BYTES = SHARED_BYTES - 1024
 _ROWS = 16
 _MOST_STAGES = 8
-_PACK_PIXELS, _PACK_THREADS = 32, 128
-_MOST_SUMS = 128
+_PACK_PIXELS, PACK_THREADS = 32, 128
+_MOST_SUMS = 192
 """A thread's registers for sums."""
 _MOST_BOX = 256
 """Rows that one copy of the engine brings."""
@@ -42,6 +31,7 @@ _MOST_BOX = 256
 class _Cores:
     """What the tensor cores multiply for a precision."""
 
+    kind: str
     code: int
     """In the text."""
     bytes: int
@@ -55,10 +45,10 @@ class _Cores:
 
 
 _CORES = {
-    "fp16": _Cores(0, 2),
-    "bf16": _Cores(1, 2),
-    "tf32": _Cores(2, 4),
-    "ieee": _Cores(2, 4, parts=2),
+    "fp16": _Cores("fp16", 0, 2),
+    "bf16": _Cores("bf16", 1, 2),
+    "tf32": _Cores("tf32", 2, 4),
+    "ieee": _Cores("fp16", 0, 2, parts=2),
 }
 
 
@@ -123,7 +113,9 @@ class ImplicitGemm(GpuConv2d):
     devices = ("cuda",)
     architectures = ("sm_90",)
     source = "implicit_gemm"
-    headers = ("_warpgroups.h",)
+    headers: ClassVar[tuple[str, ...]] = ("_warpgroups.h", "_implicit_gemm.h")
+    sums = 1
+    """Kinds of them, that a thread holds for a result."""
     tunables = (
         Tunable("TILE_COLUMNS", (8, 16), 16),
         Tunable("TILE_MAPS", (64, 128, 256), 128),
@@ -131,14 +123,12 @@ class ImplicitGemm(GpuConv2d):
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """Strides, other pools, masks whose patches leave no room; split, short sums."""
+        """Strides, other pools, masks whose patches leave no room."""
         pool = problem.pool
         if problem.stride != (1, 1):
             return "a tap's pixels lie beside each other: no strides"
         if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
             return "it pools 2x2 or not at all"
-        if self._cores.parts > 1 and problem.reduction <= LEAST_SPLIT_REDUCTION:
-            return f"split products pay from sums of {LEAST_SPLIT_REDUCTION} products"
         return self.invalid(problem, self.defaults(problem))
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
@@ -150,7 +140,7 @@ class ImplicitGemm(GpuConv2d):
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """Registers for the sums, a copy for a tap's weights, two stages beside the patches."""
         parts, maps = self._cores.parts, config["TILE_MAPS"]
-        sums = parts * config["TILE_COLUMNS"] * maps // 16
+        sums = self.sums * config["TILE_COLUMNS"] * maps // 16
         if sums > _MOST_SUMS:
             return f"{sums} sums a thread, where registers hold {_MOST_SUMS}"
         if parts * maps > _MOST_BOX:
@@ -168,8 +158,7 @@ class ImplicitGemm(GpuConv2d):
             "ELEMENT_BYTES": cores.bytes,
             "PARTS": cores.parts,
             "PACK_PIXELS": _PACK_PIXELS,
-            "PACK_THREADS": _PACK_THREADS,
-            "LEAST_SPLIT": f"{LEAST_SPLIT.hex()}f",
+            "PACK_THREADS": PACK_THREADS,
             "PADDED_CHANNELS": layout.image[-1],
             "PATCH_ROWS": layout.patch[0],
             "PATCH_COLUMNS": layout.patch[1],
@@ -178,7 +167,7 @@ class ImplicitGemm(GpuConv2d):
             "TILES": layout.tiles,
             "WEIGHTS": math.prod(layout.weights) // cores.parts,
             "WGMMA(sum, a, b, more)": product(
-                self.precision, elements("(sum)", layout.maps // 2), ["a"], "b", "more"
+                cores.kind, elements("(sum)", layout.maps // 2), ["a"], "b", "more"
             ),
         }
 
@@ -191,22 +180,30 @@ class ImplicitGemm(GpuConv2d):
         }
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """As `_Layout.weights` says, but in one part, zeros up to whole tiles and chunks; for
-        `repair` the weights as given follow."""
-        tiles, chunks, taps, parts, maps, chunk = self._layout(problem, config).weights
+        """As `_Layout.weights` says, but in one part, zeros up to whole tiles and chunks."""
+        tiles, chunks, taps, _, maps, chunk = self._layout(problem, config).weights
         padded = np.zeros((tiles * maps, chunks * chunk, taps), weights.dtype)
         padded[: problem.maps, : problem.channels] = weights.reshape(*weights.shape[:2], taps)
-        ordered = padded.reshape(tiles, maps, chunks, chunk, taps).transpose(0, 2, 4, 1, 3)
-        return np.concatenate([ordered.ravel(), weights.ravel()]) if parts > 1 else ordered
+        return padded.reshape(tiles, maps, chunks, chunk, taps).transpose(0, 2, 4, 1, 3)
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Round the weights, or split them."""
+        """The weights in the cores' type."""
         count = math.prod(self._layout(problem, config).weights) // self._cores.parts
-        launch = Launch("pack_weights", (blocks(count, _PACK_THREADS), 1, 1), (_PACK_THREADS, 1, 1))
+        launch = Launch("pack_weights", (blocks(count, PACK_THREADS), 1, 1), (PACK_THREADS, 1, 1))
         return (Step(launch, ("weights", "stages", count)),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Pack the image, multiply; after split products, look after what became NaN."""
+        """Pack the image, multiply."""
+        pack, multiply, maps = self._launches(problem, config)
+        return (
+            Step(pack, ("x", "packed", problem.batch)),
+            Step(multiply, (*maps, "bias", "out", problem.batch)),
+        )
+
+    def _launches(
+        self, problem: Conv2d, config: Config
+    ) -> tuple[Launch, Launch, tuple[TensorMap, TensorMap]]:
+        """Those of both steps, and the maps of the packed image and weights."""
         layout, cores, images = self._layout(problem, config), self._cores, problem.batch
         runs = blocks(problem.height * problem.width, _PACK_PIXELS)
         grid = (runs, layout.weights[1], min(images, MOST_BLOCKS))
@@ -215,14 +212,7 @@ class ImplicitGemm(GpuConv2d):
         stages = TensorMap("stages", (rows, chunk), (cores.parts * layout.maps, chunk), cores.bytes)
         persistent = (min(images * layout.tiles, MULTIPROCESSORS), 1, 1)
         multiply = Launch("conv2d", persistent, (384, 1, 1), layout.shared_bytes)
-        steps = (
-            Step(Launch("pack_image", grid, (_PACK_THREADS, 1, 1)), ("x", "packed", images)),
-            Step(multiply, (patches, stages, "bias", "out", images)),
-        )
-        if cores.parts == 1:
-            return steps
-        repair = Launch("repair", (8 * MULTIPROCESSORS, 1, 1), (256, 1, 1))
-        return (*steps, Step(repair, ("x", "weights", "bias", "out", images)))
+        return Launch("pack_image", grid, (PACK_THREADS, 1, 1)), multiply, (patches, stages)
 
     @property
     def _cores(self) -> _Cores:

@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.conv2d.gpu._implicit_gemm import ImplicitGemm
+import math
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies._scaled import LEAST_REDUCTION, scaled, split_macros
+from rooftile.strategies._warpgroups import MULTIPROCESSORS
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._implicit_gemm import PACK_THREADS, ImplicitGemm
+from rooftile.strategies.gpu import Config, Step
+
+_MEASURE_THREADS = 1024
 
 
 class ImplicitGemmIeee(ImplicitGemm):
-    """Each number in two parts of TF32, three products for one, short sums in the cores."""
+    """Each number in two parts of float16, three products for one, short sums in the cores."""
 
     name = "implicit_gemm_ieee"
     order = 33
-    summary = "an implicit matrix product on warpgroups, float32 as two parts of TF32"
+    source = "implicit_gemm_ieee"
+    headers = ("_narrow.h", "_scaled.h", "_warpgroups.h", "_implicit_gemm.h")
+    sums = 3
+    summary = "an implicit matrix product on warpgroups, float32 as two parts of scaled float16"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """As the others, and short sums: their budgets have no room for the split's error."""
+        reason = super().why_not(problem)
+        if reason is None and problem.reduction <= LEAST_REDUCTION:
+            return f"split products pay from sums of {LEAST_REDUCTION} products"
+        return reason
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Those of the matrix product and of the split."""
+        macros = super().macros(problem, config) | split_macros(problem.reduction)
+        return macros | {
+            "MEASURE_THREADS": _MEASURE_THREADS,
+            "BFLOAT": 0,
+            "SHARES": _shares(problem),
+        }
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Besides, two numbers for what each image spans, and for that of its shares."""
+        spans = {"partials": 2 * _shares(problem) * problem.batch, "ranges": 2 * problem.batch}
+        return super().workspace(problem, config) | spans
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Scaled; behind them each map's exponent, the least result that is not in doubt for small
+        weights, and for `repair` the weights as given."""
+        brought, behind = scaled(weights, problem.reduction)
+        packed = super().pack(problem, brought, config)
+        return np.concatenate([packed.ravel(), behind, weights.ravel()])
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Find each image's largest number, pack, multiply, look after what became NaN."""
+        pack, multiply, maps = self._launches(problem, config)
+        images = problem.batch
+        grid = (_shares(problem), min(images, MOST_BLOCKS), 1)
+        measure = Launch("measure", grid, (_MEASURE_THREADS, 1, 1))
+        results = blocks(math.prod(problem.output_shape), 256)
+        repair = Launch("repair", (min(results, 8 * MULTIPROCESSORS), 1, 1), (256, 1, 1))
+        return (
+            Step(measure, ("x", "partials", images)),
+            Step(pack, ("x", "partials", "ranges", "packed", images)),
+            Step(multiply, (*maps, "weights", "ranges", "bias", "out", images)),
+            Step(repair, ("x", "weights", "bias", "out", images)),
+        )
+
+
+def _shares(problem: Conv2d) -> int:
+    """Of an image, a block each; a thread of the packing kernel reads what one spans."""
+    return min(PACK_THREADS, blocks(math.prod(problem.input_shape[1:]), 4 * _MEASURE_THREADS))
 
 
 STRATEGY = ImplicitGemmIeee()

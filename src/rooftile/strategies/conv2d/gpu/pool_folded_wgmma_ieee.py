@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32, narrowed, rounded
-from rooftile.strategies._scaled import LOW_SCALE, scaled, split_macros
+from rooftile.strategies._scaled import LEAST_REDUCTION, LOW_SCALE, scaled, split_macros
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.conv2d.gpu._implicit_gemm import LEAST_SPLIT_REDUCTION
 from rooftile.strategies.conv2d.gpu._pool_folded import (
     divides,
     patch_slabs,
@@ -45,8 +44,8 @@ class PoolFoldedWgmmaIeee(FloatFolded):
     def why_not(self, problem: Conv2d) -> str | None:
         """As in 16 bits, and short sums: their budgets have no room for the split's error."""
         reason = super().why_not(problem)
-        if reason is None and problem.reduction <= LEAST_SPLIT_REDUCTION:
-            return f"split products pay from sums of {LEAST_SPLIT_REDUCTION} products"
+        if reason is None and problem.reduction <= LEAST_REDUCTION:
+            return f"split products pay from sums of {LEAST_REDUCTION} products"
         return reason
 
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:

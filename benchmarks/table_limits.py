@@ -2,8 +2,8 @@
 
 LIMITS = {
     ("lenet-conv1", "ieee"): "One channel, so each input is used by few maps: the multiply-adds "
-    "are the limit, and what else a thread executes to feed them. Its sums are too short for split "
-    "products to stay in the budget of float32.",
+    "are the limit, where the floor counts split products, and what else a thread executes to feed "
+    "them. Its sums are too short for split products to stay in the budget of float32.",
     ("lenet-conv1", "fp16"): "Reading the images and writing the results; conversion, product and "
     "stores hide behind that only in part.",
     ("lenet-conv2", "ieee"): "Three products of float16 for each multiply-add, and the zeros "
@@ -18,8 +18,8 @@ LIMITS = {
     "floor does not count.",
     ("lenet5", "fp16"): "Both convolutions are one kernel, whose roles share a multiprocessor: "
     "each alone takes more than half of the time of both, so they overlap only in part.",
-    ("lab-conv5", "ieee"): "Three products of TF32 for each multiply-add, where the floor counts "
-    "three of float16, at twice the rate.",
+    ("lab-conv5", "ieee"): "Three products of float16 for each multiply-add; finding the image's "
+    "largest number, packing it in two parts, and looking for results in doubt.",
     ("lab-conv5", "tf32"): "The matrix instructions, and the power that they draw.",
     ("lab-conv5", "fp16"): "The matrix instructions, and the power that they draw.",
     ("mnist8", "ieee"): "One image: launching one kernel after another and reading each weight "

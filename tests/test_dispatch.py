@@ -194,15 +194,18 @@ def test_many_images_of_one_channel_come_by_the_bulk_copy_engine(
     assert dispatch.choose(named("conv2d", "lenet-conv1", batch), "ieee", "cuda").name == expected
 
 
-@pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
-def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision):
+@pytest.mark.parametrize(
+    ("precision", "deep"), [("ieee", 17), ("tf32", 16), ("fp16", 16), ("bf16", 16)]
+)
+def test_deep_problems_want_a_gpu_with_warpgroups(no_cuda, precision, deep):
     def against(channels, maps):
         problem = Conv2d(1, channels, 30, 30, maps, (3, 3))
         considered = dispatch.explain_choice(problem, precision, "cuda")
         return {c.strategy: c.reason for c in considered}[f"implicit_gemm_{precision}"]
 
-    assert against(15, 64) == against(64, 31) == "it pays from 16 channels and 32 maps"
-    assert against(16, 32) == "it is for sm_90, and no GPU is there"
+    few = f"it pays from {deep} channels and 32 maps"
+    assert against(deep - 1, 64) == against(64, 31) == few
+    assert against(deep, 32) == "it is for sm_90, and no GPU is there"
 
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])

@@ -218,9 +218,11 @@ def _does_not_pay_on_gpus(rung: Strategy, problem: Problem) -> str | None:
             return f"it pays up to {DIRECT_CHANNELS} channels"
         if rung.name == "direct_bulk" and problem.batch < BULK_IMAGES:
             return f"it pays from {BULK_IMAGES} images"
-        deep = problem.channels >= DEEP_CHANNELS and problem.maps >= DEEP_MAPS
+        # Split, a chunk of channels is filled up at three times the cost.
+        channels = DEEP_CHANNELS if rung.precision != "ieee" else DIRECT_CHANNELS + 1
+        deep = problem.channels >= channels and problem.maps >= DEEP_MAPS
         if rung.name.startswith("implicit_gemm") and not deep:
-            return f"it pays from {DEEP_CHANNELS} channels and {DEEP_MAPS} maps"
+            return f"it pays from {channels} channels and {DEEP_MAPS} maps"
         if rung.name.startswith("pool_folded_wgmma") and problem.maps <= FEW_MAPS:
             return f"it pays beyond {FEW_MAPS} maps"
         if rung.name == "pool_folded_wgmma_ieee" and problem.flops < SPLIT_FLOPS:

@@ -116,7 +116,7 @@ class ImplicitGemm(GpuConv2d):
     headers: ClassVar[tuple[str, ...]] = ("_warpgroups.h", "_implicit_gemm.h")
     sums = 1
     """Kinds of them, that a thread holds for a result."""
-    tunables = (
+    tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_COLUMNS", (8, 16), 16),
         Tunable("TILE_MAPS", (64, 128, 256), 128),
         Tunable("PATCHES", (1, 2), 2),
@@ -132,9 +132,9 @@ class ImplicitGemm(GpuConv2d):
         return self.invalid(problem, self.defaults(problem))
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Half as many maps where there are no more; a split needs registers twice."""
-        columns, maps = 16 // self._cores.parts, 64 if problem.maps <= 64 else 128
-        config = {"TILE_COLUMNS": columns, "TILE_MAPS": maps, "PATCHES": 2}
+        """Half as many maps where there are no more."""
+        config = {tunable.name: tunable.default for tunable in self.tunables}
+        config["TILE_MAPS"] = 64 if problem.maps <= 64 else 128
         return config if self.invalid(problem, config) is None else {**config, "PATCHES": 1}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:

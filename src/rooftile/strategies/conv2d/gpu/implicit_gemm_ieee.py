@@ -12,7 +12,7 @@ from rooftile.strategies._scaled import LEAST_REDUCTION, scaled, split_macros
 from rooftile.strategies._warpgroups import MULTIPROCESSORS
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import PACK_THREADS, ImplicitGemm
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MEASURE_THREADS = 1024
 
@@ -25,6 +25,11 @@ class ImplicitGemmIeee(ImplicitGemm):
     source = "implicit_gemm_ieee"
     headers = ("_narrow.h", "_scaled.h", "_warpgroups.h", "_implicit_gemm.h")
     sums = 3
+    tunables = (
+        Tunable("TILE_COLUMNS", (8,), 8),
+        Tunable("TILE_MAPS", (64, 128), 128),
+        Tunable("PATCHES", (1, 2), 2),
+    )
     summary = "an implicit matrix product on warpgroups, float32 as two parts of scaled float16"
 
     def why_not(self, problem: Conv2d) -> str | None:

@@ -180,7 +180,7 @@ def test_every_peer_computes_at_its_precision_on_a_gpu(problem, precision, cuda_
     index = cuda_device.description.index
     with cuda_device.on():
         for peer in peers_gpu.gpu_peers(precision):
-            found = peers_gpu.prepare(peer, problem, exam.parameters, exam.x, index)
+            found = peers_gpu.prepare(peer, problem, exam.parameters, exam.x, index, print)
             out = found.computed().reshape(problem.output_shape)
             verdict = exam.expected.judge(out, peers_gpu.errors_of(precision))
             assert peers_gpu.excuse(verdict, precision) is not None, (peer, verdict)
@@ -194,7 +194,7 @@ def test_tf32_is_what_the_tf32_peer_computes_on_a_gpu(cuda_device):
         calls = {
             name: peers_gpu.prepare(
                 peers_gpu.gpu_peers(name)[0], exam.problem, exam.parameters, exam.x,
-                cuda_device.description.index,
+                cuda_device.description.index, print,
             )
             for name in ("ieee", "tf32")
         }  # fmt: skip

@@ -30,16 +30,12 @@ typedef float element;
 // A number for the cores; part 1 is what the rounding to part 0 left.
 __device__ __forceinline__ element converted(float value, int part);
 
-// All parts of the weights.  Grid: a thread a weight.
-__global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __restrict__ weights,
-                                                             element* __restrict__ stages,
-                                                             int count)
+// All parts of a weight.
+__device__ __forceinline__ void pack_weight(float weight, element* stages, int i)
 {
     const int tap = TILE_MAPS * CHUNK;
-    int i = blockIdx.x * PACK_THREADS + threadIdx.x;
-    if (i >= count) return;
     UNROLL for (int part = 0; part < PARTS; part++)
-        stages[(size_t)(i / tap * PARTS + part) * tap + i % tap] = converted(weights[i], part);
+        stages[(size_t)(i / tap * PARTS + part) * tap + i % tap] = converted(weight, part);
 }
 
 // A run of an image's pixels, channels innermost.

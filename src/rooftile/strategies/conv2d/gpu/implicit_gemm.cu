@@ -27,6 +27,15 @@ __device__ __forceinline__ element converted(float value, int part)
     return result;
 }
 
+// Grid: a thread a weight.
+__global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __restrict__ weights,
+                                                             element* __restrict__ stages,
+                                                             int count)
+{
+    int i = blockIdx.x * PACK_THREADS + threadIdx.x;
+    if (i < count) pack_weight(weights[i], stages, i);
+}
+
 // Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
 __global__ __launch_bounds__(PACK_THREADS) void pack_image(const float* __restrict__ x,
                                                            element* __restrict__ packed,

@@ -7,12 +7,11 @@
 // to matter.  Results that are in doubt become NaN; `repair` computes NaNs from their definition.
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH]; behind the scaled weights the exponents[MAPS] that scale
-// results back, what results must be at least, and the given weights; partials[images][SHARES];
-// ranges[images]; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
+// x[images][CHANNELS][HEIGHT][WIDTH]; behind the weights those in the order given; spans[MAPS], of
+// which one is of a map's weights; partials[images][SHARES]; ranges[images], of an image's numbers;
+// bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
 
-#define EXPONENTS(weights) ((weights) + WEIGHTS)
-#define GIVEN(weights) ((weights) + WEIGHTS + MAPS + 1)
+#define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * CHANNELS * MASK_SIZE)
 
 __device__ __forceinline__ element converted(float value, int part)
 {
@@ -30,6 +29,29 @@ __device__ __forceinline__ struct range of_block(struct range range)
     if (threadIdx.x % 32 == 0) ranges[threadIdx.x / 32] = range;
     __syncthreads();
     return of_warp(ranges[threadIdx.x % (blockDim.x / 32)]);
+}
+
+// What each map's weights span.  Grid: a block a map.
+__global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
+                                                                struct range* __restrict__ spans)
+{
+    struct range range = {0, ~0u};
+    for (int e = threadIdx.x; e < CHANNELS * MASK_SIZE; e += PACK_THREADS)
+        widen(&range, __float_as_uint(GIVEN(weights, blockIdx.x)[e]));
+    range = of_block(range);
+    if (threadIdx.x == 0) spans[blockIdx.x] = range;
+}
+
+// Grid: a thread a weight.
+__global__ __launch_bounds__(PACK_THREADS) void pack_weights(
+    const float* __restrict__ weights, const struct range* __restrict__ spans,
+    element* __restrict__ stages, int count)
+{
+    int i = blockIdx.x * PACK_THREADS + threadIdx.x;
+    if (i >= count) return;
+    int map = i / (STEPS * TILE_MAPS * CHUNK) * TILE_MAPS + i / CHUNK % TILE_MAPS;
+    float scale = map < MAPS ? power(scale_of(spans[map])) : 1.0f;
+    pack_weight(scale * weights[i], stages, i);
 }
 
 // What the numbers of an image's shares span.  Grid: x SHARES, y images.
@@ -112,19 +134,20 @@ __device__ __forceinline__ void accumulate(float total[TILE_MAPS / 2], struct pl
 
 // A thread's sums, of two maps of every eight.
 __device__ __forceinline__ void scale_back(float sum[TILE_MAPS / 2], int first_map,
-                                           const float* exponents, struct range range)
+                                           const struct range* spans, struct range image)
 {
-    struct floors least = floors_of(range, exponents[MAPS]);
     UNROLL for (int e = 0; e < TILE_MAPS / 2; e++) {
         int map = first_map + e / 4 * 8 + threadIdx.x % 4 * 2 + e % 2;
-        int exponent = MAPS % TILE_MAPS == 0 || map < MAPS ? (int)__ldg(exponents + map) : 0;
-        sum[e] = scaled_back(sum[e], exponent - scale_of(range), least);
+        // Of maps that are none nothing is stored.
+        struct range weights = spans[MAPS % TILE_MAPS == 0 || map < MAPS ? map : 0];
+        struct floors least = floors_of(image, floors_of(weights, 0.0f).other);
+        sum[e] = scaled_back(sum[e], -scale_of(weights) - scale_of(image), least);
     }
 }
 
 __global__ __launch_bounds__(384, 1) void conv2d(
     const __grid_constant__ tensor_map image, const __grid_constant__ tensor_map stages,
-    const float* __restrict__ weights, const struct range* __restrict__ ranges,
+    const struct range* __restrict__ spans, const struct range* __restrict__ ranges,
     const float* __restrict__ bias, float* __restrict__ out, int images)
 {
     extern __shared__ __align__(1024) char shared[];
@@ -138,7 +161,7 @@ __global__ __launch_bounds__(384, 1) void conv2d(
             struct tile tile = tile_of(index);
             float sum[1][TILE_MAPS / 2];
             accumulate(sum[0], in, &patch, &stage);
-            scale_back(sum[0], tile.map, EXPONENTS(weights), ranges[tile.image]);
+            scale_back(sum[0], tile.map, spans, ranges[tile.image]);
             finish(sum, tile, bias, out);
         }
     }
@@ -176,8 +199,7 @@ __global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
         for (; left; left &= left - 1) {
             size_t e = first + __ffs(left) - 1;
             int map = e / (ROWS * COLUMNS) % MAPS;
-            float y = directly(x + e / RESULT_SIZE * IMAGE_SIZE,
-                               GIVEN(weights) + map * CHANNELS * MASK_SIZE, bias[map],
+            float y = directly(x + e / RESULT_SIZE * IMAGE_SIZE, GIVEN(weights, map), bias[map],
                                e / COLUMNS % ROWS, e % COLUMNS);
             if (e == own) out[e] = y;
         }

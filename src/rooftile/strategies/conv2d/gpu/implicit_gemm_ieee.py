@@ -8,7 +8,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._scaled import LEAST_REDUCTION, scaled, split_macros
+from rooftile.strategies._scaled import LEAST_REDUCTION, split_macros
 from rooftile.strategies._warpgroups import MULTIPROCESSORS
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import PACK_THREADS, ImplicitGemm
@@ -49,16 +49,24 @@ class ImplicitGemmIeee(ImplicitGemm):
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Besides, two numbers for what each image spans, and for that of its shares."""
-        spans = {"partials": 2 * _shares(problem) * problem.batch, "ranges": 2 * problem.batch}
-        return super().workspace(problem, config) | spans
+        """Besides, two numbers for what each map's weights span, each image, and its shares."""
+        spans = {"spans": problem.maps, "ranges": problem.batch}
+        spans["partials"] = _shares(problem) * problem.batch
+        return super().workspace(problem, config) | {name: 2 * n for name, n in spans.items()}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Scaled; behind them each map's exponent, the least result that is not in doubt for small
-        weights, and for `repair` the weights as given."""
-        brought, behind = scaled(weights, problem.reduction)
-        packed = super().pack(problem, brought, config)
-        return np.concatenate([packed.ravel(), behind, weights.ravel()])
+        """Behind those in whole tiles the weights as given."""
+        return np.concatenate([super().pack(problem, weights, config).ravel(), weights.ravel()])
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """What the weights span, then both parts of them."""
+        measure = Launch("measure_weights", (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
+        (pack,) = super().preparation(problem, config)
+        weights, stages, count = pack.arguments
+        return (
+            Step(measure, (weights, "spans")),
+            Step(pack.launch, (weights, "spans", stages, count)),
+        )
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Find each image's largest number, pack, multiply, look after what became NaN."""
@@ -71,7 +79,7 @@ class ImplicitGemmIeee(ImplicitGemm):
         return (
             Step(measure, ("x", "partials", images)),
             Step(pack, ("x", "partials", "ranges", "packed", images)),
-            Step(multiply, (*maps, "weights", "ranges", "bias", "out", images)),
+            Step(multiply, (*maps, "spans", "ranges", "bias", "out", images)),
             Step(repair, ("x", "weights", "bias", "out", images)),
         )
 

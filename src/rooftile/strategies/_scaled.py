@@ -10,9 +10,6 @@ import numpy as np
 
 from rooftile.ops import Float32
 
-LEAST_REDUCTION = 64
-"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
-the budget of short sums."""
 LARGEST = 14
 """The exponent to which the largest number is brought."""
 LOW_SCALE = np.float32(2.0**11)

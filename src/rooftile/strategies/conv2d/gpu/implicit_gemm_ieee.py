@@ -8,8 +8,8 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._scaled import LEAST_REDUCTION, split_macros
-from rooftile.strategies._warpgroups import MULTIPROCESSORS
+from rooftile.strategies._scaled import split_macros
+from rooftile.strategies._warpgroups import LEAST_REDUCTION, MULTIPROCESSORS
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import PACK_THREADS, ImplicitGemm
 from rooftile.strategies.gpu import Config, Step, Tunable

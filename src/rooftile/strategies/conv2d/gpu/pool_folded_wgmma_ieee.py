@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32, narrowed, rounded
-from rooftile.strategies._scaled import LEAST_REDUCTION, LOW_SCALE, scaled, split_macros
+from rooftile.strategies._scaled import LOW_SCALE, scaled, split_macros
+from rooftile.strategies._warpgroups import LEAST_REDUCTION
 from rooftile.strategies.conv2d.gpu._base import blocks
 from rooftile.strategies.conv2d.gpu._pool_folded import (
     divides,

@@ -10,13 +10,15 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES
+from rooftile.strategies._warpgroups import (
+    LEAST_REDUCTION,
+    LEAST_SPLIT,
+    MULTIPROCESSORS,
+    SHARED_BYTES,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
-LEAST_SPLIT_INPUTS = 64
-"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
-the budget of short sums."""
 MOST_SUMMED = 8192
 """The longest sum in the cores, which cut off what does not fit instead of rounding."""
 CORES = {"fp16": 0, "bf16": 1, "tf32": 2, "ieee": 2}
@@ -55,8 +57,8 @@ class Mma(GpuLinear):
 
     def why_not(self, problem: Linear) -> str | None:
         """Split, short sums; sums that no number of parts makes short enough."""
-        if self._splits and problem.inputs < LEAST_SPLIT_INPUTS:
-            return f"split products pay from sums of {LEAST_SPLIT_INPUTS} products"
+        if self._splits and problem.inputs < LEAST_REDUCTION:
+            return f"split products pay from sums of {LEAST_REDUCTION} products"
         if problem.inputs > MOST_SUMMED * _PARTS[-1] and not self._splits:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return None

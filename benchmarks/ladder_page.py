@@ -143,8 +143,8 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
     return lines
 
 
-def table(name: str, record: Record) -> list[str]:
-    """Every rung and peer of a problem."""
+def table(name: str, record: Record, times: Times) -> list[str]:
+    """Every rung and peer of a problem's record, and which others the table has."""
     problem, published = record["problem"], name == "lab-conv5"
     head = ["rung", "precision", "ms", "cold ms", "TFLOP/s", "max. error", "of budget", "of roof",
             "registers", "shared B", "spilled B", "occupancy"]  # fmt: skip
@@ -168,7 +168,9 @@ def table(name: str, record: Record) -> list[str]:
         cells += [number(used["spill_bytes"], 1, ".0f"), number(used["occupancy"], 1, ".0%")]
         cells += [PUBLISHED.get(row["strategy"], "")] if published else []
         lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, "", *remarks(record), ""]
+    later = [f"`{rung}`" for at, rung in sorted(times) if at == name and not rows_of(record, rung)]
+    other = f"- Newer, in the run of [the table](h200.md): {', '.join(later)}."
+    return [*lines, "", *remarks(record), *([other] if later else []), ""]
 
 
 def number(value: float | None, scale: float, form: str) -> str:
@@ -194,8 +196,8 @@ def remarks(record: Record) -> list[str]:
             best, peer = (min(rows, key=lambda r: r["time_ms"]["median"]) for rows in (ours, peers))
             ratio = peer["time_ms"]["median"] / best["time_ms"]["median"]
             lines.append(
-                f"- Fastest at `{precision}`: `{best['strategy']}`, {ratio:.2f} times the speed of "
-                f"the fastest peer, {peer['strategy']} (`{peer['precision']}`)."
+                f"- Fastest here at `{precision}`: `{best['strategy']}`, {ratio:.2f} times the "
+                f"speed of the fastest peer, {peer['strategy']} (`{peer['precision']}`)."
             )
     return lines
 
@@ -280,7 +282,7 @@ def page(found: dict[str, Record], times: Times) -> str:
         lines += ceilings(record)
     lines += walk(found, ladder("conv2d", "cuda"), times)
     for name, record in found.items():
-        lines += table(name, record)
+        lines += table(name, record, times)
     return "\n".join(lines).rstrip() + "\n"
 
 

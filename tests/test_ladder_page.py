@@ -92,7 +92,14 @@ def test_a_table_has_every_row_with_its_resources_and_remarks(script, record):
     assert any(line.startswith("| torch eager | ieee | 30 |") for line in lines)
     assert any(line.startswith("| `restrict_unroll` | ieee | skipped |") for line in lines)
     assert "- constant: weights apart" in lines
+    assert not any(line.startswith("- Newer") for line in lines)
     assert any("`constant`, 3.00 times the speed of the fastest peer" in line for line in lines)
+
+
+def test_a_record_names_the_rungs_that_only_the_table_has(script, record):
+    times = {("lab-conv5", "naive"): 1.0, ("lab-conv5", "fft"): 2.0, ("lenet-conv1", "im2col"): 3.0}
+    page = script.page({"lab-conv5": record}, times)
+    assert "- Newer, in the run of [the table](h200.md): `fft`.\n" in page
 
 
 def test_published_figures_stand_beside_the_laboratorys_rungs(script, record):
@@ -120,11 +127,11 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision_only(script, record)
     page = script.page({"lab-conv5": {**record, "rows": record["rows"] + more}}, {})
     said = [line for line in page.splitlines() if line.startswith("- Fastest")]
     assert [line.split(", ", 1) for line in said] == [
-        ["- Fastest at `ieee`: `constant`",
+        ["- Fastest here at `ieee`: `constant`",
          "3.00 times the speed of the fastest peer, torch eager (`ieee`)."],
-        ["- Fastest at `fast`: `winograd`",
+        ["- Fastest here at `fast`: `winograd`",
          "7.50 times the speed of the fastest peer, torch eager (`ieee`)."],
-        ["- Fastest at `fp16`: `pool_folded_fp16`",
+        ["- Fastest here at `fp16`: `pool_folded_fp16`",
          "4.00 times the speed of the fastest peer, torch compile (`fp16`)."],
     ]  # fmt: skip
     assert "compared with a peer of another precision" in page

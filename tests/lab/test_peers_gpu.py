@@ -177,10 +177,10 @@ def test_what_a_formats_roundings_explain_is_no_wrong_result():
 def test_every_peer_computes_at_its_precision_on_a_gpu(problem, precision, cuda_device):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     exam = Exam(problem, seed=2)
-    index = cuda_device.description.index
     with cuda_device.on():
         for peer in peers_gpu.gpu_peers(precision):
-            found = peers_gpu.prepare(peer, problem, exam.parameters, exam.x, index, print)
+            found = peers_gpu.prepare(peer, problem, exam.parameters, exam.x, "cuda", print)
+            assert isinstance(found, peers_gpu.Prepared), found
             out = found.computed().reshape(problem.output_shape)
             verdict = exam.expected.judge(out, peers_gpu.errors_of(precision))
             assert peers_gpu.excuse(verdict, precision) is not None, (peer, verdict)
@@ -193,8 +193,7 @@ def test_tf32_is_what_the_tf32_peer_computes_on_a_gpu(cuda_device):
     with cuda_device.on():
         calls = {
             name: peers_gpu.prepare(
-                peers_gpu.gpu_peers(name)[0], exam.problem, exam.parameters, exam.x,
-                cuda_device.description.index, print,
+                peers_gpu.gpu_peers(name)[0], exam.problem, exam.parameters, exam.x, "cuda", print
             )
             for name in ("ieee", "tf32")
         }  # fmt: skip

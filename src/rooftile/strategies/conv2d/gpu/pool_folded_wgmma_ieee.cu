@@ -9,9 +9,9 @@
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; weights[ALL_SLABS][2 rows][2 parts][MAP_GROUPS][2][8 columns]
-// [8 deep] in float16, behind them the exponents[4 MAP_GROUPS] that scale results back and
-// the given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
-// out[images][MAPS][ROWS][COLUMNS].
+// [8 deep] in float16, behind them the exponents[4 MAP_GROUPS] that scale results back, the least
+// result that small weights leave no doubt of, and the given weights[MAPS][CHANNELS][MASK_HEIGHT]
+// [MASK_WIDTH]; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
 // Block: WARPS warps, in warpgroups that have bands of their own; a warp takes strips of 8 windows
 // (columns) x STEPS rows, and as many again half a band below, of all maps.
 

@@ -34,7 +34,7 @@ from rooftile.lab.ceilings import Roof
 from rooftile.lab.environment import package_version
 from rooftile.lab.measure_gpu import text
 from rooftile.lab.telemetry import Clocks, Reading, sensors
-from rooftile.ops import Float32
+from rooftile.ops import Float32, narrowed
 
 _THREADS, _CHAINS, _TILES = 256, 8, 8
 _LOADS = (1, 2, 4, 8)
@@ -330,11 +330,7 @@ def _least(work: Callable[[], object]) -> float:
 def _operands(precision: str) -> NDArray[np.float32]:
     """1024 registers of normal values, two in each for the 16-bit precisions."""
     values = np.random.default_rng(0).standard_normal(2048).astype(np.float32)
-    if precision == "tf32":
-        return values[:1024]
-    if precision == "fp16":
-        return values.astype(np.float16).view(np.float32)
-    return (values.view(np.uint32) >> 16).astype(np.uint16).view(np.float32)
+    return values[:1024] if precision == "tf32" else narrowed(values, precision).view(np.float32)
 
 
 def _pinned(device: GpuDevice) -> NDArray[np.float32] | None:

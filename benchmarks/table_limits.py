@@ -3,7 +3,7 @@
 LIMITS = {
     ("lenet-conv1", "ieee"): "One channel, so each input is used by few maps: the multiply-adds "
     "are the limit, where the floor counts split products, and what else a thread executes to feed "
-    "them. Its sums are too short for split products to stay in the budget of float32.",
+    "them. Its sums are too short for three products to stay in the budget of float32.",
     ("lenet-conv1", "fp16"): "Reading the images and writing the results; conversion, product and "
     "stores hide behind that only in part.",
     ("lenet-conv2", "ieee"): "Three products of float16 for each multiply-add, and the zeros "

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from emulator import emulate, missing, translated
-from hard_inputs import HARD, SMALL, kept_bits, small
+from hard_inputs import HARD, SMALL, hard, kept_bits, small
 from ladder_checks import inputs
 
 from rooftile import nn
@@ -93,9 +93,7 @@ def test_bands_by_the_bulk_copy_engine(problem, rows, tmp_path):
 @pytest.mark.parametrize("kind", HARD)
 def test_split_products_have_float32s_error(kind, tmp_path):
     problem = replace(BANDS, channels=2, mask=(6, 6))
-    x, weights, bias = random_inputs(problem, 1)
-    x, weights = (a.astype(np.float32) for a in HARD[kind](np.random.default_rng(3), x, weights))
-    verdict = judged(IEEE, problem, (x, weights, 0 * bias), tmp_path)
+    verdict = judged(IEEE, problem, hard(kind, problem, 1, 3), tmp_path)
     assert verdict.passed, verdict
 
 

@@ -33,6 +33,14 @@ HARD = {
 }  # fmt: skip
 """By kind: of a generator, an input and weights the ones to take instead."""
 
+
+def hard(kind, problem, seed, draw):
+    """Inputs, weights and no bias of a kind, which draws by a seed of its own."""
+    x, weights, bias = random_inputs(problem, seed)
+    x, weights = HARD[kind](np.random.default_rng(draw), x, weights)
+    return x.astype(np.float32), weights.astype(np.float32), 0 * bias
+
+
 SMALL = ("input", "weights")
 
 

@@ -29,9 +29,7 @@ __device__ __forceinline__ float widened(narrow bits)
 #define NARROW(value) ((narrow)pack(value, 0.0f))
 
 // An input as it is multiplied: `_formats.h` says how it lies in memory.
-#if SPLIT
-#define VALUE(x) (x)
-#elif X_NARROW
+#if X_NARROW
 #define VALUE(x) widened(x)
 #else
 #define VALUE(x) widened(NARROW(x))

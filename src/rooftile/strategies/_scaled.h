@@ -7,6 +7,10 @@
 // parts hold less, though never 2^-50 of the largest less: where there is any, results below
 // LEAST_RESULT become NaN, for a text to compute from their definition.
 
+// An input is what it is: only its parts are rounded.
+#undef VALUE
+#define VALUE(x) (x)
+
 // Bits of the largest finite magnitude, and those before the least that is not zero.
 struct range { unsigned most, before; };
 

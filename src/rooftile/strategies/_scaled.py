@@ -10,26 +10,19 @@ import numpy as np
 
 from rooftile.ops import Float32
 
-LARGEST = 14
-"""The exponent to which the largest number is brought."""
 LOW_SCALE = np.float32(2.0**11)
-LEAST = 2.0**-12
+_LARGEST = 14
+"""The exponent to which the largest number is brought."""
+_LEAST = 2.0**-12
 """Of a scaled number, so that float16 holds all of its low part."""
 _LOST = 2.0**-36
 """At most, of a smaller one."""
 
 
-def least_result(terms: int) -> float:
-    """Of a scaled sum of so many products, so that what small numbers lose is a quarter of a unit
-    of it in float32."""
-    return terms * _LOST * 2.0 ** (LARGEST + 1) * 2.0**26
-
-
 def split_macros(terms: int) -> dict[str, int | str]:
     """What ``_scaled.h`` and its texts want to know."""
-    numbers = {"LEAST": LEAST, "LOW_SCALE": float(LOW_SCALE), "LEAST_RESULT": least_result(terms)}
-    macros: dict[str, int | str] = {"SPLIT": 1, "LARGEST": LARGEST}
-    return macros | {name: f"{value.hex()}f" for name, value in numbers.items()}
+    numbers = {"LEAST": _LEAST, "LOW_SCALE": float(LOW_SCALE), "LEAST_RESULT": _least_result(terms)}
+    return {"LARGEST": _LARGEST} | {name: f"{value.hex()}f" for name, value in numbers.items()}
 
 
 def scaled(weights: Float32, terms: int) -> tuple[Float32, Float32]:
@@ -38,8 +31,14 @@ def scaled(weights: Float32, terms: int) -> tuple[Float32, Float32]:
     finite = np.where(np.isfinite(weights), np.abs(weights), 0)
     largest = finite.reshape(len(weights), -1).max(axis=1)
     # Smaller ones would want a scale beyond float32's range.
-    exponents = np.maximum(np.frexp(largest)[1] - 1, LARGEST + 1 - 127) - LARGEST
+    exponents = np.maximum(np.frexp(largest)[1] - 1, _LARGEST + 1 - 127) - _LARGEST
     shape = (-1, *(1 for _ in weights.shape[1:]))
     brought = np.ldexp(weights, -exponents.reshape(shape)).astype(np.float32)
-    small = ((weights != 0) & (np.abs(brought) < LEAST)).any()
-    return brought, np.append(exponents, least_result(terms) if small else 0).astype(np.float32)
+    small = ((weights != 0) & (np.abs(brought) < _LEAST)).any()
+    return brought, np.append(exponents, _least_result(terms) if small else 0).astype(np.float32)
+
+
+def _least_result(terms: int) -> float:
+    """Of a scaled sum of so many products, so that what small numbers lose is a quarter of a unit
+    of it in float32."""
+    return terms * _LOST * 2.0 ** (_LARGEST + 1) * 2.0**26

@@ -10,7 +10,7 @@ MULTIPROCESSORS = 132
 """Of the H100 and H200 SXM."""
 SHARED_BYTES = 228 * 1024
 """Of a multiprocessor; 1 KB of it goes to each block's own ends."""
-LEAST_REDUCTION = 64
+_LEAST_REDUCTION = 64
 """The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
 the budget of short sums."""
 LEAST_SPLIT = 2.0**-110
@@ -19,6 +19,13 @@ rounding left."""
 
 _CORES = {"fp16": ("f16", 16), "bf16": ("bf16", 16), "tf32": ("tf32", 8), "ieee": ("tf32", 8)}
 """A precision's type in PTX, and how many of its numbers are 32 bytes: the depth of a product."""
+
+
+def too_short(reduction: int) -> str | None:
+    """Why products of a sum with its bias are not split; None where they may be."""
+    if reduction <= _LEAST_REDUCTION:
+        return f"split products pay from sums of {_LEAST_REDUCTION} products"
+    return None
 
 
 def elements(array: str, *shape: int) -> list[str]:

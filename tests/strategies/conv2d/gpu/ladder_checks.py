@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
+from hard_inputs import hard, kept_bits, small
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
@@ -124,12 +124,17 @@ def check(rung, problem, device, *, seed=0, specials=(), config=None):
 
 def check_hard(rung, problem, kind, device, seed):
     """float32's error of a sum without bias, of inputs that a split finds hard."""
-    x, weights, bias = random_inputs(problem, seed)
-    generator = np.random.default_rng(problem.channels)
-    x, weights = (a.astype(np.float32) for a in HARD[kind](generator, x, weights))
-    bound = rung.bind(problem, weights, 0 * bias, device=device)
-    verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
+    x, *parameters = hard(kind, problem, seed, problem.channels)
+    bound = rung.bind(problem, *parameters, device=device)
+    verdict = Expected(problem, x, *parameters).judge(run(bound, x), "ieee")
     assert verdict.passed, verdict
+
+
+def check_small(rung, kind, pool, device):
+    """float32's error of numbers that are far below the largest."""
+    problem, x, *parameters = small(kind, pool)
+    out = run(rung.bind(problem, *parameters, device=device), x)
+    assert kept_bits(problem, out, x, *parameters)
 
 
 def check_wrong(rung, problem, device):

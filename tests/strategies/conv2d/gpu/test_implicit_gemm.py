@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hard_inputs import HARD, SMALL, kept_bits, small
+from hard_inputs import HARD, SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, draw_config, examples, run
+from ladder_checks import check, check_hard, check_small, draw_config, examples, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.expected import Expected
@@ -72,9 +72,7 @@ def test_split_products_have_float32s_error(kind, channels, mask, hopper):
 @pytest.mark.parametrize("kind", SMALL)
 @pytest.mark.parametrize("pool", ["max", "average"])
 def test_small_numbers_keep_their_bits(kind, pool, hopper):
-    problem, *arrays = small(kind, pool)
-    out = run(IEEE.bind(problem, *arrays[1:], device=hopper), arrays[0])
-    assert kept_bits(problem, out, *arrays)
+    check_small(IEEE, kind, pool, hopper)
 
 
 @each_rung

@@ -143,13 +143,18 @@ __device__ __forceinline__ struct places set_up(char* shared)
     return in;
 }
 
-// The first warpgroup's work: it needs few registers, the others take what it leaves.
-__device__ __forceinline__ void fetch(const tensor_map* image, const tensor_map* stages,
-                                      struct places in, int images)
+// The first warpgroup's work, whose it is: it needs few registers, the others take what it leaves.
+__device__ __forceinline__ bool fetches(const tensor_map* image, const tensor_map* stages,
+                                        struct places in, int images)
 {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if (threadIdx.x == 0) fetch_weights(stages, in, images);
-    if (threadIdx.x == 32) fetch_patches(image, in, images);
+    if (threadIdx.x < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (threadIdx.x == 0) fetch_weights(stages, in, images);
+        if (threadIdx.x == 32) fetch_patches(image, in, images);
+        return true;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    return false;
 }
 
 // One result of a thread; literally unconditional where tiles divide the sizes.

@@ -1,5 +1,5 @@
 // Before texts that fold the pool into columns of a matrix product: sizes, the copies of a band,
-// and what becomes of sums.  ELEMENT_BYTES: 2 after `_narrow.h`; 4 for TF32.
+// and what becomes of sums.  ELEMENT_BYTES: 2 for 16 bits, after `_narrow.h`; 4 for float32.
 // A text defines `tap`, which knows how its weights lie.
 //
 // A fold's window is two by two; a pool's has WINDOWS_DOWN x WINDOWS_RIGHT of them, and

@@ -70,9 +70,7 @@ class PoolFolded(GpuConv2d):
                 config = band
         strips, groups = strips_of(problem), blocks(problem.maps, 4)
         if self.wgmma:
-            config["SEGMENTS"] = next(
-                (s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)), 1
-            )
+            config["SEGMENTS"] = whole_segments(problem, config)[0]
         else:
             most = max(1, 5 // groups)
             config["WARPS"] = groups * max(w for w in range(1, most + 1) if strips % w == 0)
@@ -198,6 +196,12 @@ def pool_window(problem: Conv2d) -> tuple[int, int]:
 def strips_of(problem: Conv2d) -> int:
     """Of eight folded windows."""
     return blocks(problem.output_size[1] * pool_window(problem)[1], 16)
+
+
+def whole_segments(problem: Conv2d, config: Config) -> list[int]:
+    """How strips may be cut so that four warps always multiply together; else into one."""
+    strips = strips_of(problem)
+    return [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)] or [1]
 
 
 def divides(config: Config, segments: int) -> bool:

@@ -17,6 +17,7 @@ from rooftile.strategies.conv2d.gpu._pool_folded import (
     patch_slabs,
     products,
     strips_of,
+    whole_segments,
 )
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -77,10 +78,9 @@ class FloatFolded(PoolFolded):
 
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Strips for whole warpgroups, runs that leave little over, and as many as find room."""
-        strips = strips_of(problem)
-        whole = [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)] or [1]
+        whole = whole_segments(problem, config)
         runs = [run for run in (4, 2, 1) if run <= config["RUN"]]
-        runs.sort(key=lambda run: _all_slabs(problem, {"RUN": run}))
+        runs.sort(key=lambda run: self._all_slabs(problem, {"RUN": run}))
         # Where a ring of patches fits, nothing is read again; its strips are short, since they
         # are written out.
         runs.insert(0, 0)
@@ -127,7 +127,12 @@ class FloatFolded(PoolFolded):
 
     def _packed(self, problem: Conv2d, config: Config) -> int:
         """Bytes of the folded weights."""
-        return 1024 * blocks(problem.maps, 4) * _all_slabs(problem, config)
+        return 1024 * blocks(problem.maps, 4) * self._all_slabs(problem, config)
+
+    def _all_slabs(self, problem: Conv2d, config: Config) -> int:
+        """Of a patch, up to an even number of runs."""
+        pair = 2 * config.get("RUN", 0) or 1
+        return blocks(problem.channels * patch_slabs(problem), pair) * pair
 
     def _shared(self, problem: Conv2d, config: Config) -> int:
         bands = self._teams(config) * config["BUFFERS"] * _band_bytes(problem, config["BAND_ROWS"])
@@ -177,12 +182,6 @@ def folded_parts(problem: Conv2d, weights: Float32) -> Float32:
         for dx in (0, 1):
             folded[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = weights
     return folded.reshape(groups, 4, problem.channels, slabs, 2, 4, 2, 2, 2)
-
-
-def _all_slabs(problem: Conv2d, config: Config) -> int:
-    """Of a patch, up to an even number of runs."""
-    pair = 2 * config.get("RUN", 0) or 1
-    return blocks(problem.channels * patch_slabs(problem), pair) * pair
 
 
 def _tile_of(problem: Conv2d, rows: int) -> dict[str, int]:

@@ -92,15 +92,11 @@ __global__ __launch_bounds__(384, 1) void conv2d(const __grid_constant__ tensor_
 {
     extern __shared__ __align__(1024) char shared[];
     struct places in = set_up(shared);
-    if (threadIdx.x < 128) {
-        fetch(&image, &stages, in, images);
-    } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        struct turn patch = {0, 0}, stage = {0, 0};
-        for (int index = blockIdx.x; index < images * TILES; index += gridDim.x) {
-            float sum[HALVES][TILE_MAPS / 2];
-            accumulate(sum, in, &patch, &stage);
-            finish(sum, tile_of(index), bias, out);
-        }
+    if (fetches(&image, &stages, in, images)) return;
+    struct turn patch = {0, 0}, stage = {0, 0};
+    for (int index = blockIdx.x; index < images * TILES; index += gridDim.x) {
+        float sum[HALVES][TILE_MAPS / 2];
+        accumulate(sum, in, &patch, &stage);
+        finish(sum, tile_of(index), bias, out);
     }
 }

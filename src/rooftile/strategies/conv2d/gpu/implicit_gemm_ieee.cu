@@ -152,18 +152,14 @@ __global__ __launch_bounds__(384, 1) void conv2d(
 {
     extern __shared__ __align__(1024) char shared[];
     struct places in = set_up(shared);
-    if (threadIdx.x < 128) {
-        fetch(&image, &stages, in, images);
-    } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        struct turn patch = {0, 0}, stage = {0, 0};
-        for (int index = blockIdx.x; index < images * TILES; index += gridDim.x) {
-            struct tile tile = tile_of(index);
-            float sum[1][TILE_MAPS / 2];
-            accumulate(sum[0], in, &patch, &stage);
-            scale_back(sum[0], tile.map, spans, ranges[tile.image]);
-            finish(sum, tile, bias, out);
-        }
+    if (fetches(&image, &stages, in, images)) return;
+    struct turn patch = {0, 0}, stage = {0, 0};
+    for (int index = blockIdx.x; index < images * TILES; index += gridDim.x) {
+        struct tile tile = tile_of(index);
+        float sum[1][TILE_MAPS / 2];
+        accumulate(sum[0], in, &patch, &stage);
+        scale_back(sum[0], tile.map, spans, ranges[tile.image]);
+        finish(sum, tile, bias, out);
     }
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies._scaled import split_macros
-from rooftile.strategies._warpgroups import LEAST_REDUCTION, MULTIPROCESSORS
+from rooftile.strategies._warpgroups import MULTIPROCESSORS, too_short
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._implicit_gemm import PACK_THREADS, ImplicitGemm
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -34,19 +34,12 @@ class ImplicitGemmIeee(ImplicitGemm):
 
     def why_not(self, problem: Conv2d) -> str | None:
         """As the others, and short sums: their budgets have no room for the split's error."""
-        reason = super().why_not(problem)
-        if reason is None and problem.reduction <= LEAST_REDUCTION:
-            return f"split products pay from sums of {LEAST_REDUCTION} products"
-        return reason
+        return super().why_not(problem) or too_short(problem.reduction)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Those of the matrix product and of the split."""
         macros = super().macros(problem, config) | split_macros(problem.reduction)
-        return macros | {
-            "MEASURE_THREADS": _MEASURE_THREADS,
-            "BFLOAT": 0,
-            "SHARES": _shares(problem),
-        }
+        return macros | {"MEASURE_THREADS": _MEASURE_THREADS, "SHARES": _shares(problem)}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Besides, two numbers for what each map's weights span, each image, and its shares."""

@@ -6,14 +6,9 @@ import numpy as np
 
 from rooftile.ops import Conv2d, Float32, narrowed, rounded
 from rooftile.strategies._scaled import LOW_SCALE, scaled, split_macros
-from rooftile.strategies._warpgroups import LEAST_REDUCTION
+from rooftile.strategies._warpgroups import too_short
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.conv2d.gpu._pool_folded import (
-    divides,
-    patch_slabs,
-    products,
-    strips_of,
-)
+from rooftile.strategies.conv2d.gpu._pool_folded import patch_slabs, products, whole_segments
 from rooftile.strategies.conv2d.gpu._pool_folded_float import (
     BAND_TUNABLES,
     WARPGROUPS,
@@ -44,17 +39,12 @@ class PoolFoldedWgmmaIeee(FloatFolded):
 
     def why_not(self, problem: Conv2d) -> str | None:
         """As in 16 bits, and short sums: their budgets have no room for the split's error."""
-        reason = super().why_not(problem)
-        if reason is None and problem.reduction <= LEAST_REDUCTION:
-            return f"split products pay from sums of {LEAST_REDUCTION} products"
-        return reason
+        return super().why_not(problem) or too_short(problem.reduction)
 
     def _warpgroups(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Strips for whole warpgroups, and as many of them as find room: they hide each other's
         loads better than a second buffer does."""
-        strips = strips_of(problem)
-        whole = (s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s))
-        segments = {"SEGMENTS": next(whole, 1)}
+        segments = {"SEGMENTS": whole_segments(problem, config)[0]}
         wishes = ({**segments, "WARPS": warps} for warps in (16, 12, 8, 4))
         valid = (wish for wish in wishes if self.invalid(problem, {**config, **wish}) is None)
         return next(valid, segments)
@@ -67,9 +57,6 @@ class PoolFoldedWgmmaIeee(FloatFolded):
         """Of a patch, up to whole sums."""
         slabs = problem.channels * patch_slabs(problem)
         return blocks(slabs, config["SUMMED"]) * config["SUMMED"]
-
-    def _packed(self, problem: Conv2d, config: Config) -> int:
-        return 1024 * blocks(problem.maps, 4) * self._all_slabs(problem, config)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Those of the folded pool, with products of float16."""

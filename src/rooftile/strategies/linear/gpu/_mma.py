@@ -10,12 +10,7 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import (
-    LEAST_REDUCTION,
-    LEAST_SPLIT,
-    MULTIPROCESSORS,
-    SHARED_BYTES,
-)
+from rooftile.strategies._warpgroups import LEAST_SPLIT, MULTIPROCESSORS, SHARED_BYTES, too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
@@ -57,9 +52,9 @@ class Mma(GpuLinear):
 
     def why_not(self, problem: Linear) -> str | None:
         """Split, short sums; sums that no number of parts makes short enough."""
-        if self._splits and problem.inputs < LEAST_REDUCTION:
-            return f"split products pay from sums of {LEAST_REDUCTION} products"
-        if problem.inputs > MOST_SUMMED * _PARTS[-1] and not self._splits:
+        if self._splits:
+            return too_short(problem.reduction)
+        if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.strategies._grid import blocks
-from rooftile.strategies._warpgroups import LEAST_REDUCTION, LEAST_SPLIT, elements, product
+from rooftile.strategies._warpgroups import LEAST_SPLIT, elements, product, too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 from rooftile.strategies.linear.gpu._mma import CORES, HEADERS, MOST_SUMMED
@@ -47,9 +47,9 @@ class Warpgroups(GpuLinear):
         piece = 8 if self.narrow else 4
         if problem.inputs % piece:
             return f"rows of {problem.inputs} inputs: the copy engine brings multiples of {piece}"
-        if self._numbers == 2 and problem.inputs < LEAST_REDUCTION:
-            return f"split products pay from sums of {LEAST_REDUCTION} products"
-        if problem.inputs > MOST_SUMMED * _PARTS[-1] and self._numbers == 1:
+        if self._numbers == 2:
+            return too_short(problem.reduction)
+        if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return None
 

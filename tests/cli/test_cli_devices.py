@@ -6,7 +6,7 @@ from rooftile.cli import devices as command
 from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
-from rooftile.lab import ceilings_gpu
+from rooftile.lab import _microbenchmarks_gpu, ceilings_gpu
 from rooftile.lab.ceilings_gpu import GpuCeilings
 
 H200 = Description(
@@ -62,8 +62,8 @@ def test_ceilings_of_gpus_are_shown_once_they_were_measured(
     call, call_json, known_roof, no_cuda, opencl_device, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(ceilings_gpu, "_SECONDS", 0)
-    monkeypatch.setattr(ceilings_gpu, "_BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(_microbenchmarks_gpu, "_SECONDS", 0)
+    monkeypatch.setattr(_microbenchmarks_gpu, "_BUFFER_BYTES", 2**24)
     monkeypatch.setattr(ceilings_gpu, "_HOST_BYTES", 2**20)
     assert "(--measure measures the ceilings of GPUs)" in call("devices")[1]
     measured = call_json("devices", "--measure")["devices"][2]

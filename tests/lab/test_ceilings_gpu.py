@@ -12,7 +12,8 @@ import pytest
 from rooftile.devices import cuda
 from rooftile.devices.cuda.compile import macro_lines, prelude
 from rooftile.devices.cuda.cubin import resources
-from rooftile.lab import _wgmma, floor
+from rooftile.devices.gpu import Launch
+from rooftile.lab import _microbenchmarks_gpu, _wgmma, floor
 from rooftile.lab import ceilings_gpu as lab
 from rooftile.lab.measure import Timing
 from rooftile.lab.measure_gpu import GpuTiming, text
@@ -35,8 +36,8 @@ HOPPER = dataclasses.replace(
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(lab, "_SECONDS", 0)
-    monkeypatch.setattr(lab, "_BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(_microbenchmarks_gpu, "_SECONDS", 0)
+    monkeypatch.setattr(_microbenchmarks_gpu, "_BUFFER_BYTES", 2**24)
     monkeypatch.setattr(lab, "_HOST_BYTES", 2**20)
 
 
@@ -89,12 +90,12 @@ def test_kernels_read_and_copy_all_of_their_bytes(opencl_device):
     program = opencl_device.compile(text("memory"), {"THREADS": threads, "LOADS": loads})
     given, target = opencl_device.upload(x), opencl_device.upload(np.zeros_like(x))
     grid = ((blocks, 1, 1), (threads, 1, 1))
-    program.launch(lab.Launch("copy_all", *grid), given, target)
+    program.launch(Launch("copy_all", *grid), given, target)
     out = np.empty_like(x)
     opencl_device.copy_out(target, out)
     assert np.array_equal(out, x)
     # A sum is negative only where all of its terms were read.
-    program.launch(lab.Launch("read_all", *grid), opencl_device.upload(-x), target)
+    program.launch(Launch("read_all", *grid), opencl_device.upload(-x), target)
     opencl_device.copy_out(target, out)
     assert out[0] < 0
 
@@ -104,7 +105,7 @@ def test_fma_chains_do_all_of_their_steps(opencl_device):
     program = opencl_device.compile(text("fma"), {"CHAINS": 8, "STEPS": 64})
     out = np.zeros(4, np.float32)
     target = opencl_device.upload(out)
-    launch = lab.Launch("fma_chains", (1, 1, 1), (4, 1, 1))
+    launch = Launch("fma_chains", (1, 1, 1), (4, 1, 1))
     program.launch(launch, opencl_device.upload(x), target)
     opencl_device.copy_out(target, out)
     assert out == pytest.approx(8 * 2.0)  # a = a / 2 + 1 goes to 2 from anywhere.
@@ -184,7 +185,7 @@ def test_chains_of_warpgroup_products_are_right(cuda_device, chains):
 def test_warpgroup_products_are_hoppers_alone(architecture):
     device = SimpleNamespace(kind="cuda", architecture=architecture)
     bench = SimpleNamespace(device=SimpleNamespace(description=device))
-    assert lab._Bench.wgmma(bench) == ({}, {})
+    assert lab.Bench.wgmma(bench) == ({}, {})
 
 
 def test_a_rate_that_was_disturbed_once_is_not_the_ceiling(opencl_device, monkeypatch):
@@ -192,7 +193,7 @@ def test_a_rate_that_was_disturbed_once_is_not_the_ceiling(opencl_device, monkey
         ({"": 60e3}, {"fp16": 650e3, "tf32": 90e3}, {"fp16": 390e3}, {"fp16": 775e3}),
         ({"": 50e3}, {"fp16": 640e3, "tf32": 325e3}, {"fp16": 860e3}, {"fp16": 890e3}),
     ])  # fmt: skip
-    monkeypatch.setattr(lab._Bench, "arithmetic", lambda bench: next(passes))
+    monkeypatch.setattr(lab.Bench, "arithmetic", lambda bench: next(passes))
     found = lab.measure_gpu_ceilings(opencl_device)
     assert found.fma_gflops == 60e3
     assert found.mma_gflops == {"fp16": 650e3, "tf32": 325e3}
@@ -205,14 +206,14 @@ def test_the_fastest_of_the_blocks_is_the_rate():
         device=SimpleNamespace(description=device),
         _chains=lambda chains, values: chains.groups + 10.0 * (not values.any()),
     )
-    normal, zeros = lab._Bench.wgmma(bench)
+    normal, zeros = lab.Bench.wgmma(bench)
     assert normal == dict.fromkeys(("tf32", "fp16", "bf16"), max(_wgmma.GROUPS))
     assert zeros == dict.fromkeys(("tf32", "fp16", "bf16"), 10 + max(_wgmma.GROUPS))
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
 def test_matrix_operands_are_numbers_that_are_not_zero(precision):
-    registers = lab._operands(precision)
+    registers = _microbenchmarks_gpu._operands(precision)
     assert (registers.shape, registers.dtype) == ((1024,), np.float32)
     bits = registers.view(np.uint32)
     if precision == "tf32":

@@ -1,5 +1,6 @@
 # make demo      set up a virtual environment and classify real images with it
 # make test      set up a second one for development; lint, types, import rules, tests
+# make check     the same with few tests: those that a change concerns, else a tenth of all
 # make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
 # make sanitize  every CUDA kernel once under compute-sanitizer's memcheck and racecheck
 # make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
@@ -11,7 +12,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit test-gpu sanitize bench bench-gpu clean
+.PHONY: help demo test lint types imports unit check concerned test-gpu sanitize bench bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -41,6 +42,11 @@ imports: $(DEV_ENV)/installed
 
 unit: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest --numprocesses auto --maxprocesses 4
+
+check: lint types imports concerned
+
+concerned: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/pytest --concerned --numprocesses auto --maxprocesses 4
 
 test-gpu: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest -m "gpu and not alone" -rs --numprocesses auto --maxprocesses 8

@@ -17,16 +17,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rooftile.devices.select import open_gpu
+from pages import markdown_table
+
+from rooftile.devices.select import open_device
 from rooftile.errors import DeviceMissing, RooftileError
-from rooftile.lab.climb_gpu import climb_gpu
+from rooftile.lab.climb import climb_problem
 from rooftile.lab.explain import Explanation, Measured, explain
 from rooftile.lab.explain.profile import CLOSE, compare, profile
 from rooftile.lab.explain.target import find_target
 from rooftile.lab.records import Row, plain
 from rooftile.ops import Problem, named
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import GpuStrategy
 
 RECORD = Path(__file__).parent / "results" / "h200-explain.json"
 PAGE = Path(__file__).parent.parent / "docs" / "analysis.md"
@@ -46,15 +47,10 @@ def measure(only: list[str]) -> None:
         known = [run for run in record["runs"] if run["shape"] == shape]
         if known and not only:
             continue
-        problem, device = named(operation, shape, batch), open_gpu("cuda")
-        rungs = [
-            rung for rung in ladder(operation, "cuda")
-            if isinstance(rung, GpuStrategy) and (not only or rung.name in only)
-        ]  # fmt: skip
-        timed = climb_gpu(
-            problem, device, [(rung, None) for rung in rungs],
-            precision=None, limit_s=_LIMIT_S, peers=False, seed=0, progress=_say,
-        )  # fmt: skip
+        problem, device = named(operation, shape, batch), open_device("cuda")
+        rungs = [one for one in ladder(operation, "cuda") if not only or one.name in only]
+        candidates = [(rung, None) for rung in rungs]
+        timed = climb_problem(problem, device, candidates, limit_s=_LIMIT_S, progress=_say)
         record |= {"ceilings": timed.to_json()["ceilings"]}
         record["environment"] = timed.to_json()["environment"]
         for row in timed.rows:
@@ -72,7 +68,6 @@ def measure(only: list[str]) -> None:
 def _run(record: Record, problem: Problem, shape: str, row: Row) -> Record:
     assert row.time_ms is not None
     rung = strategy(problem.operation, row.strategy, "cuda")
-    assert isinstance(rung, GpuStrategy)
     cold = row.cold_ms.median if row.cold_ms else None
     measured = Measured(row.time_ms.median, cold, row.device, "climb", dict(row.config))
     found = explain(rung, problem, "cuda", find_target("cuda"), measured=measured)
@@ -91,9 +86,15 @@ def _run(record: Record, problem: Problem, shape: str, row: Row) -> Record:
 def _counted(record: Record, shape: str, found: Explanation) -> Record:
     """The counters and the comparison; both empty where they cannot be read."""
     _say(f"counting: {found.strategy}")
-    asked = {"operation": found.problem.operation, "shape": shape, "batch": found.problem.batch,
-             "strategy": found.strategy, "device": "cuda", "config": dict(found.config),
-             "seed": 0}  # fmt: skip
+    asked = {
+        "operation": found.problem.operation,
+        "shape": shape,
+        "batch": found.problem.batch_size,
+        "strategy": found.strategy,
+        "device": "cuda",
+        "config": dict(found.config),
+        "seed": 0,
+    }
     try:
         counted = [] if record["without_counters"] else profile(asked)
     except DeviceMissing as error:
@@ -139,44 +140,43 @@ def lines(record: Record | None) -> list[str]:
 def _times(runs: list[Record]) -> list[str]:
     head = ("rung", "bound, ms", "set by", "ms", "cold ms", "bound over time",
             "occupancy predicted", "occupancy by the driver")  # fmt: skip
-    made = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    rows = []
     for run in runs:
         bound, time, held = run["bound_ms"], run["time_ms"], run["occupancy"]
         known = bound is not None
-        cells = (
+        rows.append((
             f"`{run['strategy']}`", f"{bound:.4g}" if known else "not known", run["bound_by"],
             f"{time:.4g}", "" if run["cold_ms"] is None else f"{run['cold_ms']:.4g}",
             f"{100 * bound / time:.0f} %" if known else "",
             _percent(held["predicted"]), _percent(held["driver"]),
-        )  # fmt: skip
-        made.append(f"| {' | '.join(cells)} |")
-    return made
+        ))  # fmt: skip
+    return markdown_table(head, rows)
 
 
 def _comparisons(runs: list[Record]) -> list[str]:
-    made = ["| rung | kernel | what | predicted | counted | off |", "| --- " * 6 + "|"]
+    rows: list[tuple[str, ...]] = []
     reasons: dict[str, list[str]] = {}
     for run in runs:
         for row in run["compared"]:
-            made.append(_row(run["strategy"], row))
+            rows.append(_row(run["strategy"], row))
             if row["why"]:
                 place = f"`{run['strategy']}` `{row['kernel']}`"
                 reasons.setdefault(f"{row['what']}: {row['why']}", []).append(place)
+    made = markdown_table(("rung", "kernel", "what", "predicted", "counted", "off"), rows)
     made += ["", f"Off by more than {100 * CLOSE:.0f} %, and the assumption that fails:", ""]
     made += [f"- {why} ({', '.join(places)})" for why, places in reasons.items()]
     return made if reasons else [*made, "- none"]
 
 
-def _row(rung: str, row: Record) -> str:
+def _row(rung: str, row: Record) -> tuple[str, ...]:
     def amount(value: float | None) -> str:
         if value is None:
             return "no model"
         return f"{value / 1e6:,.3f} M{row['unit']}" if row["unit"] else _percent(value)
 
     off = "" if row["off"] is None else f"{100 * row['off']:+.0f} %"
-    cells = (f"`{rung}`", f"`{row['kernel']}`", row["what"], amount(row["predicted"]),
-             amount(row["counted"]), off)  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+    predicted, counted = amount(row["predicted"]), amount(row["counted"])
+    return (f"`{rung}`", f"`{row['kernel']}`", row["what"], predicted, counted, off)
 
 
 def _percent(share: float | None) -> str:

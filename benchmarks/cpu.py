@@ -4,8 +4,8 @@
 
 Everything of one row runs in one process, verified first, then timed in turns, with a
 pause before each so that nobody is slowed by another library's spinning threads (see
-`rooftile.lab.measure`).  Peers keep the memory that they free, which helps them (see
-`rooftile.lab.peers.keeping_memory`).  Weights are packed before the timing on all
+`rooftile.runtime.timing.host`).  Peers keep the memory that they free, which helps them (see
+`rooftile.lab.peers.cpu.keeping_memory`).  Weights are packed before the timing on all
 sides, except by eager torch, which never packs.
 """
 
@@ -16,23 +16,27 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import markdown_table
 
-from rooftile.lab.ceilings import Rates, ceilings
-from rooftile.lab.environment import environment
-from rooftile.lab.measure import Timing, interleaved
-from rooftile.lab.peers import PEERS, keeping_memory
-from rooftile.lab.verify import Exam
+from rooftile.devices import cpu
+from rooftile.lab.ceilings.cpu import Rates, ceilings
+from rooftile.lab.environment import environment, versions
+from rooftile.lab.judge.exam import Compute, Exam
+from rooftile.lab.peers.cpu import PEERS, keeping_memory
 from rooftile.nn import architecture
-from rooftile.ops import Problem, named
-from rooftile.ops.chain import Chain
+from rooftile.ops import Chain, Layer, Precision, named
+from rooftile.runtime.timing.host import Timing, interleaved
 from rooftile.strategies import strategy
 
 RESULTS = Path(__file__).parent / "results" / "cpu.json"
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PACKAGES = ("torch", "onnxruntime", "openvino")
+PRECISIONS: tuple[Precision, ...] = ("ieee", "fast")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,56 +64,60 @@ CASES = (
     Case("mnist8", 1, 1.0, network=True),
 )
 
-Bound = Callable[[Any, Any], object]
+Record = dict[str, Any]
 
 
-def problem_of(case: Case) -> Problem:
+def problem_of(case: Case) -> Layer:
     if not case.network:
-        return named("conv2d", case.name, case.batch)
+        problem = named("conv2d", case.name, case.batch)
+        assert isinstance(problem, Layer)
+        return problem
     return Chain(architecture(case.name).problems(case.batch))
 
 
-def ours(case: Case, exam: Exam, precision: str) -> Bound:
+def ours(case: Case, exam: Exam, precision: Precision) -> Compute:
     """A strategy of ours, or a network's plan, bound to the exam's parameters."""
     if not case.network:
         name = "winograd" if precision == "fast" else "register_tile"
-        return strategy("conv2d", name).bind(exam.problem, *exam.parameters)
+        bound = strategy("conv2d", name).bind(exam.problem, exam.parameters, cpu.open_device())
+        return lambda x, out: bound.launch((x, out))
     shape = architecture(case.name)
     keys = shape.parameter_shapes
     network = shape.with_parameters(dict(zip(keys, exam.parameters, strict=True)))
-    plan = network.plan(batch=case.batch, precision=precision)  # type: ignore[arg-type]
+    plan = network.plan(batch=case.batch, precision=precision)
     return lambda x, out: plan(x, out=out)
 
 
-def judge(case: Case, rates: Rates) -> dict[str, Any]:
+def judge(case: Case, rates: Rates) -> Record:
     """Verify everybody, then time all that passed in turns."""
     problem = problem_of(case)
     exam = Exam(problem, seed=0)
     calls: dict[str, Callable[[], object]] = {}
-    entries: list[dict[str, Any]] = []
+    entries: list[Record] = []
 
-    def admit(name: str, precision: str, bound: Bound, call: Callable[[], object]) -> None:
-        verdict = exam.examine(bound, precision)
+    def admit(name: str, precision: str, compute: Compute, call: Callable[[], object]) -> None:
+        verdict = exam.examine(compute, precision)
         entry = {"name": name, "precision": precision, "max_abs_error": verdict.max_abs}
         entries.append({**entry, "status": "passed" if verdict.passed else verdict.reason})
         if verdict.passed:
-            bound(exam.x, np.empty(problem.output_shape, np.float32))
+            call()
             calls[name] = call
 
-    for precision in ("ieee", "fast"):
+    for precision in PRECISIONS:
         if precision == "fast" and case.fast is None:
             continue
-        bound = ours(case, exam, precision)
+        compute = ours(case, exam, precision)
         out = np.empty(problem.output_shape, np.float32)
-        admit(f"rooftile {precision}", precision, bound, lambda b=bound, o=out: b(exam.x, o))
+        admit(f"rooftile {precision}", precision, compute, partial(compute, exam.x, out))
     for peer in PEERS:
-        reason = peer.why_not()
+        reason = peer.why_not(problem)
         if reason is not None:
             entries.append({"name": peer.name, "precision": "ieee", "status": reason})
             continue
         print(f"  {peer.name}", file=sys.stderr)
-        called = peer.bind(problem, *exam.parameters)
-        admit(peer.name, "ieee", called, called.run)
+        bound = peer.bind(problem, exam.parameters)
+        # After the exam, what it loaded last are its first inputs.
+        admit(peer.name, "ieee", bound, bound.compute)
     timings = interleaved(calls, seconds=8.0)
     for entry in entries:
         if entry["name"] in timings:
@@ -123,12 +131,12 @@ def judge(case: Case, rates: Rates) -> dict[str, Any]:
     }
 
 
-def ratios(timings: dict[str, Timing], problem: Problem, rates: Rates) -> dict[str, Any]:
+def ratios(timings: dict[str, Timing], problem: Layer, rates: Rates) -> Record:
     """Ours against the best peer, and against the FMA units' peak."""
     peers = {name: t.median for name, t in timings.items() if not name.startswith("rooftile")}
     best = min(peers, key=peers.__getitem__) if peers else None
-    found: dict[str, Any] = {"best_peer": best}
-    for precision in ("ieee", "fast"):
+    found: Record = {"best_peer": best}
+    for precision in PRECISIONS:
         timing = timings.get(f"rooftile {precision}")
         if timing is not None:
             found[precision] = {
@@ -138,13 +146,9 @@ def ratios(timings: dict[str, Timing], problem: Problem, rates: Rates) -> dict[s
     return found
 
 
-def page(results: dict[str, Any]) -> str:
+def page(results: Record) -> str:
     """The documentation page, all of its numbers from the records."""
     env, rates = results["environment"], results["ceilings"]["all_cores"]
-    peers = list(dict.fromkeys(
-        entry["name"] for row in results["rows"] for entry in row["entries"]
-        if not entry["name"].startswith("rooftile")
-    ))  # fmt: skip
     lines = [
         "# Benchmarks: CPU", "",
         "Generated by `make bench` (`python benchmarks/cpu.py --write`); the records are in",
@@ -158,54 +162,68 @@ def page(results: dict[str, Any]) -> str:
         "memory that they free (`mallopt`), which helps them. `fast` loses about one decimal",
         "digit; the peers are at `ieee`, float32 throughout. Shares of the FMA peak count the",
         "direct method's FLOPs, so `fast` may exceed 100 %.", "",
-        "| problem | floor | rooftile `ieee` | rooftile `fast` | " + " | ".join(peers) + " |",
-        "| --- | --- | --- | --- |" + " --- |" * len(peers),
+        *_times(results["rows"]), "",
+        "Against the best of the peers:", "",
+        *_ratios(results["rows"]), "",
+        "Largest absolute error against float64:", "",
+        *_errors(results["rows"]),
     ]  # fmt: skip
-    for row in results["rows"]:
-        times = {entry["name"]: entry.get("time_ms", {}).get("median") for entry in row["entries"]}
-        cells = [times.get(name) for name in ("rooftile ieee", "rooftile fast", *peers)]
-        shown = ["-" if cell is None else f"{cell:.3g}" for cell in cells]
-        label = Case(**row["case"]).label
-        lines.append(f"| `{label}` | {row['floor_ms']:.3g} | " + " | ".join(shown) + " |")
-    lines += [
-        "", "Against the best of the peers:", "",
-        "| problem | best peer | `ieee` | aim | share of peak | `fast` | aim | effective share |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
-    for row in results["rows"]:
-        case, cells = Case(**row["case"]), []
-        for precision, aim in (("ieee", case.ieee), ("fast", case.fast)):
-            found = row.get(precision)
+    return "\n".join(lines) + "\n"
+
+
+def _times(rows: list[Record]) -> list[str]:
+    names = _contestants(rows)
+    cells = []
+    for row in rows:
+        times = {one["name"]: one.get("time_ms", {}).get("median") for one in row["entries"]}
+        shown = (_number(times.get(name), ".3g") for name in names)
+        cells.append([_label(row), f"{row['floor_ms']:.3g}", *shown])
+    return markdown_table(["problem", "floor", *map(_heading, names)], cells)
+
+
+def _ratios(rows: list[Record]) -> list[str]:
+    head = ("problem", "best peer", "`ieee`", "aim", "share of peak", "`fast`", "aim",
+            "effective share")  # fmt: skip
+    cells = []
+    for row in rows:
+        cells.append([_label(row), str(row["best_peer"])])
+        for precision in PRECISIONS:
+            found, aim = row.get(precision), row["case"][precision]
             ratio = found and found["times_best_peer"]
-            cells += [
+            cells[-1] += [
                 f"{ratio:.2f}x" if ratio else "-",
                 f"{aim}x" if aim else "-",
                 f"{found['fma_fraction']:.0%}" if found else "-",
             ]
-        lines.append(f"| `{case.label}` | {row['best_peer']} | " + " | ".join(cells) + " |")
-    lines += [
-        "", "Largest absolute error against float64:", "",
-        "| problem | " + " | ".join(["rooftile `ieee`", "rooftile `fast`", *peers]) + " |",
-        "| --- |" + " --- |" * (2 + len(peers)),
-    ]  # fmt: skip
-    for row in results["rows"]:
-        errors = {entry["name"]: entry.get("max_abs_error") for entry in row["entries"]}
-        cells = [errors.get(name) for name in ("rooftile ieee", "rooftile fast", *peers)]
-        shown = ["-" if cell is None else f"{cell:.1e}" for cell in cells]
-        lines.append(f"| `{Case(**row['case']).label}` | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
+    return markdown_table(head, cells)
 
 
-def versions() -> str:
-    from importlib.metadata import PackageNotFoundError, version
+def _errors(rows: list[Record]) -> list[str]:
+    names = _contestants(rows)
+    cells = []
+    for row in rows:
+        errors = {one["name"]: one.get("max_abs_error") for one in row["entries"]}
+        cells.append([_label(row), *(_number(errors.get(name), ".1e") for name in names)])
+    return markdown_table(["problem", *map(_heading, names)], cells)
 
-    found = []
-    for package in ("torch", "onnxruntime", "openvino"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(f"{package} not installed")
-    return ", ".join(found)
+
+def _contestants(rows: list[Record]) -> list[str]:
+    """Ours at both precisions, then every peer."""
+    found = (one["name"] for row in rows for one in row["entries"])
+    peers = dict.fromkeys(name for name in found if not name.startswith("rooftile"))
+    return ["rooftile ieee", "rooftile fast", *peers]
+
+
+def _heading(name: str) -> str:
+    return f"rooftile `{name.split()[1]}`" if name.startswith("rooftile") else name
+
+
+def _label(row: Record) -> str:
+    return f"`{Case(**row['case']).label}`"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def main() -> None:
@@ -213,6 +231,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="labels to measure, such as 'mnist8 B=1'")
     parser.add_argument("--write", action="store_true", help="write the records and the page")
     options = parser.parse_args()
+    installed = versions(PACKAGES)
     roof = ceilings(progress=lambda line: print(line, file=sys.stderr))
     rows = []
     with keeping_memory():
@@ -223,7 +242,9 @@ def main() -> None:
             rows.append(judge(case, roof.all_cores))
     results = {
         "environment": dataclasses.asdict(environment()),
-        "versions": versions(),
+        "versions": ", ".join(
+            f"{name} {installed.get(name, 'not installed')}" for name in PACKAGES
+        ),
         "ceilings": dataclasses.asdict(roof),
         "rows": rows,
     }

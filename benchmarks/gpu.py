@@ -4,9 +4,9 @@
     python benchmarks/gpu.py lenet-conv1 10000 "direct_tile:THREAD_COLUMNS=1|2,BAND_ROWS=4|8" naive
     python benchmarks/gpu.py --op linear mnist-linear1 10000 warpgroups_fp16 mma_fp16 --peers
 
-A thin script over `rooftile.lab.climb_gpu`, which says how a rung is verified and timed; here,
+A thin script over `rooftile.lab.climb`, which says how a rung is verified and timed; here,
 besides, rungs take configs.  Peers are of each precision that has rungs in the call, see
-`rooftile.lab.peers_gpu`.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
+`rooftile.lab.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
 """
 
 from __future__ import annotations
@@ -15,39 +15,32 @@ import argparse
 import itertools
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from rooftile.devices.select import open_gpu, parse_device
-from rooftile.lab.climb_gpu import Rung, climb_gpu
+from rooftile.devices.select import open_device, parse_device
+from rooftile.lab.climb import climb_problem
+from rooftile.lab.environment import versions
+from rooftile.lab.judge.contest import Candidate
 from rooftile.lab.records import Ladder, Row
 from rooftile.ops import Precision, operations, parse
 from rooftile.strategies import ladder, strategy
 
+PACKAGES = ("torch", "triton", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
+"""The peers' packages: a record names their versions."""
 
-def rungs_of(texts: list[str], operation: str, kind: str) -> list[Rung]:
+
+def rungs_of(texts: list[str], operation: str, kind: str) -> list[Candidate]:
     """``name`` or ``name:TUNABLE=value|value,...``, every combination; all rungs without any."""
-    found: list[Rung] = []
+    found: list[Candidate] = []
     for text in texts or [rung.name for rung in ladder(operation, kind)]:
         name, _, settings = text.partition(":")
-        rung: Any = strategy(operation, name, kind)
+        rung = strategy(operation, name, kind)
         pairs = [item.partition("=") for item in filter(None, settings.split(","))]
         choices = [[int(value) for value in values.split("|")] for _, _, values in pairs]
         for values in itertools.product(*choices):
             config = {key: value for (key, _, _), value in zip(pairs, values, strict=True)}
             found.append((rung, config or None))
-    return found
-
-
-def versions() -> dict[str, str]:
-    """Of the peers' libraries that are installed."""
-    found = {}
-    for package in ("torch", "triton", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -88,9 +81,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=20.0, help="skip slower rungs, in seconds")
     parser.add_argument("--json", type=Path, help="write the record here")
     options = parser.parse_args()
-    found = climb_gpu(
+    found = climb_problem(
         parse(options.op, options.shape, options.batch),
-        open_gpu(options.device),
+        open_device(options.device),
         rungs_of(options.rungs, options.op, parse_device(options.device)[0]),
         precision=options.precision,
         limit_s=options.limit,
@@ -100,7 +93,7 @@ def main() -> None:
     )
     show(found)
     if options.json:
-        record = {"shape": options.shape, "peers": versions(), **found.to_json()}
+        record = {"shape": options.shape, "peers": versions(PACKAGES), **found.to_json()}
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

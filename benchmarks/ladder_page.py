@@ -15,10 +15,12 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
+from pages import markdown_table
+
 from rooftile.lab.records import peer_precision
 from rooftile.ops import Precision, named
 from rooftile.strategies import Strategy, ladder
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.gpu import of_launches
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "gpu.md"
@@ -31,13 +33,13 @@ PUBLISHED = {
 }
 """GFLOP/s on `lab-conv5` on an M60 GPU, by the laboratory these rungs come from."""
 CUBLAS = {"copy_gbps": "about 4,300", "tf32": "350", "fp16": "655", "bf16": "677"}
-"""Of an H200 elsewhere: a device copy, and cuBLAS's 8192^3 products in TFLOP/s."""
+"""What others report of an H200: a device copy, and cuBLAS's 8192^3 products in TFLOP/s."""
 
 WGMMA = (
     "What is multiplied decides the power, and so the clock: the ceiling is the rate of standard",
     "normal numbers, as the problems have; of zeros it is what no kernel can pass.",
 )
-"""Under the ceilings that have its rate."""
+"""This stands under the ceilings that have the rate of `wgmma`."""
 
 Record = dict[str, Any]
 Times = dict[tuple[str, str], float]
@@ -71,7 +73,7 @@ def table_times() -> Times:
 
 def explanation(rung: Strategy) -> str:
     """The paragraphs at the head of a rung's text, between its title and its arrays."""
-    assert isinstance(rung, GpuStrategy)
+    rung = of_launches(rung)
     # Several rungs may share a text, whose title then names that.
     title = re.search(rf"^// Rungs? [\d to]+, {rung.source or rung.name}:", rung.text, re.MULTILINE)
     assert title, rung.name
@@ -133,7 +135,7 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
         why = explanation(rung)
         lines += [why, ""] if why and why not in told else []
         told.add(why)
-        if isinstance(rung, GpuStrategy) and rung.apart:
+        if rung.apart:
             lines += [f"Kernels of their own: {rung.apart}.", ""]
         lines += [
             f"- `{name}`: {gain(name, record, rungs, rung, times)}"
@@ -153,8 +155,8 @@ def table(name: str, record: Record, times: Times) -> list[str]:
         f"## `{name}`, {problem['batch']:,} image{'s' * (problem['batch'] > 1)}", "",
         f"{problem['flops'] / 1e9:.4g} GFLOP, at least {problem['bytes'] / 1e6:.4g} MB; "
         f"{record['environment']['time'][:10]}, {record['environment']['device']['name']}.", "",
-        f"| {' | '.join(head)} |", "| --- " * len(head) + "|",
     ]  # fmt: skip
+    rows = []
     for row in record["rows"]:
         cells = [f"`{row['strategy']}`" if row["kind"] == "strategy" else row["strategy"]]
         cells += [row["precision"], milliseconds(row) if row["time_ms"] else row["status"]]
@@ -167,9 +169,10 @@ def table(name: str, record: Record, times: Times) -> list[str]:
         cells += [number(used[key], 1, ".0f") for key in ("registers", "shared_bytes")]
         cells += [number(used["spill_bytes"], 1, ".0f"), number(used["occupancy"], 1, ".0%")]
         cells += [PUBLISHED.get(row["strategy"], "")] if published else []
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
     later = [f"`{rung}`" for at, rung in sorted(times) if at == name and not rows_of(record, rung)]
     other = f"- Newer, in the run of [the table](h200.md): {', '.join(later)}."
+    lines += markdown_table(head, rows)
     return [*lines, "", *remarks(record), *([other] if later else []), ""]
 
 
@@ -217,8 +220,7 @@ def ceilings(record: Record) -> list[str]:
         ("an empty launch and the wait for it, us", f"{roof['launch_us']:.1f}", ""),
         ("an empty kernel in a graph, us", f"{roof['replay_us']:.2f}", ""),
     ]
-    lines = ["## Ceilings", "", "| what | measured | reported elsewhere |", "| --- | --- | --- |"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
+    lines = ["## Ceilings", "", *markdown_table(("what", "measured", "reported elsewhere"), rows)]
     if clocks:
         lines += ["", f"Meanwhile the clock was {clocks['sm_mhz']} MHz in the median and "
                   f"{clocks['sm_mhz_min']} MHz at least."]  # fmt: skip

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 import gc
 import importlib.util
 import json
@@ -24,34 +23,35 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import table_images
 import table_page
+import table_rows
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.dispatch import choose
-from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
-from rooftile.lab.climb_gpu import VERIFIED_IMAGES, GpuJudge, Rung, has_roof
-from rooftile.lab.environment import environment, gpu_libraries
-from rooftile.lab.peers_gpu import GpuPeer, gpu_peers
+from rooftile.lab.ceilings.gpu import GpuCeilings, gpu_ceilings
+from rooftile.lab.ceilings.known import has_roof
+from rooftile.lab.environment import environment, gpu_libraries, versions
+from rooftile.lab.judge.contest import Candidate, Contest
+from rooftile.lab.judge.networks import NetworkContest, random_network
+from rooftile.lab.networks.layers import profile
+from rooftile.lab.peers.gpu import GpuPeer, gpu_peers
 from rooftile.lab.records import Row, plain, problem_json, row_json
-from rooftile.lab.verify import Exam
-from rooftile.lab.winners import tuned_config
 from rooftile.nn import architecture
 from rooftile.nn.data import load_images
-from rooftile.nn.gpu_contest import GpuContest, random_network
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.ops import Chain, Precision, Problem, named
+from rooftile.runtime.choice import choose
+from rooftile.runtime.winners import tuned_config
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.gpu import GpuStrategy, of_launches
 
 RESULTS = Path(__file__).parent / "results"
 IMAGE_KEYS = ("stream", "accuracy")
-"""What is measured on images instead of random numbers."""
+"""These are measured on images instead of random numbers."""
 LOWEST = "im2col_register"
 """Rungs below are slower by design; docs/gpu.md has them."""
 _PACKAGES = ("torch", "triton", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12", "nvidia-cublas",
@@ -108,7 +108,7 @@ class Bench:
     device: GpuDevice
     roof: GpuCeilings | None
     peers: Callable[[str], Sequence[GpuPeer]]
-    """Those of a precision."""
+    """The peers of a precision."""
     quick: bool
     limit_s: float
     """Rungs that would take longer in all are left out."""
@@ -136,32 +136,33 @@ class Bench:
 
     def _network(self, case: Case) -> Record:
         network = random_network(architecture(case.name), seed=0)
-        contest = GpuContest(network, case.batch, self.device, self.roof, report=say)
+        contest = NetworkContest(network, case.batch, self.device, self.roof, report=say)
         plan = network.plan(batch=case.batch, precision=case.precision, device=self.name)
         assert isinstance(plan, GpuPlan)
-        rows = contest.rows(plan, self.peers(case.precision))
-        layers = {name: timing.median for name, timing in plan.profile(contest.x).items()}
+        rows = contest.contest(plan, self.peers(case.precision))
+        times = profile(plan, contest.inputs[0])
+        layers = {name: timing.median for name, timing in times.items()}
         return {"picked": plan.strategies, "layers_ms": layers, "rows": as_json(rows)}
 
     def _convolution(self, case: Case) -> Record:
         problem = case.problem()
         picked = choose(problem, case.precision, self.name)
-        exam = _exam(case.name, case.batch)
         with self.device.on():
-            judge = GpuJudge(
-                problem, exam, self.device, self.roof, case.precision, self.limit_s, 0, say
-            )
-            found = [judge.rung(rung, config) for rung, config in self._rungs(case, picked.name)]
-            found += [judge.peer(peer) for peer in self.peers(case.precision)]
-            rows = judge.rows(found)
+            contest = Contest(
+                problem, self.device, self.roof, precision=case.precision, limit_s=self.limit_s,
+                report=say,
+            )  # fmt: skip
+            rungs = self._rungs(case, picked.name)
+            found = [contest.strategy(rung, config) for rung, config in rungs]
+            found += [contest.peer(peer) for peer in self.peers(case.precision)]
+            rows = contest.rows(found)
         return {"picked": picked.name, "layers_ms": {}, "rows": as_json(rows)}
 
-    def _rungs(self, case: Case, picked: str) -> Iterator[Rung]:
+    def _rungs(self, case: Case, picked: str) -> Iterator[Candidate]:
         """The picked rung and, unless it is to be quick, all others of the precision."""
         problem, where = case.problem(), self.device.description
         first = strategy("conv2d", LOWEST, where.kind).order
-        for rung in ladder("conv2d", where.kind):
-            assert isinstance(rung, GpuStrategy)
+        for rung in map(of_launches, ladder("conv2d", where.kind)):
             other = rung.precision == case.precision and rung.order >= first and not self.quick
             if rung.name != picked and not other:
                 continue
@@ -173,7 +174,7 @@ class Bench:
                     yield rung, {**tuned, **formats}
 
     def _formats(self, rung: GpuStrategy, case: Case) -> Iterator[dict[str, int]]:
-        """float32; and in 16 bits what may count, or what lies so between the layers of a plan."""
+        """Float32; and the 16-bit arrays that may count, or that lie between a plan's layers."""
         yield {}
         if rung.narrow and (case.narrow_out or not self.quick):
             yield {"OUT_NARROW": 1}
@@ -181,15 +182,10 @@ class Bench:
             yield {"X_NARROW": 1, "OUT_NARROW": 1}
 
 
-@functools.lru_cache(maxsize=1)
-def _exam(name: str, batch: int) -> Exam:
-    """Kept from one precision to the next: large references take seconds."""
-    return Exam(named("conv2d", name, min(batch, VERIFIED_IMAGES)), seed=0)
-
-
 def floor(problem: Problem, case: Case, roof: GpuCeilings) -> Record:
     """The least time by the fewest bytes and by the FLOPs, in milliseconds."""
-    saved = 2 * math.prod(problem.output_shape) if case.narrow_out else 0
+    numbers = sum(math.prod(output.shape) for output in problem.output_arrays)
+    saved = 2 * numbers if case.narrow_out else 0
     memory = 1e-6 * (problem.bytes - saved) / roof.bandwidth_gbps
     arithmetic = 1e-6 * problem.flops / roof.rate_gflops(case.precision)
     return {
@@ -206,7 +202,7 @@ def as_json(rows: Sequence[Row]) -> list[Record]:
 
 
 def peers_of(wanted: str) -> Callable[[str], Sequence[GpuPeer]]:
-    """By ``all``, ``eager`` (those that compile nothing) or ``none``: the peers of a precision."""
+    """The peers of a precision: ``all``, the ``eager`` ones, which compile nothing, or ``none``."""
     if wanted == "none":
         return lambda precision: ()
     compiled = wanted == "all"
@@ -221,26 +217,15 @@ def record_of(bench: Bench, kept: Record) -> Record:
     device = {**dataclasses.asdict(where), "libraries": gpu_libraries(where.kind)}
     return {
         "environment": plain({**dataclasses.asdict(environment()), "device": device}),
-        "libraries": versions(),
+        "libraries": versions(_PACKAGES),
         "ceilings": plain(dataclasses.asdict(bench.roof)) if bench.roof else {},
         "rows": kept.get("rows", []),
         **{key: kept.get(key) for key in IMAGE_KEYS},
     }
 
 
-def versions() -> dict[str, str]:
-    """Of the peers' libraries that are installed."""
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def merged(rows: list[Record], row: Record) -> list[Record]:
-    """With a row in place of the former one of its key, in the order of the table."""
+    """The rows with a new one in place of the former of its key, in the order of the table."""
     order = [case.key for case in CASES]
     others = [one for one in rows if one["key"] != row["key"]]
     return sorted(
@@ -281,7 +266,7 @@ def measure(
             else:
                 row = bench.row(next(case for case in cases if case.key == key))
                 record["rows"] = merged(record["rows"], row)
-                print(table_page.summary(row), flush=True)
+                print(table_rows.summary(row), flush=True)
         except Exception as error:
             # The others are worth having all the same.
             print(f"{key}: {type(error).__name__}: {error}", flush=True)
@@ -296,10 +281,11 @@ def _on_images(key: str, bench: Bench, record: Record, data: Path | None) -> Rec
     if key == "accuracy":
         return table_images.accuracy(images, bench.name, say)
     rows = [row for row in record["rows"] if row["case"]["name"] == "lenet5"]
-    fastest = table_page.best_peer(next(
+    fastest = table_rows.best_peer(next(
         (row for row in rows if row["case"]["precision"] == table_images.PRECISION), {"rows": []}
     ))  # fmt: skip
-    peers = [p for p in bench.peers(table_images.PRECISION) if p.why_not() is None]
+    streamed = Chain(architecture(table_images.MODEL).problems(table_images.STREAMED))
+    peers = [p for p in bench.peers(table_images.PRECISION) if p.why_not(streamed) is None]
     name = fastest["strategy"] if fastest else ""
     chosen = next((peer for peer in peers if peer.name == name), peers[-1] if peers else None)
     return table_images.stream(images, bench.device, bench.roof, chosen, bench.quick, say)

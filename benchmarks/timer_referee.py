@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import numpy as np
 
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Launch
-from rooftile.lab.measure_gpu import Flush, Work, in_turns, text, work_of
+from rooftile.lab.ceilings.gpu_kernels import text
+from rooftile.runtime.timing.device import Flush, Work, in_turns, work_of
 
 STEPS = tuple(640 * 4**k for k in range(6))
 CHAINS, THREADS = 8, 256
@@ -35,7 +37,8 @@ def duration_us(work: Work) -> float:
     found = [e for e in profiler.events() if "fma_chains" in e.name]
     if not found:
         raise SystemExit("CUPTI saw no kernel of ours: is profiling permitted here?")
-    return statistics.median(event.time_range.elapsed_us() for event in found)
+    durations: list[float] = [event.time_range.elapsed_us() for event in found]
+    return statistics.median(durations)
 
 
 def main() -> None:
@@ -51,8 +54,9 @@ def main() -> None:
         launch = Launch("fma_chains", (units, 1, 1), (THREADS, 1, 1))
         for steps in STEPS:
             program = device.compile(text("fma"), {"CHAINS": CHAINS, "STEPS": steps})
-            program.launch(launch, x, out)
-            work = work_of(device, lambda p=program: p.launch(launch, x, out), flush)
+            call = partial(program.launch, launch, x, out)
+            call()
+            work = work_of(device, call, flush)
             timing = in_turns({"": work})[""]
             ours, cupti = 1e3 * timing.warm.median, duration_us(work)
             cold = 1e3 * timing.cold.median

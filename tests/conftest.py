@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rooftile.devices import cuda
-from rooftile.devices.select import open_gpu
 from rooftile.errors import DeviceMissing
+from rooftile.ops import Problem
+from rooftile.runtime import choice
+from rooftile.runtime.timing import host as measure
 
-_GPU = pytest.mark.gpu
+pytest_plugins = ["chosen_tests", "gpus"]
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile("rooftile", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rooftile")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """``-m gpu`` selects what wants a GPU: tests say so by the fixture that they take."""
-    for item in items:
-        if "cuda_device" in item.fixturenames:
-            item.add_marker(_GPU)
-
-
-def _open(name):
-    """The device ``cuda``, or ``opencl:0`` if that is a CPU or a GPU, as after the hyphen."""
-    kind, _, wanted = name.partition("-")
-    try:
-        device = open_gpu(kind)
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    if wanted and device.description.gpu != (wanted == "gpu"):
-        pytest.skip(
-            f"opencl:0 is {device.description.name}, {'no' if wanted == 'gpu' else 'a'} GPU"
-        )
-    return device
+@pytest.fixture(scope="session")
+def benchmark_script():
+    """Modules of benchmarks/ by name; they import each other, as scripts do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+        yield importlib.import_module
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -47,37 +38,18 @@ def own_history(tmp_path_factory):
         yield
 
 
+@pytest.fixture(autouse=True)
+def choices_of_its_own(monkeypatch):
+    """No test is given a choice that another one's devices and preferences led to."""
+    monkeypatch.setattr(choice, "_kept", {})
+
+
 @pytest.fixture
 def history_path(tmp_path, monkeypatch):
     """A history of the test's own; the file is not there yet."""
     path = tmp_path / "history.sqlite"
     monkeypatch.setenv("ROOFTILE_HISTORY", str(path))
     return path
-
-
-@pytest.fixture(scope="session")
-def cuda_device():
-    """The first NVIDIA GPU."""
-    return _open("cuda")
-
-
-@pytest.fixture(scope="session", params=["opencl-cpu", pytest.param("opencl-gpu", marks=_GPU)])
-def opencl_device(request):
-    """``opencl:0``: a GPU where the machine has one, else PoCL on a CPU will do."""
-    return _open(request.param)
-
-
-@pytest.fixture(
-    scope="session",
-    params=[
-        "opencl-cpu",
-        pytest.param("opencl-gpu", marks=_GPU),
-        pytest.param("cuda", marks=_GPU),
-    ],
-)
-def device(request):
-    """Each device that kernels of both languages run on."""
-    return _open(request.param)
 
 
 @pytest.fixture
@@ -89,3 +61,17 @@ def no_cuda(monkeypatch):
 
     monkeypatch.setattr(cuda, "find", missing)
     monkeypatch.setattr(cuda, "open_device", missing)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """For tests that do not look at the CPU's times."""
+    monkeypatch.setattr(measure, "_MOST", 3)
+    monkeypatch.setattr(measure, "_PAUSE_S", 0)
+    monkeypatch.setattr(measure, "_MOST_FLUSHED", 8)
+
+
+@pytest.fixture
+def on_grid(monkeypatch):
+    """For tests that are not about neighbours, whose kernels take time to compile."""
+    monkeypatch.setattr(Problem, "neighbours", lambda self: ())

@@ -18,10 +18,9 @@ import numpy as np
 from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.verify import random_inputs
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.strategies import ladder
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.gpu import GpuStrategy, of_launches
 
 _POOL = Pool.of("max", 2)
 PROBLEMS: dict[str, tuple[Problem, ...]] = {
@@ -53,8 +52,7 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
 def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:
     """Rung, problem, formats, and whether infinities are among the inputs."""
     for operation, problems in PROBLEMS.items():
-        for rung in ladder(operation, "cuda"):
-            assert isinstance(rung, GpuStrategy)
+        for rung in map(of_launches, ladder(operation, "cuda")):
             if wanted and not rung.name.startswith(tuple(wanted)):
                 continue
             taken = [problem for problem in problems if rung.why_not(problem) is None]
@@ -70,11 +68,13 @@ def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str
 def launch(
     device: GpuDevice, rung: GpuStrategy, problem: Any, config: dict[str, int], special: bool
 ) -> None:
-    x, *parameters = random_inputs(problem, 0)
+    values, count = problem.random(0), len(problem.input_arrays)
     if special:
-        x.reshape(-1)[:: x.size // 7 + 1] = np.inf
-    bound = rung.bind(problem, *parameters, device=device, config=config)
-    bound(x, np.empty(problem.output_shape, np.float32))
+        for array in values[:count]:
+            if array.dtype.kind == "f":
+                array.reshape(-1)[:: array.size // 7 + 1] = np.inf
+    bound = rung.bind(problem, values[count:], device, config)
+    bound(*values[:count], *(np.empty(o.shape, o.numpy) for o in problem.output_arrays))
 
 
 def stream() -> None:

@@ -1,24 +1,15 @@
-"""docs/analysis.md: in step with its record, and what it makes of one; its example runs."""
+"""docs/analysis.md: in step with its record, and what it makes of one; its examples run."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location(
-        "analysis_page", ROOT / "benchmarks" / "analysis_page.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(benchmark_script):
+    return benchmark_script("analysis_page")
 
 
 def test_the_page_is_in_step_with_its_record(script):
@@ -55,6 +46,9 @@ def test_a_record_becomes_a_table_with_its_reasons(script):
     assert "former words" not in made
 
 
-def test_the_example_runs(script):
-    (code,) = re.findall(r"```python\n(.*?)```", script.PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    exec(code, {})
+def test_the_examples_run(script):
+    text = script.PAGE.read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 2
+    for code in examples:
+        exec(code, {})

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from rooftile.devices.gpu import Description
-from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import environment
-from rooftile.lab.measure import Timing
 from rooftile.lab.records import Error, Ladder, Resources, Row, row_json
 from rooftile.ops import named
+from rooftile.runtime.timing.host import Timing
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "ladder_page.py"
 ROOF = GpuCeilings(
     fma_gflops=60_000.0, read_gbps=4_000.0, copy_gbps=4_200.0, mma_gflops={"tf32": 300_000.0},
     launch_us=9.0, replay_us=1.1, to_device_gbps=20.0, from_device_gbps=18.0,
@@ -29,11 +25,8 @@ GPU = Description(
 
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("ladder_page", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(benchmark_script):
+    return benchmark_script("ladder_page")
 
 
 def passed(kind, name, milliseconds, precision="ieee", **more):

@@ -6,7 +6,6 @@ The page's tests make up a record of their own; no number of it is measured.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,14 +13,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rooftile.lab import measure_gpu
-from rooftile.lab.ceilings_gpu import GpuCeilings
-from rooftile.lab.measure import Timing
+from rooftile.lab.ceilings.gpu import GpuCeilings
+from rooftile.lab.networks.streams import StreamTiming
 from rooftile.lab.records import Error, Row, row_json
-from rooftile.lab.telemetry import Clocks
 from rooftile.nn.data import ImageSet
-from rooftile.nn.stream_times import StreamTiming
 from rooftile.ops import named
+from rooftile.runtime.timing import device as measure_gpu
+from rooftile.runtime.timing.host import Timing
+from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.strategies import strategy
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -34,11 +33,9 @@ ROOF = GpuCeilings(
 
 
 @pytest.fixture
-def scripts(monkeypatch):
-    """The modules of benchmarks/, which import each other as scripts do."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("table", "table_page", "table_images")
-    return SimpleNamespace(**{name: importlib.import_module(name) for name in names})
+def scripts(benchmark_script):
+    names = ("table", "table_page", "table_images", "table_rows", "table_stream")
+    return SimpleNamespace(**{name: benchmark_script(name) for name in names})
 
 
 def times(median):
@@ -70,6 +67,8 @@ def record(scripts):
         passed("strategy", "two", 0.2, X_NARROW=0, OUT_NARROW=1),
         passed("strategy", "three", 0.05, X_NARROW=1, OUT_NARROW=1),
         row_json(Row("strategy", "four", "cuda:0", "fp16", "failed", "wrong by a mile")),
+        row_json(Row("strategy", "five", "cuda:0", "fp16", "skipped", "too slow",
+                     cause="time limit")),
         passed("peer", "torch eager", 2.0), passed("peer", "torch compile", 1.0),
     ])  # fmt: skip
     network = a_row(
@@ -97,8 +96,8 @@ def test_the_readmes_numbers_are_those_of_the_record(scripts):
     page = scripts.table_page
     rows = {row["key"]: row for row in json.loads(page.RECORD.read_text())["rows"]}
     half, whole = rows["lenet5@10000:fp16"], rows["lenet5@10000:ieee"]
-    ours, peers = zip(*((page.best_ours(row), page.best_peer(row)) for row in (half, whole)),
-                      strict=True)  # fmt: skip
+    ours = [scripts.table_rows.best_ours(row) for row in (half, whole)]
+    peers = [scripts.table_rows.best_peer(row) for row in (half, whole)]
     times = [one["time_ms"]["median"] for one in ours]
     ratios = [one["time_ms"]["median"] / t for one, t in zip(peers, times, strict=True)]
     text = " ".join((BENCHMARKS.parent / "README.md").read_text().split())
@@ -137,8 +136,9 @@ def test_a_network_without_peers_has_its_layers(scripts, record):
 def test_who_has_no_time_says_why(scripts, record):
     text = scripts.table_page.page(record, "h200-table.json")
     assert "- `lenet-conv1@10000:fp16`, four: failed, wrong by a mile" in text
+    assert "five" not in text
     assert text.count("Not measured yet.") == 2
-    line = scripts.table_page.summary(record["rows"][0])
+    line = scripts.table_rows.summary(record["rows"][0])
     assert "four: failed, wrong by a mile" in line
     assert "picked would be one" in line
     record["rows"] = []
@@ -276,16 +276,17 @@ def test_the_streams_labels_are_compared_and_its_times_kept(scripts, monkeypatch
         def classify(self, x, segments):
             return labels if segments != 4 else labels + 1
 
-        def timing(self, x, segments):
-            return StreamTiming(len(x), segments, times(2.0), times(2.1), 1.4, 0.5, 0.1, "")
-
     class Plan:
         stream, strategies = Stream(), {"conv1": "naive"}
 
         def __call__(self, x):
             return np.eye(1, 10).repeat(len(x), axis=0)
 
+    def timed(stream, x, segments):
+        return StreamTiming(len(x), segments, times(2.0), times(2.1), 1.4, 0.5, 0.1, "")
+
     plan = Plan()
+    monkeypatch.setattr(module, "time_stream", timed)
     network = SimpleNamespace(input_shape=(1, 86, 86), plan=lambda **options: plan)
     monkeypatch.setattr(module, "load", lambda name: network)
     monkeypatch.setattr(module, "prepare", lambda x, size: x)
@@ -295,7 +296,7 @@ def test_the_streams_labels_are_compared_and_its_times_kept(scripts, monkeypatch
     assert [row["segments"] for row in found["rows"]] == list(module._SWEEP)
     assert {row["wrong_labels"] for row in found["rows"]} == {0, module.STREAMED}
     assert found["floor_ms"] == pytest.approx(1.4)
-    assert scripts.table_page.best_stream(found)["segments"] == 1
+    assert scripts.table_stream.best_stream(found)["segments"] == 1
     json.dumps(found, allow_nan=False)
     quick = module.stream(images, device, None, None, True, lambda line: None)
     assert [row["segments"] for row in quick["rows"]] == [16]
@@ -307,7 +308,7 @@ def test_the_peers_stream_gives_the_networks_labels(scripts, cuda_device):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this PyTorch sees no CUDA device")
-    from rooftile.lab.peers_gpu import gpu_peers
+    from rooftile.lab.peers.gpu import gpu_peers
     from rooftile.nn import load
     from rooftile.nn.data import load_images, prepare, resize
 

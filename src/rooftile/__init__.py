@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from rooftile._version import __version__
 from rooftile.errors import (
     CompileFailure,
     DeviceMissing,
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from rooftile.functional import conv2d, linear, matmul, pool2d, softmax
     from rooftile.nn import load
 
-__version__ = "0.1.0"
-
 __all__ = [
     "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
-    "UnsupportedProblem", "VerificationFailure", "conv2d", "linear", "load", "matmul",
-    "pool2d", "softmax",
+    "UnsupportedProblem", "VerificationFailure", "__version__", "conv2d", "linear", "load",
+    "matmul", "pool2d", "softmax",
 ]  # fmt: skip
 
 _LAZY = {

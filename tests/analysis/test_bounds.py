@@ -23,6 +23,11 @@ def test_the_roofline_is_the_lower_of_two_limits(flop, moved, peak, bandwidth):
     assert found.limit == ("memory" if found.gflops < peak else "compute")
 
 
+def test_what_only_moves_is_bound_by_memory():
+    found = bounds.roofline(0, 100, 10.0, 10.0)
+    assert (found.gflops, found.limit, found.intensity) == (0, "memory", 0)
+
+
 @given(positive, positive, positive)
 def test_the_reuse_that_is_needed_reaches_the_peak(bandwidth, bytes_per_flop, peak):
     reuse = bounds.reuse_needed(bandwidth, bytes_per_flop, peak)

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rooftile.cli import main
-from rooftile.lab import ceilings, climb, measure, measure_gpu
+from rooftile.lab.ceilings import cpu as ceilings
+from rooftile.lab.ceilings import known
 from rooftile.nn import architecture
 from rooftile.nn.data.idx import idx_bytes
+from rooftile.runtime.timing import device as measure_gpu
 
 RATES = ceilings.Rates(
     threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
@@ -16,9 +18,8 @@ RATES = ceilings.Rates(
 
 
 @pytest.fixture(autouse=True)
-def few_rounds(monkeypatch):
+def few_rounds(quick, monkeypatch):
     """Times are not what these tests look at."""
-    monkeypatch.setattr(measure, "_MOST", 3)
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
 
 
@@ -26,7 +27,7 @@ def few_rounds(monkeypatch):
 def known_roof(monkeypatch):
     """Fixed ceilings: these tests do not measure the machine."""
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    for module in (ceilings, climb):
+    for module in (ceilings, known):
         monkeypatch.setattr(module, "ceilings", lambda **_: found)
 
 

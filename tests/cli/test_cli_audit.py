@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rooftile.lab import ceilings
-from rooftile.lab.audit import CHECKS, library, speed, verdict
-from rooftile.lab.history import History
+from rooftile.lab.audit import CHECKS, library, speed
+from rooftile.lab.history.store import History
 
 KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
 SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
@@ -15,7 +14,6 @@ SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=re
 
 @pytest.fixture(autouse=True)
 def few_samples(monkeypatch, known_roof):
-    monkeypatch.setattr(verdict, "ceilings", lambda **_: ceilings.ceilings())
     monkeypatch.setattr(speed, "_MOST", 5)
     monkeypatch.setattr(library, "_SECONDS", 0.1)
 
@@ -68,6 +66,7 @@ def test_the_history_keeps_it(audit, history_path):
     assert (newest.command, newest.strategy) == ("audit", "fraud_cache_shape.py:kernel")
     assert (newest.status, newest.seed, newest.kind) == ("failed", 3, "peer")
     assert newest.to_row().reason.startswith("cache: on fresh inputs")
+    assert (newest.to_row().cause, oldest.to_row().cause) == ("wrong", "")
     assert oldest.status == "passed"
     assert oldest.median_ms > 0
 

@@ -6,13 +6,16 @@ import pytest
 
 from rooftile.cli import climb as command
 from rooftile.lab import climb as lab
-from rooftile.lab.history import records
-from rooftile.lab.measure import Timing
+from rooftile.lab.history.store import records
 from rooftile.lab.records import Error, Resources, Row
 from rooftile.ops import parse
+from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
 
-SHAPE = "channels=1,height=12,width=14,maps=2,mask=3x3,activation=relu,pool=max:2"
+pytestmark = pytest.mark.usefixtures("on_grid")
+
+SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
+"""That of tests/lab/test_climb.py, so that the CPU's rungs are compiled once for both."""
 
 
 def test_the_table_fits_80_columns(call, known_roof):
@@ -20,7 +23,7 @@ def test_the_table_fits_80_columns(call, known_roof):
     assert code == 0
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[1] == "x[2,1,12,14] weights[2,1,3,3] bias[2] -> [2,2,5,6]"
+    assert lines[1] == "x[2,2,12,14] weights[3,2,3,3] bias[3] -> [2,3,5,6]"
     for name in ("loops", "threads", "register_tile"):
         assert any(line.startswith(name) for line in lines)
         assert f"conv2d: {name}" in err

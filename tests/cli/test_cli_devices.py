@@ -6,8 +6,9 @@ from rooftile.cli import devices as command
 from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
-from rooftile.lab import _microbenchmarks_gpu, ceilings_gpu
-from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.ceilings import gpu as ceilings_gpu
+from rooftile.lab.ceilings import gpu_kernels as _microbenchmarks_gpu
+from rooftile.lab.ceilings.gpu import GpuCeilings
 
 H200 = Description(
     kind="cuda", index=1, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rooftile.lab import ceilings
+from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.explain import processor
 
 TILE = ("explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "tile_output",

@@ -8,10 +8,10 @@ import pytest
 
 from rooftile.cli import history as command
 from rooftile.errors import InputError
-from rooftile.lab.history import History
-from rooftile.lab.measure import timing_of
+from rooftile.lab.history.store import History
 from rooftile.lab.records import Error, Row
 from rooftile.ops import Conv2d, named
+from rooftile.runtime.timing.host import timing_of
 
 
 def passed(strategy, seed=0, factor=1.0):

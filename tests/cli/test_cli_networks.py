@@ -1,20 +1,20 @@
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rooftile.cli import run
-from rooftile.lab import climb as lab
-from rooftile.lab import peers_gpu
-from rooftile.lab.measure_gpu import Work
-from rooftile.lab.peers import Peer, PeerCall
+from rooftile.lab.peers import cpu as peers_cpu
+from rooftile.lab.peers import gpu as peers_gpu
+from rooftile.lab.peers.cpu import Peer, PeerCall
 from rooftile.lab.records import Row
 from rooftile.lab.report.sources import content
-from rooftile.nn import gpu_contest, load
+from rooftile.nn import load
 from rooftile.nn.data import load_images, prepare
+from rooftile.ops import ERROR_MODELS
+from rooftile.runtime.timing.device import Work
 
 RUN_KEYS = {
     "model", "device", "precision", "batch", "images", "accuracy", "op_times_ms", "total_ms",
@@ -67,23 +67,39 @@ def test_peers_of_networks_on_opencl_there_are_none(call, weights, data):
     assert "--peers" in err
 
 
+class Same:
+    """Stands for a `GpuPeer`: it gives the reference, or is not installed."""
+
+    errors = ERROR_MODELS["ieee"]
+
+    def __init__(self, name, precision):
+        self.name, self.precision = name, precision
+
+    def missing(self):
+        return "not installed: torch" if self.name == "none" else None
+
+    def why_not(self, problem):
+        return self.missing()
+
+    def bind(self, problem, parameters, inputs, device):
+        work = Work(device, str, str, 1, str, 0.05)
+        call = SimpleNamespace(compute=str, work=lambda clock: work, repeat=str)
+
+        def give(inputs):
+            scores = problem.reference(*inputs, *parameters).astype(np.float32)
+            call.result = lambda: (scores,)
+
+        call.give = give
+        give(inputs)
+        return call
+
+
 @pytest.mark.alone
 def test_a_gpus_plan_is_timed_in_turns_with_its_peers(
     call, call_json, weights, data, opencl_device, monkeypatch
 ):
-    def prepared(peer, problem, parameters, x, name, report):
-        """One that gives the reference, and one that is not there."""
-        row = partial(Row, "peer", peer.name, name, peer.precision)
-        if peer.name == "none":
-            return row("skipped", "not installed: torch")
-        scores = problem.reference(x, *parameters).astype(np.float32)
-        work = Work(opencl_device, str, str, 1, str, 0.05)
-        return SimpleNamespace(row=row, work=work, computed=lambda: scores, first_call_ms=1.0)
-
     monkeypatch.setattr(run, "_check_peers", lambda arguments: None)
-    monkeypatch.setattr(gpu_contest, "prepare", prepared)
-    peers = peers_gpu.GpuPeer
-    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda p: [peers("same", p), peers("none", p)])
+    monkeypatch.setattr(peers_gpu, "gpu_peers", lambda p: [Same("same", p), Same("none", p)])
     arguments = ("run", weights, "--data", data, "--batch", 10, "--device", "opencl", "--peers")
     found = call_json(*arguments)
     assert set(found) == RUN_KEYS | {"device_ms", "peers", "plan"}
@@ -119,7 +135,7 @@ def test_a_network_beside_pytorch_on_a_gpu(
 def test_a_wrong_plan_beside_peers_is_exit_code_1(call, weights, data, opencl_device, monkeypatch):
     wrong = Row("strategy", "plan", "opencl:0", "ieee", "failed", "it is Sunday")
     monkeypatch.setattr(run, "_check_peers", lambda arguments: None)
-    monkeypatch.setattr(run, "_gpu_rows", lambda *_: (wrong,))
+    monkeypatch.setattr(run, "_peers", lambda *_: (wrong,))
     code, out, _ = call("run", weights, "--data", data, "--device", "opencl", "--peers")
     assert code == 1
     assert "plan: failed, it is Sunday" in out
@@ -144,12 +160,13 @@ def test_peers_get_the_same_weights_and_images(call_json, weights, data, known_r
     def build(problem, parameters):
         seen.append((problem, parameters))
         return PeerCall(
-            load=lambda x: x,
-            compute=lambda x: problem.reference(x, *parameters).astype(np.float32),
+            load=lambda inputs: inputs,
+            run=lambda inputs: problem.reference(*inputs, *parameters).astype(np.float32),
             fetch=np.asarray,
+            problem=problem,
         )
 
-    monkeypatch.setattr(lab.others, "PEERS", (Peer("same", (), build),))
+    monkeypatch.setattr(peers_cpu, "PEERS", (Peer("same", (), "torch_modules", build),))
     found = call_json("run", weights, "--data", data, "--batch", 10, "--peers")
     assert set(found) == RUN_KEYS | {"peers"}
     (row,) = found["peers"]

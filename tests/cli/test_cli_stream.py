@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from rooftile.analysis.transfers import Pipeline
-from rooftile.cli import run
-from rooftile.lab.measure import timing_of
+from rooftile.cli import _stream
+from rooftile.lab.networks import streams
+from rooftile.lab.networks.streams import StreamTiming
 from rooftile.nn import Network, load
 from rooftile.nn.data import load_images, prepare
-from rooftile.nn.stream_times import StreamTiming
+from rooftile.runtime.timing.host import timing_of
 
 KEYS = {
     "model", "device", "precision", "batch", "images", "dtype", "accuracy", "segments",
@@ -40,7 +41,8 @@ class Stream:
             labels[3] += 1
         return labels
 
-    def timing(self, images, *, segments):
+    def timing(self, images, segments):
+        """What stands for `time_stream`."""
         parts = (1.0, 0.5, 0.01)
         if segments in self.contradicted:
             return StreamTiming(len(images), segments, None, None, *parts, "two clocks differ")
@@ -51,7 +53,7 @@ class Stream:
 @pytest.fixture
 def streaming(monkeypatch):
     """CPU plans that seem to stream; the fixture takes what their stream does wrong."""
-    plan, environment = Network.plan, run.environment_of
+    plan, environment = Network.plan, _stream.environment_of
     faults: dict[str, object] = {}
 
     def planned(network, *, batch, precision, device):
@@ -63,7 +65,10 @@ def streaming(monkeypatch):
         return {**environment(*arguments), "device": {"name": "a fake GPU"}}
 
     monkeypatch.setattr(Network, "plan", planned)
-    monkeypatch.setattr(run, "environment_of", named)
+    monkeypatch.setattr(_stream, "environment_of", named)
+    monkeypatch.setattr(
+        streams, "time_stream", lambda stream, images, segments: stream.timing(images, segments)
+    )
     return faults
 
 

@@ -25,6 +25,12 @@ def mark(x, weights, bias, out, scratch, sizes, begin, end):
     scratch[0] += end - begin
 
 
+@njit(nogil=True, cache=False)
+def add_up(halves, octets, out, sizes, begin, end):
+    for unit in range(begin, end):
+        out[unit] = halves[unit] + octets[unit] + sizes[0]
+
+
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 100003])
 def test_buffers_are_aligned_and_whole(count):
     buffer = cpu.allocate(count)
@@ -72,9 +78,9 @@ def test_another_text_or_another_module_that_it_imports_is_another_file(tmp_path
     assert len(files) == 4
 
 
-def test_another_source_of_a_kernel_is_another_driver(tmp_path, monkeypatch):
+def test_another_source_of_a_kernel_is_another_entry(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    drivers = []
+    files = []
     for body in ("pass", "return"):
         (tmp_path / "foreign.py").write_text(
             f"from numba import njit\n@njit\n"
@@ -82,8 +88,8 @@ def test_another_source_of_a_kernel_is_another_driver(tmp_path, monkeypatch):
         )
         monkeypatch.delitem(sys.modules, "foreign", raising=False)
         importlib.invalidate_caches()
-        drivers.append(cpu.driver(importlib.import_module("foreign").kernel).__file__)
-    assert drivers[0] != drivers[1]
+        files.append(cpu.layer_entry(importlib.import_module("foreign").kernel).file)
+    assert files[0] != files[1]
 
 
 def test_source_that_does_not_run_is_not_remembered():
@@ -122,38 +128,62 @@ def test_the_writer_indents_blocks_and_drops_loops_of_one():
     assert to.text() == "def f():\n for j in range(3):\n  use(0, j)\n return\n"
 
 
-def arguments(units, threads):
-    """The arrays of `mark` and their addresses, as drivers take them."""
+def work_of(units, threads):
+    """The arrays of `mark`, and the work on them; scratch's row says what one thread has."""
     x, out = np.arange(units, dtype=np.float32), np.zeros(units, np.float32)
     one, scratch = np.ones(1, np.float32), np.zeros(16 * threads, np.float32)
     sizes = np.array([5], np.int64)
-    arrays = (x, one, one, out)
-    flat = tuple(number for array in arrays for number in (array.ctypes.data, array.size))
-    return (*arrays, scratch, sizes), (*flat, scratch.ctypes.data, 16, sizes.ctypes.data, 1)
+    row = [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
+    return (x, one, out, scratch, sizes), cpu.Work([cpu.layer_entry(mark)], [row])
 
 
 @pytest.mark.parametrize(("units", "threads"), [(1, 2), (2, 2), (7, 3), (100, 2), (5, 1), (3, 8)])
 def test_every_unit_is_done_once(units, threads):
-    driver = cpu.driver(mark)
-    arrays, flat = arguments(units, threads)
-    x, out, scratch = arrays[0], arrays[3], arrays[4]
-    cpu.parallel_call(driver.spread, driver.share, flat, units, threads)
+    arrays, work = work_of(units, threads)
+    x, out, scratch = arrays[0], arrays[2], arrays[3]
+    work.run(units, threads)
     np.testing.assert_array_equal(out, x + 6)
     shares = scratch[::16]
     assert shares.sum() == units
     busy = shares[shares > 0]
+    assert len(busy) == min(units, threads)
     assert busy.max() - busy.min() <= 1
 
 
-def test_several_threads_may_call_the_drivers_at_once():
-    driver = cpu.driver(mark)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_run_one_after_the_other(threads):
+    """Each takes the previous one's output; the last has one unit, and one thread does it."""
+    arrays = [np.arange(6, dtype=np.float32), np.zeros(6, np.float32), np.zeros(6, np.float32)]
+    one, scratch, sizes = np.ones(1, np.float32), np.zeros(32, np.float32), np.array([5], np.int64)
+    rows = [
+        [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
+        for units, x, out in ((6, arrays[0], arrays[1]), (1, arrays[1], arrays[2]))
+    ]
+    work = cpu.Work([cpu.layer_entry(mark)] * 2, rows)
+    work.run(6, threads)
+    assert arrays[2].tolist() == [12, 0, 0, 0, 0, 0]
+    assert scratch[::16].tolist() == ([7, 0] if threads == 1 else [4, 3])
+    # What is in the table may change between two runs.
+    work.table[1, cpu.FIELDS.index("units")] = 6
+    work.run(6, threads)
+    assert arrays[2].tolist() == [30, 20, 22, 24, 26, 28]
+
+
+def test_arrays_of_other_dtypes():
+    halves, octets = np.array([1, 2, 3], np.float16), np.array([4, 5, 6], np.uint8)
+    out, sizes = np.zeros(3, np.int64), np.array([10], np.int64)
+    cpu.Spread(add_up, ("float16", "bool", "int64"))((halves, octets, out), sizes, 3, 2)
+    assert out.tolist() == (halves.view(np.uint16).astype(int) + octets + 10).tolist()
+
+
+def test_several_threads_may_run_work_at_once():
     results = []
 
     def work():
         for _ in range(50):
-            arrays, flat = arguments(64, 2)
-            cpu.parallel_call(driver.spread, driver.share, flat, 64, 2)
-            results.append(bool((arrays[3] == arrays[0] + 6).all()))
+            arrays, mine = work_of(64, 2)
+            mine.run(64, 2)
+            results.append(bool((arrays[2] == arrays[0] + 6).all()))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

@@ -10,8 +10,8 @@ import pytest
 from rooftile.devices.gpu import Launch
 from rooftile.devices.opencl import device as module
 from rooftile.errors import UnsupportedProblem
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 
@@ -100,5 +100,5 @@ def test_texts_build_for_the_blocks_that_they_are_launched_with(name, opencl_dev
     problem = Conv2d(2, 3, 12, 21, 5, (3, 3), activation="relu", pool=Pool.of("max", 2))
     x, *parameters = random_inputs(problem, 0)
     out = np.full(problem.output_shape, np.nan, np.float32)
-    rung.bind(problem, *parameters, device=opencl_device)(x, out)
+    rung.bind(problem, parameters, opencl_device)(x, out)
     assert Expected(problem, x, *parameters).judge(out, rung.precision).passed

@@ -3,12 +3,23 @@
 
 // Numbers of the cores.
 
+// Where inputs and results are finite, and `watched` says so, only memory that nobody wrote holds NaN.
+static bool watched;
+static float known(float value)
+{
+    if (watched && value != value) {
+        fprintf(stderr, "it computes on memory that nobody wrote\n");
+        abort();
+    }
+    return value;
+}
+
 enum kind { FP16, BF16, TF32 };
-static float half_value(uint16_t bits) { return (float)bits_of<_Float16>(bits); }
-static uint16_t half_bits(float value) { return bits_of<uint16_t>((_Float16)value); }
+static float half_value(uint16_t bits) { return known((float)bits_of<_Float16>(bits)); }
+static uint16_t half_bits(float value) { return bits_of<uint16_t>((_Float16)known(value)); }
 static uint16_t bfloat_bits(float value)
 {
-    unsigned bits = __float_as_uint(value);
+    unsigned bits = __float_as_uint(known(value));
     return value != value ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 static void cvt_f16x2(unsigned& both, float high, float low) { both = half_bits(low) | half_bits(high) << 16; }
@@ -17,7 +28,7 @@ static void cvt_f16(uint16_t& bits, float value) { bits = half_bits(value); }
 static void cvt_bf16(uint16_t& bits, float value) { bits = bfloat_bits(value); }
 static void cvt_tf32(unsigned& bits, float value)
 {
-    bits = __float_as_uint(value);
+    bits = __float_as_uint(known(value));
     if (fabsf(value) < INFINITY) bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
 }
 static void cvt_f32_f16(float& value, uint16_t bits) { value = half_value(bits); }
@@ -25,9 +36,9 @@ static void cvt_f32_f16(float& value, uint16_t bits) { value = half_value(bits);
 // Element `k` of numbers that lie one after another in words; TF32's last bits are cut off.
 static double element(kind kind, const unsigned* words, int k)
 {
-    if (kind == TF32) return __uint_as_float(words[k] & ~0x1fffu);
+    if (kind == TF32) return known(__uint_as_float(words[k] & ~0x1fffu));
     uint16_t bits = words[k / 2] >> 16 * (k % 2);
-    return kind == FP16 ? half_value(bits) : __uint_as_float((unsigned)bits << 16);
+    return kind == FP16 ? half_value(bits) : known(__uint_as_float((unsigned)bits << 16));
 }
 
 // A sum as the cores make it: terms aligned to the largest and cut off two bits beyond float32's
@@ -97,25 +108,36 @@ static double described(kind kind, uint64_t matrix, int row, int k)
     return element(kind, &word, 0);
 }
 
-// A warpgroup's product: `a` in registers or, as the right matrix, in shared memory.
-template <kind kind> static void wgmma(bool adds, const std::vector<float*>& sums, const std::vector<uint64_t>& a,
-                                       uint64_t b)
+// A warpgroup's product: the left matrix in registers or, as the right one, in shared memory.  Each
+// thread reads a part of both, for all.
+static double rows_of_a[MOST_THREADS / 128][64][16], columns_of_right[MOST_THREADS / 128][256][16];
+template <kind kind> static void wgmma(bool adds, std::initializer_list<float*> registers,
+                                       std::initializer_list<uint64_t> left_matrix, uint64_t right_matrix)
 {
-    const int deep = kind == TF32 ? 8 : 16;
-    unsigned thread = thread_of(), group = thread / 128;
-    if (a.size() == 4)
-        for (int e = 0; e < 4; e++) fragments[thread][e] = a[e];
+    const int deep = kind == TF32 ? 8 : 16, columns = 2 * registers.size();
+    unsigned thread = thread_of(), group = thread / 128, member = thread % 128;
+    auto& a = rows_of_a[group];
+    auto& b = columns_of_right[group];
+    const bool in_registers = left_matrix.size() == 4;
+    if (in_registers)
+        for (int e = 0; e < 4; e++) fragments[thread][e] = left_matrix.begin()[e];
     bar_sync(8 + group);
-    for (size_t e = 0; e < sums.size(); e++) {
-        int row = thread % 32 / 4 + e % 4 / 2 * 8, n = e / 4 * 8 + thread % 4 * 2 + e % 2;
+    for (int e = member; e < 64 * deep; e += 128) {
+        int row = e / deep, k = e % deep;
+        a[row][k] = in_registers ? left(kind, group * 4 + row / 16, row % 16, k)
+                                 : described(kind, *left_matrix.begin(), row, k);
+    }
+    for (int e = member; e < columns * deep; e += 128)
+        b[e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep);
+    bar_sync(8 + group);
+    for (int e = 0; e < columns / 2; e++) {
+        int row = member / 32 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;
+        int column = e / 4 * 8 + thread % 4 * 2 + e % 2;
+        float& sum = *registers.begin()[e];
         double terms[17] = {};
-        terms[deep] = adds ? *sums[e] : 0.0f;
-        for (int k = 0; k < deep; k++) {
-            double x = a.size() == 4 ? left(kind, thread / 32, row, k)
-                                     : described(kind, a[0], thread % 128 / 32 * 16 + row, k);
-            terms[k] = x * described(kind, b, n, k);
-        }
-        *sums[e] = core_sum(terms, deep + 1);
+        terms[deep] = adds ? sum : 0.0f;
+        for (int k = 0; k < deep; k++) terms[k] = a[row][k] * b[column][k];
+        sum = core_sum(terms, deep + 1);
     }
     bar_sync(8 + group);
 }

@@ -1,4 +1,4 @@
-"""CUDA texts on the host: compiled by its C++ compiler, a thread for each thread of a block.
+"""CUDA texts on the host: compiled by its C++ compiler, a fiber for each thread of a block.
 
 For rungs that only a GPU of a certain kind runs, on a few images: the text is preprocessed, its
 PTX instructions become calls of functions of ``shim.h`` with the same operands, and every array has
@@ -9,10 +9,13 @@ emulated.
 from __future__ import annotations
 
 import functools
+import hashlib
+import math
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +41,7 @@ _CALLS = {
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
 }  # fmt: skip
 _OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
-            "-pthread", "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
+            "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
 _KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
 
 
@@ -49,7 +52,7 @@ def missing() -> str:
         return "no g++"
     for sanitizer in ("address", "thread"):
         flags = f"-fsanitize={sanitizer} -x c++ - -o {os.devnull}".split()
-        program = "#include <barrier>\nint main() { std::barrier<> one(1); }"
+        program = f'#include "{SHIM}"\nint main() {{}}'
         if subprocess.run(
             [COMPILER, *_OPTIONS, *flags], input=program, capture_output=True, text=True
         ).returncode:
@@ -65,8 +68,13 @@ def emulate(
     config: Any,
     folder: Path,
     sanitizer: str = "address",
+    finite: bool = False,
 ) -> Any:
-    """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said."""
+    """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said.
+
+    The arrays lie in the folder, the program beside it.  Where all numbers are ``finite``, the
+    program ends at a computation on shared memory, workspace or results that nobody wrote.
+    """
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
@@ -78,35 +86,54 @@ def emulate(
     }
     if values.get("X_NARROW"):
         arrays["x"] = narrowed(x, rung.narrow)
-    out = np.full(problem.output_shape, np.nan, np.float32)
-    arrays["out"] = narrowed(out, rung.narrow) if values.get("OUT_NARROW") else out
+    narrow_out = bool(values.get("OUT_NARROW"))
+    arrays["out"] = _unwritten(math.prod(problem.output_shape), 2 if narrow_out else 4)
     for name, count in rung.workspace(problem, values).items():
-        arrays[name] = np.full(count, np.nan, np.float32)
+        arrays[name] = _unwritten(count)
     for name, array in arrays.items():
         np.ascontiguousarray(array).tofile(folder / name)
     text = translated(
-        _preprocessed(macro_lines(rung.macros(problem, values)) + prelude() + rung.text)
+        _preprocessed(
+            macro_lines(rung.macros(problem, values)) + prelude() + rung.text, rung.folders
+        )
     )
     steps = (*rung.preparation(problem, values), *rung.steps(problem, values))
-    source = "\n".join(
-        [f'#include "{SHIM}"', "namespace text {", text, "}", _main(steps, arrays, folder)]
-    )
-    (folder / "emulated.cpp").write_text(source)
-    options = (*_OPTIONS, f"-fsanitize={sanitizer},alignment")
-    _run([COMPILER, *options, folder / "emulated.cpp", "-o", folder / "emulated"])
-    _run([folder / "emulated"])
-    made = np.fromfile(folder / "out", arrays["out"].dtype).reshape(problem.output_shape)
-    return widened(made, rung.narrow) if values.get("OUT_NARROW") else made
+    source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", _main(steps, arrays)])
+    _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
+    kind = np.uint16 if narrow_out else np.float32
+    made = np.fromfile(folder / "out", kind).reshape(problem.output_shape)
+    return widened(made, rung.narrow) if narrow_out else made
+
+
+def _unwritten(count: int, size: int = 4) -> Any:
+    """So many numbers as ``shim.h`` marks what nobody wrote."""
+    return np.full(count * size // 2, 0x7FA0, np.uint16)
+
+
+def _built(source: str, sanitizer: str, folder: Path) -> Path:
+    """The program, which other inputs of the same problem need no second time."""
+    program = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:32]}-{sanitizer}"
+    if not program.exists():
+        written = program.with_suffix(".cpp")
+        written.write_text(source)
+        options = (*_OPTIONS, f"-fsanitize={sanitizer},alignment", "-fsanitize-sections=shared")
+        _run([COMPILER, *options, written, "-o", program])
+    return program
 
 
 def _run(command: list[Any], given: str | None = None) -> str:
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=600)
+    # One race will do: each is looked up in the program's text, which takes long.
+    environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, timeout=600, env=environment
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
 
-def _preprocessed(text: str) -> str:
-    return _run([COMPILER, "-E", "-P", "-x", "c++", "-"], text)
+def _preprocessed(text: str, folders: tuple[Path, ...]) -> str:
+    includes = [f"-I{folder}" for folder in folders]
+    return _run([COMPILER, "-E", "-P", *includes, "-x", "c++", "-"], text)
 
 
 def translated(text: str) -> str:
@@ -197,10 +224,11 @@ def _given(argument: str | int | TensorMap) -> str:
     return f"any{{given_{argument}}}" if isinstance(argument, str) else str(argument)
 
 
-def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
-    """Loads the arrays, launches the steps, stores the result."""
-    lines = [f'auto held_{n} = contents("{folder / n}");' for n in arrays]
-    lines += [f"auto* given_{n} = (void*)held_{n}.data();" for n in arrays]
+def _main(steps: Any, arrays: Iterable[str]) -> str:
+    """Loads the arrays from the folder that it is given, launches the steps, stores the result."""
+    lines = ["if (count > 2) watch_unwritten();", "if (chdir(given[1])) abort();"]
+    lines += [f'contents held_{n}("{n}");' for n in arrays]
+    lines += [f"auto* given_{n} = (void*)held_{n}.bytes;" for n in arrays]
     for step in steps:
         launch = step.launch
         lines += [f"memcpy(text::{n}, given_{n}, sizeof text::{n});" for n in launch.constants]
@@ -210,6 +238,6 @@ def _main(steps: Any, arrays: dict[str, Any], folder: Path) -> str:
             f"launch({grid}, {block}, {launch.shared_bytes}, "
             f"[=] {{ text::{launch.kernel}({given}); }});"
         )
-    lines += [f'FILE* file = fopen("{folder / "out"}", "wb");',
-              "fwrite(held_out.data(), 1, held_out.size(), file); fclose(file);"]  # fmt: skip
-    return "\n".join(["int main() {", *lines, "}"])
+    lines += ['FILE* file = fopen("out", "wb");',
+              "fwrite(held_out.bytes, 1, held_out.size, file); fclose(file);"]  # fmt: skip
+    return "\n".join(["int main(int count, char** given) {", *lines, "}"])

@@ -1,35 +1,34 @@
-// CUDA's words for a host: a thread of the host for each thread of a block, blocks one after
-// another.  Instructions of tensor cores are computed as such cores do, in step of their warps.
+// CUDA's words for a host: a fiber for each thread of a block, blocks one after another.
+// Instructions of tensor cores are computed as such cores do, in step of their warps.
+//
+// Few headers are included, since every kernel's text is compiled with them.
 
-#include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <fenv.h>
+#include <initializer_list>
+#include <unistd.h>
 
 #define __global__
 #define __device__
 #define __constant__
 #define __grid_constant__
-#define __shared__ static
+#define __shared__ __attribute__((section("shared"))) static
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __restrict__
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
 
-using std::max;
-using std::min;
+using std::isfinite;
+template <class T> static T max(T a, T b) { return a < b ? b : a; }
+template <class T> static T min(T a, T b) { return b < a ? b : a; }
 
 struct dim3 { unsigned x, y, z; };
-static thread_local dim3 threadIdx;
-static dim3 blockIdx, blockDim, gridDim;
+static dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 template <class T, int n> struct alignas(n * sizeof(T)) vector2 { T x, y; };
 template <class T, int n> struct alignas(n * sizeof(T)) vector4 { T x, y, z, w; };
@@ -56,14 +55,16 @@ static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 template <class T> static T __ldcs(const T* from) { return *from; }
 template <class T> static T __ldg(const T* from) { return *from; }
 
+static const int MOST_THREADS = 1024;
+#include "fibers.h"
+
 // Threads in step.
 
-static const int MOST_THREADS = 1024;
-static std::unique_ptr<std::barrier<>> block_barrier, warp_barriers[32], named_barriers[16];
+static barrier block_barrier, warp_barriers[32], named_barriers[16];
 static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-static void __syncthreads() { block_barrier->arrive_and_wait(); }
-static void __syncwarp(unsigned = ~0u) { warp_barriers[thread_of() / 32]->arrive_and_wait(); }
-static void bar_sync(int id) { named_barriers[id]->arrive_and_wait(); }
+static void __syncthreads() { meet(block_barrier); }
+static void __syncwarp(unsigned = ~0u) { meet(warp_barriers[thread_of() / 32]); }
+static void bar_sync(int id) { meet(named_barriers[id]); }
 
 static uint64_t exchanged[MOST_THREADS];
 // What `pick` makes of what all lanes of the warp give.
@@ -99,6 +100,7 @@ static unsigned __ballot_sync(unsigned, bool given)
 {
     return reduced((unsigned)given << thread_of() % 32, either);
 }
+static unsigned __reduce_or_sync(unsigned, unsigned given) { return reduced(given, either); }
 static unsigned __reduce_max_sync(unsigned, unsigned given)
 {
     return reduced(given, [](unsigned a, unsigned b) { return max(a, b); });
@@ -141,66 +143,50 @@ template <class Word> static void load_four(Word& a, Word& b, Word& c, Word& d, 
 
 // Barriers of shared memory, which count arrivals and bytes.
 
-static std::mutex barriers_turn;
-struct barrier_state { int expected, missing, bytes, phase; };
-static std::vector<std::pair<uint64_t, barrier_state>> barriers;
-static barrier_state& barrier_at(uint64_t address)
+struct { uint64_t address; barrier state; } shared_barriers[64];
+static barrier& barrier_at(uint64_t address)
 {
-    for (auto& [at, state] : barriers)
+    for (auto& [at, state] : shared_barriers) {
+        if (!state.expected) at = address;
         if (at == address) return state;
-    barriers.push_back({address, {}});
-    return barriers.back().second;
-}
-static void pass_if_complete(barrier_state& state)
-{
-    if (state.missing || state.bytes) return;
-    state.missing = state.expected, state.phase ^= 1;
+    }
+    abort();
 }
 static void mbarrier_init(uint64_t address, int arrivals)
 {
-    std::lock_guard turn(barriers_turn);
-    barrier_at(address) = {arrivals, arrivals, 0, 0};
+    barrier& state = barrier_at(address);
+    state = {arrivals, arrivals};
 }
-static void mbarrier_arrive(uint64_t address, int bytes = 0)
-{
-    std::lock_guard turn(barriers_turn);
-    barrier_state& state = barrier_at(address);
-    state.bytes += bytes, state.missing--;
-    pass_if_complete(state);
-}
+static void mbarrier_arrive(uint64_t address, int bytes = 0) { arrive(barrier_at(address), 1, bytes); }
 static void mbarrier_try_wait(unsigned& passed, uint64_t address, int parity)
 {
-    std::this_thread::yield();
-    std::lock_guard turn(barriers_turn);
-    passed = barrier_at(address).phase != parity;
+    wait(barrier_at(address), parity);
+    passed = 1;
 }
 static void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier)
 {
     // What the engine wants: whole units of 16 bytes.
     if (to % 16 || (uint64_t)from % 16 || bytes % 16 || bytes <= 0) abort();
     memcpy(shared_at(to), from, bytes);
-    std::lock_guard turn(barriers_turn);
-    barrier_state& state = barrier_at(barrier);
-    state.bytes -= bytes;
-    pass_if_complete(state);
+    arrive(barrier_at(barrier), 0, -bytes);
 }
 
 // A tensor map: where an array is, its rank, its shape and the box, outermost first, and the bytes
 // of an element.  Rows of a box, 128 bytes each, are swizzled.
 struct mapped { char* array; int64_t rank, shape[5], box[5], size; };
 static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
-static void copy_box(uint64_t to, const void* map, std::vector<int> from, uint64_t barrier)
+static void copy_box(uint64_t to, const void* map, std::initializer_list<int> innermost_first, uint64_t barrier)
 {
     const mapped& m = *(const mapped*)map;
-    if (to % 128 || from.size() != m.rank) abort();
-    std::reverse(from.begin(), from.end());
+    if (to % 128 || innermost_first.size() != m.rank) abort();
+    const int* last = innermost_first.end() - 1;
     int64_t count = 1;
     for (int d = 0; d < m.rank; d++) count *= m.box[d];
     for (int64_t e = 0; e < count; e++) {
         int64_t rest = e, place = 0, stride = 1;
         bool inside = true;
         for (int d = m.rank - 1; d >= 0; d--) {
-            int64_t at = from[d] + rest % m.box[d];
+            int64_t at = last[-d] + rest % m.box[d];
             inside &= at >= 0 && at < m.shape[d];
             place += at * stride, stride *= m.shape[d], rest /= m.box[d];
         }
@@ -208,10 +194,7 @@ static void copy_box(uint64_t to, const void* map, std::vector<int> from, uint64
         if (inside) memcpy(held, m.array + place * m.size, m.size);
         else memset(held, 0, m.size);
     }
-    std::lock_guard turn(barriers_turn);
-    barrier_state& state = barrier_at(barrier);
-    state.bytes -= count * m.size;
-    pass_if_complete(state);
+    arrive(barrier_at(barrier), 0, -count * m.size);
 }
 
 #include "cores.h"
@@ -231,42 +214,64 @@ struct boxed {
     }
 };
 
+// Set by the program that ends where something is computed on memory that nobody wrote.
+static void watch_unwritten()
+{
+    watched = true;
+    feenableexcept(FE_INVALID);
+}
+
+// NaN in each format, signalling in all but float16: whoever computes with it is noticed.
+static const unsigned UNWRITTEN = 0x7fa07fa0;
+extern char __start_shared[] __attribute__((weak)), __stop_shared[] __attribute__((weak));
+UNSEEN static void unwrite(char* begin, char* end)
+{
+    for (; begin + sizeof UNWRITTEN <= end; begin += sizeof UNWRITTEN) *(volatile unsigned*)begin = UNWRITTEN;
+}
+
 // A launch.
 template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, Kernel kernel)
 {
     gridDim = grid, blockDim = block;
-    unsigned threads = block.x * block.y * block.z;
+    int threads = block.x * block.y * block.z;
     // Of just these bytes, as a sanitizer watches what lies behind them.
     void* memory;
     if (posix_memalign(&memory, 1024, shared_bytes)) abort();
-    memset(memory, 0xff, shared_bytes);
     dynamic_shared = (char*)memory, dynamic_bytes = shared_bytes;
-    block_barrier = std::make_unique<std::barrier<>>(threads);
-    for (unsigned w = 0; w < (threads + 31) / 32; w++)
-        warp_barriers[w] = std::make_unique<std::barrier<>>(min(32u, threads - 32 * w));
-    for (auto& barrier : named_barriers) barrier = std::make_unique<std::barrier<>>(128);
-    std::vector<std::thread> all;
-    for (unsigned t = 0; t < threads; t++)
-        all.emplace_back([=] {
-            threadIdx = {t % block.x, t / block.x % block.y, t / block.x / block.y};
-            for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
-                if (t == 0) blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
-                block_barrier->arrive_and_wait();
-                kernel();
-                block_barrier->arrive_and_wait();
+    block_barrier = {threads, threads};
+    for (int w = 0; w < (threads + 31) / 32; w++) {
+        int lanes = min(32, threads - 32 * w);
+        warp_barriers[w] = {lanes, lanes};
+    }
+    for (auto& barrier : named_barriers) barrier = {128, 128};
+    memset(shared_barriers, 0, sizeof shared_barriers);
+    run_fibers(block, [&] {
+        for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
+            if (thread_of() == 0) {
+                blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
+                unwrite(dynamic_shared, dynamic_shared + dynamic_bytes);
+                unwrite(__start_shared, __stop_shared);
             }
-        });
-    for (auto& thread : all) thread.join();
+            __syncthreads();
+            kernel();
+            __syncthreads();
+        }
+    });
     free(memory);
 }
 
-static std::vector<char> contents(const char* path)
-{
-    FILE* file = fopen(path, "rb");
-    fseek(file, 0, SEEK_END);
-    std::vector<char> bytes(ftell(file));
-    rewind(file);
-    if (fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) abort();
-    fclose(file);
-    return bytes;
-}
+// What a file holds.
+struct contents {
+    char* bytes;
+    size_t size;
+    contents(const char* path)
+    {
+        FILE* file = fopen(path, "rb");
+        fseek(file, 0, SEEK_END);
+        bytes = (char*)malloc(size = ftell(file));
+        rewind(file);
+        if (fread(bytes, 1, size, file) != size) abort();
+        fclose(file);
+    }
+    ~contents() { free(bytes); }
+};

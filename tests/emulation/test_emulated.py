@@ -4,6 +4,7 @@ What the emulator is told to look for it finds: see the wrong texts at the end.
 """
 
 import copy
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,8 @@ from hard_inputs import HARD, SMALL, hard, kept_bits, small
 from ladder_checks import inputs
 
 from rooftile import nn
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Chain, Conv2d, Linear, Pool
 from rooftile.strategies import ladder, strategy
 
@@ -24,6 +25,11 @@ FEW = Conv2d(1, 1, 30, 34, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
 DEEP = Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
 PADDED = Conv2d(3, 3, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("average", 2))
 BANDS = Conv2d(3, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
+CHANNELS = Conv2d(
+    1, 33, 9, 11, 40, (3, 2), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)
+)
+LAYER = Linear(70, 104, 130, "tanh")
+OFF_GRID = Conv2d(1, 3, 15, 22, 5, (3, 3), activation="relu", pool=Pool.of("max", 2))
 PROBLEMS = (FEW, DEEP, PADDED)
 # No warp to spare, which would repeat a task: the same results to the same places.
 LENET = nn.architecture("lenet5").problems(2)[:2]
@@ -54,9 +60,14 @@ def judged(rung, problem, arrays, folder, config=None, **options):
     return Expected(problem, x, *parameters).judge(out, model)
 
 
+def ordinary(rung, problem, folder, config=None, seed=0):
+    """Of finite numbers, so that nothing may be computed on memory that nobody wrote."""
+    return judged(rung, problem, random_inputs(problem, seed), folder, config, finite=True)
+
+
 @pytest.mark.parametrize(("rung", "problem"), taken(RUNGS, PROBLEMS))
 def test_a_convolution_is_right(rung, problem, tmp_path):
-    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path)
+    verdict = ordinary(rung, problem, tmp_path)
     assert verdict.passed, verdict
 
 
@@ -69,7 +80,7 @@ def test_infinities_and_nan_go_where_they_must(rung, problem, tmp_path):
 @pytest.mark.parametrize(("rung", "problem"), taken(NARROW, (FEW, DEEP)))
 def test_arrays_of_16_bits(rung, problem, tmp_path):
     config = {"X_NARROW": 1, "OUT_NARROW": 1}
-    verdict = judged(rung, problem, random_inputs(problem, 1), tmp_path, config)
+    verdict = ordinary(rung, problem, tmp_path, config, seed=1)
     assert verdict.passed, verdict
 
 
@@ -86,7 +97,23 @@ def test_arrays_of_16_bits(rung, problem, tmp_path):
 @pytest.mark.parametrize("rows", [1, 2])
 def test_bands_by_the_bulk_copy_engine(problem, rows, tmp_path):
     config = {"THREAD_ROWS": rows, "BAND_ROWS": 8}
-    verdict = judged(BULK, problem, random_inputs(problem, 0), tmp_path, config)
+    verdict = ordinary(BULK, problem, tmp_path, config)
+    assert verdict.passed, verdict
+
+
+PORTABLE = {"conv2d": (OFF_GRID, replace(OFF_GRID, pool=None)), "linear": (Linear(5, 39, 17),)}
+SHARED = [
+    taken([rung], problems)[0]
+    for operation, problems in PORTABLE.items()
+    for rung in ladder(operation, "opencl")
+    if re.search(r"__shared__|SHARED_ARRAY", rung.whole_text)
+]
+
+
+@pytest.mark.parametrize(("rung", "problem"), SHARED)
+def test_nothing_is_computed_on_shared_memory_that_nobody_wrote(rung, problem, tmp_path):
+    """What runs on every device runs elsewhere for its results; OpenCL tells no more."""
+    verdict = ordinary(rung, problem, tmp_path)
     assert verdict.passed, verdict
 
 
@@ -118,18 +145,15 @@ def test_bits_of_small_numbers_that_are_lost_are_noticed(kind, tmp_path):
 
 @pytest.mark.parametrize("rung", IMPLICIT, ids=lambda rung: rung.name)
 def test_deep_channels_are_right(rung, tmp_path):
-    pool = Pool.of("max", 2)
-    problem = Conv2d(1, 33, 9, 11, 40, (3, 2), padding=(1, 1), activation="relu", pool=pool)
-    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path)
+    verdict = ordinary(rung, CHANNELS, tmp_path)
     assert verdict.passed, verdict
 
 
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 @pytest.mark.parametrize(("name", "config"), [("mma", {}), ("warpgroups", {"CLUSTER": 1})])
 def test_a_linear_layer_is_right(name, config, precision, tmp_path):
-    problem = Linear(70, 104, 130, "tanh")
     rung = strategy("linear", f"{name}_{precision}", "cuda")
-    verdict = judged(rung, problem, random_inputs(problem, 0), tmp_path, config)
+    verdict = ordinary(rung, LAYER, tmp_path, config)
     assert verdict.passed, verdict
 
 
@@ -158,19 +182,23 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(precision, tmp_path):
         ("conv2d", "pool_folded_wgmma_ieee", LENET[1][1]),
         ("conv2d", "pool_folded_wgmma_tf32", LENET[1][1]),
         ("network", "front_fp16", Chain(tuple(LENET))),
+        ("conv2d", "implicit_gemm_ieee", CHANNELS),
+        ("linear", "mma_fp16", LAYER),
+        ("linear", "warpgroups_fp16", LAYER),
     ],
 )
 def test_threads_do_not_race(operation, name, problem, tmp_path):
     rung = strategy(operation, name, "cuda")
     x, *parameters = random_inputs(problem, 0)
-    emulate(rung, problem, x, parameters, None, tmp_path, sanitizer="thread")
+    config = {"CLUSTER": 1} if name.startswith("warpgroups") else None
+    emulate(rung, problem, x, parameters, config, tmp_path, sanitizer="thread")
 
 
 def wrong(rung, right, text):
     """The rung with other words in its text."""
     changed = copy.copy(rung)
-    assert right in rung.text
-    changed.__dict__["text"] = rung.text.replace(right, text)
+    assert right in rung.whole_text
+    changed.__dict__["text"] = rung.whole_text.replace(right, text)
     return changed
 
 
@@ -183,6 +211,17 @@ def test_what_lies_beside_an_array_is_caught(tmp_path):
     rung = wrong(BULK, "end = READ(rows < ROWS ? rows : ROWS)", "end = READ(rows + 8)")
     with pytest.raises(AssertionError, match="AddressSanitizer"):
         judged(rung, FEW, random_inputs(FEW, 0), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "right"), [("direct_tile", "e < read;"), ("direct_bulk", "e < HELD_SIZE;")]
+)
+def test_a_computation_on_what_nobody_wrote_is_caught(name, right, tmp_path):
+    problem = Conv2d(2, 1, 16, 20, 3, (3, 3), pool=Pool.of("max", 2))
+    rung = strategy("conv2d", name, "cuda")
+    assert ordinary(rung, problem, tmp_path).passed
+    with pytest.raises(AssertionError, match=r"FPE|nobody wrote"):
+        ordinary(wrong(rung, right, "e < 0;"), problem, tmp_path)
 
 
 def test_one_number_beyond_shared_memory_is_caught(tmp_path):

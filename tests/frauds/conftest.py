@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from verdicts import KERNELS, SHAPE, SHAPES
 
-from rooftile.lab import ceilings
-from rooftile.lab.audit import Foreign, audit, library, speed, verdict
+from rooftile.lab.audit import Foreign, audit, library, speed
+from rooftile.lab.ceilings import cpu as ceilings
+from rooftile.lab.ceilings import known
 from rooftile.ops import parse
 
 RATES = ceilings.Rates(
@@ -13,12 +14,17 @@ RATES = ceilings.Rates(
 
 
 @pytest.fixture
-def judge(monkeypatch):
-    """``judge("fraud_blas")``: the audit of a kernel of the folder, with few timed samples."""
+def few_samples(monkeypatch):
+    """Few timed samples, and ceilings that nobody measured."""
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    monkeypatch.setattr(verdict, "ceilings", lambda **_: found)
+    monkeypatch.setattr(known, "ceilings", lambda **_: found)
     monkeypatch.setattr(speed, "_MOST", 5)
     monkeypatch.setattr(library, "_SECONDS", 0.15)
+
+
+@pytest.fixture
+def judge(few_samples):
+    """``judge("fraud_blas")``: the audit of a kernel of the folder."""
 
     def run(name, shape=None, batch=6, device="cpu", **options):
         file, _, function = name.partition(":")

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from rooftile.lab import ceilings, climb, measure, measure_gpu
+from rooftile.lab.ceilings import cpu as ceilings
+from rooftile.lab.ceilings import known
+from rooftile.runtime.timing import device as measure_gpu
+from rooftile.runtime.timing import host as measure
 
 RATES = ceilings.Rates(
     threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
@@ -13,7 +16,7 @@ RATES = ceilings.Rates(
 def known_roof(monkeypatch):
     """Fixed ceilings and few rounds: a test of the ladder is no benchmark of the machine."""
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    monkeypatch.setattr(climb, "ceilings", lambda **_: found)
+    monkeypatch.setattr(known, "ceilings", lambda **_: found)
     monkeypatch.setattr(measure, "_MOST", 3)
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
     return found

@@ -14,9 +14,9 @@ from rooftile.lab.audit.arena import GUARD, HostArena, layout
 from rooftile.lab.audit.child import Child, Complained, Died, running_libraries
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
+from rooftile.lab.audit.poison import HEAP, bits, heap_bits, poison, strength, too_many
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS, check_claim
-from rooftile.lab.shapes import off_grid, smallest
-from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax, named
+from rooftile.ops import Array, Conv2d, Linear, Pool, Pool2d, Softmax, named
 
 PROBLEM = Conv2d(6, 2, 20, 24, 3, (3, 5), padding=(1, 2), activation="relu")
 WORKER = Path(sys.modules["rooftile.lab.audit"].__file__).with_name("worker.py")
@@ -31,10 +31,12 @@ class TestLaunchLine:
         launch = line.launch("conv", PROBLEM)
         assert (launch.grid, launch.block, launch.shared_bytes) == ((2, 2, 18), (16, 8, 1), 720)
         assert line.macros(PROBLEM) == {"P": 3, "FUSED": 1}
-        arrays = {"x": 1.5, "weights": 2.5, "bias": 3.5, "out": 4.5}
-        given = line.arguments(PROBLEM, arrays)
-        assert given == [1.5, 2.5, 3.5, 4.5, 20, 7]
-        assert [type(one) for one in given[4:]] == [np.int32, np.int32]
+        assert line.arguments(PROBLEM) == ["x", "weights", "bias", "out", 20, 7]
+
+    def test_every_output_is_an_argument(self):
+        line = LaunchLine.parse("grid=1 block=1 args=x,weights")
+        with pytest.raises(InputError, match="args without out"):
+            line.arguments(PROBLEM)
 
     @pytest.mark.parametrize(
         ("expression", "expected"),
@@ -113,14 +115,14 @@ class TestShapes:
         ],
     )
     def test_neighbours_are_small_and_fit_no_tile(self, problem):
-        found = off_grid(problem)
+        found = problem.neighbours()
         assert found
         for one in found:
             assert one.flops <= 10**8
             assert type(one) is type(problem)
         first = found[0].input_shape[1:]
         assert all(size % 2 for size in first)
-        least = smallest(problem)
+        least = problem.smallest()
         assert least[0].batch == 1
         assert np.prod(least[0].output_shape[2:]) == 1
         fixed = ("mask", "stride", "padding", "activation", "pool")
@@ -159,16 +161,40 @@ def test_a_failure_stays():
 
 def test_arrays_and_guards_do_not_overlap():
     slots, nbytes = layout(PROBLEM, 3, "cpu")
-    taken = np.zeros(nbytes // 4, int)
+    taken = np.zeros(nbytes, int)
     for slot in slots:
-        for offset, shape in slot.inputs:
-            taken[offset // 4 : offset // 4 + int(np.prod(shape))] += 1
-            assert offset % 16 == 0
-        offset, shape = slot.out
-        taken[offset // 4 - GUARD : offset // 4 + int(np.prod(shape)) + GUARD] += 1
+        for place in slot.given:
+            taken[place.offset : place.offset + place.array.nbytes] += 1
+            assert place.offset % 16 == 0
+        (place,) = slot.outs
+        taken[place.offset - GUARD : place.offset + place.array.nbytes + GUARD] += 1
         # No more than NumPy promises: a wider alignment would hide a wrong assumption.
-        assert offset % 32 == 16
+        assert place.offset % 32 == 16
     assert taken.max() == 1
+
+
+class TestPoison:
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+    def test_a_number_holds_a_nan(self, dtype):
+        out = Array("out", (5, 3), dtype, "output")
+        made = poison(out, GUARD, np.random.default_rng()).view(out.numpy)
+        assert np.isnan(made).all()
+        assert made.nbytes == out.nbytes + 2 * GUARD
+        assert too_many(1, 10**9, strength(out))
+
+    @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "bool"])
+    def test_an_integer_holds_other_bits_in_each_run(self, dtype):
+        out, generator = Array("out", (10000,), dtype, "output"), np.random.default_rng(1)
+        some, others = (poison(out, 0, generator).view(out.numpy) for _ in range(2))
+        assert set(np.unique(some.view(np.uint8))) == set(range(2 if dtype == "bool" else 256))
+        equal = int((some == others).sum())
+        assert not too_many(equal, out.size, strength(out))
+        assert too_many(equal + 600, out.size, strength(out))
+
+    def test_what_lay_in_memory_is_known_at_every_width(self):
+        memory = np.full(8, HEAP, np.uint32)
+        for dtype in ("float16", "float32", "int64", "uint8"):
+            assert (bits(memory.view(dtype)) == heap_bits(memory.view(dtype))).all()
 
 
 class TestChild:

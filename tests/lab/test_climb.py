@@ -5,20 +5,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from wrong_strategies import RIGHT, WRONG, Fake, right
+from wrong_strategies import HIDDEN, RIGHT, WRONG, Fake, right
 
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab import climb as lab
-from rooftile.lab.ceilings import Ceilings
-from rooftile.lab.measure import Timing
-from rooftile.lab.peers import Peer, PeerCall
+from rooftile.lab.ceilings import known
+from rooftile.lab.ceilings.cpu import Ceilings
+from rooftile.lab.judge import clocks, contest
+from rooftile.lab.peers.cpu import Peer, PeerCall
 from rooftile.lab.records import Row, plain
+from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
 
 SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
 ROW_KEYS = {
     "kind", "strategy", "device", "precision", "status", "reason", "config", "error", "time_ms",
-    "gflops", "gbps", "roof_fraction", "resources", "cold_ms", "first_call_ms", "clocks",
+    "gflops", "gbps", "roof_fraction", "resources", "cold_ms", "first_call_ms", "clocks", "cause",
 }  # fmt: skip
 
 
@@ -27,7 +29,7 @@ def broken(problem, weights, bias, x, out):
 
 
 @pytest.fixture
-def fake_ladder(monkeypatch, known_roof):
+def fake_ladder(monkeypatch, known_roof, quick):
     def use(*rungs):
         monkeypatch.setattr(lab, "ladder", lambda operation, kind: rungs)
 
@@ -38,7 +40,7 @@ def _rows(found):
     return {row.strategy: row for row in found.rows}
 
 
-def test_every_strategy_of_the_ladder_is_there(known_roof):
+def test_every_strategy_of_the_ladder_is_there(known_roof, on_grid):
     found = lab.climb("conv2d", SHAPE, batch=3)
     assert [row.strategy for row in found.rows] == [rung.name for rung in ladder("conv2d")]
     passed = [row for row in found.rows if row.status == "passed"]
@@ -48,24 +50,32 @@ def test_every_strategy_of_the_ladder_is_there(known_roof):
         assert row.roof_fraction == pytest.approx(found.floor_ms / row.time_ms.median)
         assert row.first_call_ms > 0
         assert row.cold_ms.n >= 3
-    assert all(row.reason for row in found.rows if row.status != "passed")
+    assert all(row.reason and row.cause for row in found.rows if row.status != "passed")
 
 
-@pytest.mark.parametrize("timer", ["measure", "cold"])
+@pytest.mark.parametrize("timer", ["interleaved", "cold"])
 def test_a_time_below_the_floor_is_no_time(fake_ladder, monkeypatch, timer):
     """A clock that is stopped too early, and a cache that was not emptied."""
     short = Timing(1e-6, 1e-6, 1e-6, 1e-6, 9, True)
-    monkeypatch.setattr(lab, timer, lambda call: short)
+    fakes = {"cold": lambda call: short, "interleaved": lambda calls: dict.fromkeys(calls, short)}
+    monkeypatch.setattr(clocks, timer, fakes[timer])
     fake_ladder(RIGHT)
     row = lab.climb("conv2d", SHAPE, batch=3).rows[0]
-    assert (row.status, row.time_ms) == ("failed", None)
+    assert (row.status, row.cause, row.time_ms) == ("failed", "invalid time", None)
     assert "below the" in row.reason
+
+
+def test_a_roof_that_was_disturbed_is_no_limit(fake_ladder, known_roof, monkeypatch):
+    slow = replace(known_roof.all_cores, fma_gflops=1e-9)
+    monkeypatch.setattr(known, "ceilings", lambda **_: Ceilings(slow, slow, undisturbed=False))
+    fake_ladder(RIGHT)
+    assert lab.climb("conv2d", SHAPE, batch=3).rows[0].status == "passed"
 
 
 def test_transforms_have_no_floor_of_arithmetic(fake_ladder, known_roof, monkeypatch):
     # A roof so slow that arithmetic always is the limit, and memory never.
     slow = replace(known_roof.all_cores, fma_gflops=1e-9, read_gbps=1e9)
-    monkeypatch.setattr(lab, "ceilings", lambda **_: Ceilings(slow, slow, undisturbed=True))
+    monkeypatch.setattr(known, "ceilings", lambda **_: Ceilings(slow, slow, undisturbed=True))
     transforms = Fake("transforms", right)
     transforms.transforms = True
     fake_ladder(RIGHT, transforms)
@@ -82,14 +92,24 @@ def test_what_is_wrong_has_a_reason_and_no_time(fake_ladder):
     assert rows[wrong.name].status == "failed"
     assert rows[wrong.name].error.budget_fraction > 1
     assert rows[wrong.name].time_ms is None
+    assert (rows[wrong.name].cause, rows["broken"].cause) == ("wrong", "error")
     assert rows["broken"].status == "error"
     assert "no such kernel" in rows["broken"].reason
+
+
+def test_what_is_wrong_off_the_grid_alone_is_wrong(fake_ladder):
+    grid = "channels=2,height=16,width=16,maps=3,mask=3x3,padding=1x1"
+    fake_ladder(RIGHT, HIDDEN["whole tiles only"])
+    good, bad = lab.climb("conv2d", grid, batch=2).rows
+    assert good.status == "passed"
+    assert (bad.status, bad.cause, bad.time_ms) == ("failed", "wrong", None)
+    assert bad.reason.startswith("at Conv2d(batch=")
 
 
 def test_slow_strategies_are_skipped_unless_everything(fake_ladder):
     fake_ladder(RIGHT)
     skipped = lab.climb("conv2d", SHAPE, limit_s=0).rows[0]
-    assert skipped.status == "skipped"
+    assert (skipped.status, skipped.cause) == ("skipped", "time limit")
     assert "limit" in skipped.reason
     assert lab.climb("conv2d", SHAPE, limit_s=0, everything=True).rows[0].status == "passed"
 
@@ -100,43 +120,62 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(fake_ladder, 
     def watched(problem, weights, bias, x, out):
         shapes.append(x.shape)
 
-    monkeypatch.setattr(lab, "_IMAGE_FLOPS", 0)
+    monkeypatch.setattr(contest, "_ITEM_FLOPS", 0)
     fake_ladder(Fake("watched", watched))
     lab.climb("conv2d", SHAPE.replace("channels=2", "channels=9"), batch=5, limit_s=0)
-    assert set(shapes) == {(1, 4, 12, 14)}
+    # One image of the problem, to have the first call's time.
+    assert shapes[0] == (1, 9, 12, 14)
+    assert set(shapes[1:]) == {(1, 4, 12, 14)}
+
+
+def test_others_are_estimated_from_few_images(fake_ladder, monkeypatch):
+    batches = []
+
+    def watched(problem, weights, bias, x, out):
+        batches.append(len(x))
+
+    monkeypatch.setattr(clocks, "cores", lambda: 2)
+    fake_ladder(Fake("watched", watched))
+    lab.climb("conv2d", SHAPE, batch=300, limit_s=0)
+    assert set(batches) == {1, 4}
 
 
 def test_precision_ieee_leaves_out_fast_strategies(fake_ladder, monkeypatch):
     monkeypatch.setattr(RIGHT, "precision", "fast", raising=False)
     fake_ladder(RIGHT)
     row = lab.climb("conv2d", SHAPE, precision="ieee").rows[0]
-    assert (row.status, row.precision) == ("skipped", "fast")
+    assert (row.status, row.cause, row.precision) == ("skipped", "precision", "fast")
     assert lab.climb("conv2d", SHAPE).rows[0].status == "passed"
 
 
-def _peer(name, function):
+def _peer(name, function, packages=()):
     def build(problem, parameters):
         return PeerCall(
-            load=lambda x: x,
-            compute=lambda x: function(problem, x, *parameters),
-            fetch=lambda y: y.astype(np.float32),
+            lambda inputs: inputs,
+            lambda inputs: function(problem, *inputs, *parameters).astype(np.float32),
+            np.asarray,
+            problem,
         )
 
-    return Peer(name, (), build)
+    return Peer(name, packages, "torch_modules", build)
 
 
 def test_peers_are_judged_like_strategies(fake_ladder, monkeypatch):
     right = _peer("right peer", lambda problem, *arrays: problem.reference(*arrays))
     wrong = _peer("wrong peer", lambda problem, *arrays: 1.001 * problem.reference(*arrays))
-    absent = Peer("absent", ("rooftile_no_such_package",), right.build)
-    monkeypatch.setattr(lab.others, "PEERS", (right, wrong, absent))
+    absent = _peer("absent", None, ("rooftile_no_such_package",))
+    unsaid = replace(right, name="unsaid", brings="no_such_function")
+    monkeypatch.setattr(lab.host_peers, "PEERS", (right, wrong, absent, unsaid))
     fake_ladder(RIGHT)
     assert len(lab.climb("conv2d", SHAPE).rows) == 1
-    rows = _rows(lab.climb("conv2d", SHAPE, peers=True))
+    rows = _rows(lab.climb("conv2d", SHAPE, batch=70, peers=True))
     assert rows["right peer"].status == "passed"
     assert rows["right peer"].kind == "peer"
-    assert rows["wrong peer"].status == "failed"
+    assert (rows["wrong peer"].status, rows["wrong peer"].cause) == ("failed", "wrong")
     assert "rooftile_no_such_package" in rows["absent"].reason
+    assert rows["unsaid"].reason == "nobody said how it computes conv2d"
+    assert (rows["absent"].status, rows["absent"].cause) == ("skipped", "not installed")
+    assert (rows["unsaid"].status, rows["unsaid"].cause) == ("skipped", "unsupported")
 
 
 def test_json_has_the_keys_of_the_format(fake_ladder):
@@ -183,6 +222,8 @@ def test_a_row_has_no_time_unless_it_passed():
         Row("strategy", "s", "cpu", "ieee", "passed")
     with pytest.raises(ValueError, match="says why"):
         Row("strategy", "s", "cpu", "ieee", "skipped")
+    with pytest.raises(ValueError, match="has its time"):
+        Row("strategy", "s", "cpu", "ieee", "passed", cause="wrong")
 
 
 def test_plain_values_for_json():

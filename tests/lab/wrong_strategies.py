@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies import Bound, Strategy
+from rooftile.strategies import HostStrategy
 
-Compute = Callable[..., Float32]
+Compute = Callable[..., None]
 
 
 def compute(problem: Conv2d, x: Float32, weights: Float32, bias: Float32) -> Float32:
@@ -18,7 +18,7 @@ def compute(problem: Conv2d, x: Float32, weights: Float32, bias: Float32) -> Flo
     return problem.with_batch(len(x)).reference(x, weights, bias).astype(np.float32)
 
 
-class Fake(Strategy):
+class Fake(HostStrategy):
     """A strategy made of ``call(problem, weights, bias, x, out)``."""
 
     operation = "conv2d"
@@ -30,7 +30,7 @@ class Fake(Strategy):
     def why_not(self, problem: Conv2d) -> str | None:
         return None
 
-    def bind(self, problem: Conv2d, *parameters: Float32, threads: int | None = None) -> Bound:
+    def prepare(self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int) -> Compute:
         weights, bias = (p.copy() for p in parameters)
         return lambda x, out: self._call(problem, weights, bias, x, out)
 

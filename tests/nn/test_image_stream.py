@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,56 +10,9 @@ import numpy as np
 import pytest
 
 import rooftile
-from rooftile.nn import ConvLayer, LinearLayer, Network, image_stream, load, stream_times
+from rooftile.nn import ConvLayer, Network, load
 from rooftile.nn.data import load_images, prepare, resize
-from rooftile.nn.gpu_plan import GpuPlan
-from rooftile.nn.image_stream import ImageStream
-from rooftile.ops import Pool
-
-SMALL = Network(
-    "small",
-    (1, 20, 18),
-    (
-        ConvLayer("conv1", 3, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
-        LinearLayer("linear1", 7),
-    ),
-).initialise(3)
-
-
-class InOrder:
-    """A device of one queue that stands for a CUDA device: its streams do all at once."""
-
-    def __init__(self, device: Any) -> None:
-        self._device = device
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._device, name)
-
-    def stream(self) -> Any:
-        return self
-
-    def after(self, mark: Any) -> None:
-        pass
-
-    def pinned(self, count: int) -> Any:
-        return np.full(count, np.nan, np.float32)
-
-
-@contextlib.contextmanager
-def streamed(network: Network, batch: int, device: Any):
-    """A plan of the device and its stream; where that is no CUDA device, one that stands for it."""
-    kind = device.description.kind
-    plan = network.plan(batch=batch, device=kind)
-    assert isinstance(plan, GpuPlan)
-    if kind == "cuda":
-        yield plan, plan.stream
-        return
-    shapes = (network.input_shape, network.output_shape)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(image_stream, "is_pinned", lambda images: False)
-        numbers, turn = plan._arrays[0], plan._turn
-        device = InOrder(plan._gpu)
-        yield plan, ImageStream(device, plan._start, shapes, batch, numbers, turn)
+from stream_cases import SMALL, streamed
 
 
 def test_opencl_is_refused(opencl_device):
@@ -137,7 +89,7 @@ def test_wrong_arguments_are_refused_by_name(device):
             with pytest.raises(rooftile.InputError, match="scores"):
                 stream.classify(images, scores=scores)
         for bad in (images[:, :5], images[:0], images.astype(np.float32)):
-            for call in (stream.classify, stream.timing, stream.model, stream.segments):
+            for call in (stream.classify, stream.model, stream.segments):
                 with pytest.raises(rooftile.InputError, match="images"):
                     call(bad)
 
@@ -147,17 +99,3 @@ def test_results_that_are_images_have_no_labels(device):
     refusal = pytest.raises(rooftile.InputError, match="score for each class")
     with refusal, streamed(network, 4, device):
         pass
-
-
-def test_a_timing_adds_up(device, monkeypatch):
-    monkeypatch.setattr(stream_times, "_MOST_SAMPLES", 3)
-    with streamed(SMALL, 2000, device) as (_, stream):
-        images = stream.pinned((2000, 20, 18))
-        images[...] = 3
-        timing = stream.timing(images)
-        # Of so many images each that fewer segments may do.
-        assert 1 <= timing.segments <= stream.segments(images)
-        assert min(timing.copy_in_ms, timing.compute_ms, timing.copy_out_ms) > 0
-        if device.description.kind == "cuda":
-            assert timing.contradiction == ""
-            assert 0 < timing.device.median <= 1.02 * timing.host.median

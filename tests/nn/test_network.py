@@ -163,21 +163,6 @@ def test_a_truncated_file_is_refused(tmp_path):
         small().load(path)
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "small.safetensors"
-    small().initialise(0).save(path)
-    before = path.read_bytes()
-
-    def fail(*_: object) -> None:
-        raise OSError("no space")
-
-    monkeypatch.setattr("rooftile.nn.tensors.os.replace", fail)
-    with pytest.raises(OSError, match="no space"):
-        small().initialise(1).save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_network_without_parameters_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="without parameters"):
         small().save(tmp_path / "nothing")

@@ -15,9 +15,9 @@ import rooftile
 from rooftile.analysis.transfers import Pipeline
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.gpu import Launch
-from rooftile.nn import stream_times, streaming
+from rooftile.nn import streaming
 from rooftile.nn.data import prepare
-from rooftile.nn.stream_times import best_segments, contradiction, measured_model, time_stream
+from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.streaming import SLOTS, Marks, Streamer
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
@@ -168,7 +168,7 @@ def test_the_model_is_measured_from_the_stages():
     assert model.in_s == pytest.approx(15 * 3e-6)
     assert model.out_s == pytest.approx(8 * 5e-7)
     assert model.overhead_s > 0
-    whole = stream_times.for_images(model, 100)
+    whole = for_images(model, 100)
     assert whole.in_s == pytest.approx(100 * model.in_s)
     assert whole.overhead_s == model.overhead_s
 
@@ -197,41 +197,9 @@ class Counted:
 )  # fmt: skip
 def test_numbers_around_the_models_are_tried(count, guess, best, longest, found):
     streamer = Counted(best)
-    segments = stream_times.fastest_segments(streamer, range(count), guess, longest)
+    segments = fastest_segments(streamer, range(count), guess, longest)
     assert segments == found
     assert all(-(-count // longest) <= tried <= count for tried in streamer.tried)
-
-
-def test_a_device_that_tells_nonsense_gives_no_time(monkeypatch):
-    monkeypatch.setattr(stream_times, "_MOST_SAMPLES", 3)
-    monkeypatch.setattr(stream_times, "_WARM_UP_S", 0.0)
-    for seconds, words in ((1e3, "further apart"), (1e-9, "")):
-        device = lazy_cuda.Device(np.random.default_rng(0), lambda what, size, s=seconds: s)
-        timing = time_stream(streamer_on(device), random_images(12, np.uint8), 4)
-        assert words in timing.contradiction
-        assert (timing.device is None) == bool(timing.contradiction)
-        assert (timing.hidden is None) == bool(timing.contradiction)
-
-
-@pytest.mark.parametrize(
-    ("device", "host", "parts", "words"),
-    [
-        (1.4, 1.45, (1.33, 0.4, 0.01), ""),
-        (1.4, 2.5, (1.33, 0.4, 0.01), "longer than the device's events"),
-        (1.4, 1.2, (1.33, 0.4, 0.01), "further apart"),
-        (1.0, 1.05, (1.33, 0.4, 0.01), "longest part"),
-    ],
-)
-def test_contradictions_are_told(device, host, parts, words):
-    found = contradiction(np.array([device, device]), np.array([host, host]), parts)
-    assert (words in found) if words else (found == "")
-
-
-def test_what_is_hidden_is_a_share_of_the_shorter_parts():
-    timing = stream_times.timing_of([1.5e-3])
-    made = stream_times.StreamTiming(10, 2, timing, timing, 1.0, 0.8, 0.2, "")
-    assert made.parts_ms == pytest.approx(2.0)
-    assert made.hidden == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

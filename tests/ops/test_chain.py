@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.lab.verify import Exam
+from rooftile.lab.judge.verify import Exam
 from rooftile.ops import Conv2d, Linear, Pool, Softmax
 from rooftile.ops.chain import Chain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 
 

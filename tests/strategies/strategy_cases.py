@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from rooftile.devices import cpu
 from rooftile.errors import InputError
-from rooftile.lab.verify import assert_close, random_inputs
+from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
 
 SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -8.0], np.float32)
@@ -111,5 +112,5 @@ def check(rung, problem, seed=0, specials=(), threads=1):
     """Bind and run a strategy on random inputs; raise unless it is within its budget."""
     x, *parameters = inputs(problem, seed, specials)
     out = np.full(problem.output_shape, np.nan, np.float32)
-    rung.bind(problem, *parameters, threads=threads)(x, out)
+    rung.bind(problem, parameters, cpu.open_device(threads))(x, out)
     assert_close(problem, out, x, *parameters, precision=rung.precision)

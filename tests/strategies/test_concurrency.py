@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from strategy_cases import CASES, inputs
 
+from rooftile.devices import cpu
 from rooftile.strategies import ladder
 
 OPERATIONS = list(CASES)
@@ -20,6 +21,7 @@ import os, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
 from strategy_cases import CASES, inputs
+from rooftile.devices import cpu
 from rooftile.strategies import ladder
 
 def results():
@@ -27,7 +29,7 @@ def results():
         problem = CASES[{operation!r}][{case!r}].with_batch(4)
         x, *parameters = inputs(problem, 0, ())
         out = np.full(problem.output_shape, np.nan, np.float32)
-        rung.bind(problem, *parameters, threads=2)(x, out)
+        rung.bind(problem, parameters, cpu.open_device(2))(x, out)
         yield rung.name, out
 
 before = dict(results())  # The threading layer is running now.
@@ -60,7 +62,7 @@ def test_two_threads_may_call_at_once(rung):
     problem = CASES[rung.operation][CASE[rung.operation]].with_batch(4)
     x, *parameters = inputs(problem, 0, ())
     xs = [x, np.ascontiguousarray(x[::-1])]
-    bounds = [rung.bind(problem, *parameters, threads=2) for _ in range(2)]
+    bounds = [rung.bind(problem, parameters, cpu.open_device(2)) for _ in range(2)]
     expected = [_call(problem, bounds[0], x) for x in xs]
     with ThreadPoolExecutor(4) as pool:
         jobs = [(bounds[i // 2 % 2], i % 2) for i in range(40)]

@@ -10,8 +10,10 @@ import llvmlite.binding as llvm
 import pytest
 
 _SCRIPT = """
+from unwritten import check_new_memory
+
 from rooftile.devices.cpu.vector import lanes
-from rooftile.lab.verify import verify
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d, Linear, Pool
 from rooftile.strategies import strategy
 
@@ -20,7 +22,9 @@ ragged = Conv2d(2, 3, 15, 23, 5, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 
 rows = Conv2d(1, 2, 13, 19, 3, (7, 7), activation="tanh")
 for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "winograd"),
                       (Linear(9, 70, 21, "relu"), "blocked")):
-    verify(problem, strategy(problem.operation, name), neighbours=False).raise_if_wrong()
+    rung = strategy(problem.operation, name)
+    verify(problem, rung, neighbours=False).raise_if_wrong()
+    check_new_memory(rung, problem)
 """
 
 
@@ -29,4 +33,6 @@ for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "w
 )
 def test_eight_lanes_are_right() -> None:
     avx2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
-    subprocess.run([sys.executable, "-c", _SCRIPT], check=True, env={**os.environ, **avx2})
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment = {**os.environ, **avx2, **paths}
+    subprocess.run([sys.executable, "-c", _SCRIPT], check=True, env=environment)

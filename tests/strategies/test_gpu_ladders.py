@@ -11,7 +11,7 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, UnsupportedProblem
-from rooftile.lab.expected import Expected
+from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Linear, Pool, Pool2d, Softmax, named, names
 from rooftile.strategies import ladder, strategy
 
@@ -78,7 +78,7 @@ def test_any_problem_with_any_config(rung, device, data):
 def test_the_last_batch_may_be_partial(rung, device):
     problem = SPECIAL_PROBLEMS[rung.operation]
     x, *parameters = inputs(problem)
-    bound = rung.bind(problem, *parameters, device=device)
+    bound = rung.bind(problem, parameters, device)
     for images in (problem.batch, 1, problem.batch - 1):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, "ieee")
@@ -142,7 +142,7 @@ def check_wrong(rung, problem, device):
         x, *parameters = inputs(problem, specials=specials)
         for scale in (1, 60):  # Exponentials overflow where the largest is not taken off.
             given = x * np.float32(scale)
-            out = run(rung.bind(problem, *parameters, device=device), given)
+            out = run(rung.bind(problem, parameters, device), given)
             assert Expected(problem, given, *parameters).judge(out, "ieee").passed
 
 
@@ -150,9 +150,9 @@ def check_wrong(rung, problem, device):
 def test_a_wrong_text_is_caught(name, device):
     operation, rung, before, after = WRONG[name]
     right = strategy(operation, rung, "opencl")
-    assert before in right.text
+    assert before in right.whole_text
     copy = type(right)()
-    copy.__dict__["text"] = right.text.replace(before, after)
+    copy.__dict__["text"] = right.whole_text.replace(before, after)
     problem = WRONG_ON[operation]
     with pytest.raises(AssertionError):
         check_wrong(copy, problem, device)
@@ -171,7 +171,9 @@ def test_named_problems_compile_without_spills(rung, architecture):
             if rung.why_not(problem):
                 continue
             config = rung.config(problem)
-            code = compile_cubin(rung.text, rung.macros(problem, config), architecture)
+            code = compile_cubin(
+                rung.text, rung.macros(problem, config), architecture, rung.folders
+            )
             taken = resources(code)
             for step in rung.steps(problem, config):
                 kernel = taken[step.launch.kernel]

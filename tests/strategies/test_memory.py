@@ -19,7 +19,8 @@ import ctypes, mmap, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
 from strategy_cases import CASES, inputs
-from rooftile.lab.verify import assert_close
+from rooftile.devices import cpu
+from rooftile.lab.judge.verify import assert_close
 from rooftile.strategies import strategy
 
 PAGE = mmap.PAGESIZE
@@ -50,7 +51,7 @@ for n in {cases!r}:
             array[...] = values
         out = guarded(problem.output_shape, at_end)
         print(problem, at_end, flush=True)
-        rung.bind(problem, *parameters, threads=1)(x, out)
+        rung.bind(problem, parameters, cpu.open_device(1))(x, out)
         assert_close(problem, out, x, *parameters, precision=rung.precision)
 """
 

@@ -11,7 +11,7 @@ import pytest
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.verify import assert_close, random_inputs
+from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder, resident
 from rooftile.strategies.gpu import Compiled
@@ -47,7 +47,7 @@ def cases(*kinds):
 CASES = cases("opencl")
 REARRANGED = [
     case for case in cases("opencl", "cuda")
-    if "weights" in case.values[1].parameter_shapes and not case.values[0].transforms_weights
+    if case.values[1].parameter_arrays and not case.values[0].transforms_parameters
 ]  # fmt: skip
 
 
@@ -57,20 +57,22 @@ def test_every_rung_of_conv2d_is_among_the_cases():
 
 def kernels(rung, problem):
     """As compiled, for a device that is not asked."""
-    device = SimpleNamespace(compile=lambda text, macros: None)
+    device = SimpleNamespace(compile=lambda text, macros, folders: None)
     return Compiled(rung, problem, device, rung.config(problem))
 
 
 @pytest.mark.parametrize(("rung", "problem"), REARRANGED)
 def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
-    _, weights, bias = random_inputs(problem, 3)
+    _, *parameters = random_inputs(problem, 3)
     config = rung.config(problem)
-    expected = {"weights": rung.pack(problem, weights, config)}
-    expected |= rung.constants(problem, {"weights": weights, "bias": bias}, config)
+    named = {a.name: p for a, p in zip(problem.parameter_arrays, parameters, strict=True)}
+    expected = {**rung.packed(problem, named, config), **rung.constants(problem, named, config)}
     places = places_of(kernels(rung, problem))
     assert places.keys() == expected.keys()
     for name, values in expected.items():
-        taken = np.where(places[name] < 0, np.float32(0), weights.ravel()[places[name]])
+        found = places[name].places
+        source = named[places[name].parameter].ravel()
+        taken = np.where(found < 0, np.float32(0), source[found])
         np.testing.assert_array_equal(taken, values.ravel())
 
 
@@ -78,10 +80,9 @@ def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
 def test_numbers_of_weights_are_kept_exactly(rung, problem):
     # float32 would confuse the weights from the 16,777,217th on.
     config = rung.config(problem)
-    numbers = np.zeros(problem.parameter_shapes["weights"]) + 2**24 + 1
-    packed = rung.pack(problem, numbers, config)
-    assert set(np.unique(packed)) <= {0, 2**24 + 1}
-    for values in rung.constants(problem, {"weights": numbers}, config).values():
+    numbers = {a.name: np.zeros(a.shape) + 2**24 + 1 for a in problem.parameter_arrays}
+    packed = rung.packed(problem, numbers, config)
+    for values in (*packed.values(), *rung.constants(problem, numbers, config).values()):
         assert set(np.unique(values)) <= {0, 2**24 + 1}
 
 
@@ -105,7 +106,8 @@ class Calls:
             given[name] = device.upload(values) if on_device and values is not None else values
         out = np.full(problem.output_shape, np.nan, np.float32)
         result = device.upload(out)
-        self.resident.run(device.upload(x), given, result, problem.batch, allocate)
+        ends = {"x": device.upload(x), "out": result}
+        self.resident.run(ends, given, problem.batch, allocate)
         device.copy_out(result, out)
         return out
 

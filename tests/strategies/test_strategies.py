@@ -5,9 +5,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategy_cases import CASES, PROBLEMS, check, inputs
+from unwritten import check_new_memory
 
+from rooftile.devices import cpu
 from rooftile.errors import UnsupportedProblem
-from rooftile.lab.verify import assert_close, verify
+from rooftile.lab.judge.verify import assert_close, verify
 from rooftile.strategies import ladder
 
 RUNGS = [pytest.param(rung, id=f"{op}-{rung.name}") for op in CASES for rung in ladder(op)]
@@ -78,6 +80,7 @@ def _check_any(rung, data):
     assume(rung.why_not(problem) is None)
     specials = data.draw(st.sampled_from([(), (), (0,), (0, 1, 2)]))
     check(rung, problem, data.draw(st.integers(0, 2**16)), specials, threads=1)
+    check_new_memory(rung, problem)
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -87,7 +90,7 @@ def test_the_last_batch_may_be_partial(rung):
     problem = next(p for p in CASES[rung.operation] if p.batch > 1 and rung.why_not(p) is None)
     problem = problem.with_batch(5)
     x, *parameters = inputs(problem, 0, ())
-    bound = rung.bind(problem, *parameters, threads=2)
+    bound = rung.bind(problem, parameters, cpu.open_device(2))
     for images in (5, 1, 3):
         out = np.full((images, *problem.output_shape[1:]), np.nan, np.float32)
         bound(x[:images], out)
@@ -99,7 +102,7 @@ def test_parameters_are_read_when_bound_and_not_later(rung):
 
     problem = next(p for p in CASES[rung.operation] if rung.why_not(p) is None)
     x, *parameters = inputs(problem, 0, ())
-    bound = rung.bind(problem, *parameters, threads=1)
+    bound = rung.bind(problem, parameters, cpu.open_device(1))
     before, after = (np.empty(problem.output_shape, np.float32) for _ in range(2))
     bound(x, before)
     for array in parameters:

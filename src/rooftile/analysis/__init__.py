@@ -9,6 +9,7 @@ No device is needed and none is touched; the modules import nothing but `rooftil
 | `architectures` | the limits of real multiprocessors |
 | `divergence` | in which warps threads disagree |
 | `access` | sectors, bursts, rows and banks that accesses touch |
+| `accesses` | all that one kernel loads and stores, as the counters of a GPU count it |
 | `traffic` | loads from global memory and reuse of tiles |
 | `bounds` | roofline, shares of peak |
 | `layers` | sizes, FLOPs and parameters of a network's layers |

@@ -14,7 +14,7 @@ from rooftile.errors import InputError
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor holds; None where nothing is said, and so nothing limits.
+    """What one multiprocessor holds; None where no limit is stated.
 
     The allocation units are 1 where only the plain limits count, as in a textbook's exercises.
     """
@@ -24,21 +24,21 @@ class Multiprocessor:
     registers: int | None = None
     shared_bytes: int | None = None
     warps: int | None = None
-    """None: threads / warp size."""
+    """None stands for threads / warp size."""
     warp: int = 32
     threads_per_block: int | None = None
     shared_bytes_per_block: int | None = None
-    """The most that a block can ask for; None: all of the multiprocessor's."""
+    """The most that a block can ask for; None stands for all of the multiprocessor's."""
     registers_per_thread: int | None = None
     register_unit: int = 1
-    """Registers come in multiples of it: for a warp, or a block where `registers_by_block`."""
+    """A warp, or where `registers_by_block` a block, gets registers in multiples of it."""
     registers_by_block: bool = False
     partitions: int = 1
     """Register files; a warp's registers lie in one."""
     shared_unit: int = 1
     """Bytes of shared memory come in multiples of it."""
     shared_reserved: int = 0
-    """Bytes that the system takes of each block's."""
+    """Bytes of each block's shared memory that the system takes."""
 
     @property
     def warp_limit(self) -> int:

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rooftile.analysis._checks import check_above_zero
+from rooftile.analysis._checks import check_above_zero, check_not_negative
 from rooftile.analysis.traffic import conv_reuse
 from rooftile.ops.problem import check_positive
 
 MATMUL_BYTES_PER_FLOP = 4.0
 """An untiled float32 product loads two elements for a multiplication and an addition."""
 CONV_BYTES_PER_FLOP = 2.0
-"""An untiled float32 convolution loads one; its masks come from constant memory."""
+"""An untiled float32 convolution loads one element for them; masks come from constant memory."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class Bound:
 
 
 def intensity(flop: float, moved_bytes: float) -> float:
-    """Arithmetic intensity in FLOP a byte."""
-    check_above_zero(flop=flop, moved_bytes=moved_bytes)
+    """Arithmetic intensity in FLOP a byte; 0 where bytes only move."""
+    check_not_negative(flop=flop)
+    check_above_zero(moved_bytes=moved_bytes)
     return flop / moved_bytes
 
 

@@ -37,13 +37,13 @@ class Activity:
 
     active_threads: int
     active_warps: int
-    """With at least one active thread."""
+    """Warps with at least one active thread."""
     divergent: frozenset[int]
-    """Warps with active threads and others."""
+    """Warps with active and inactive threads."""
 
     @property
     def divergent_warps(self) -> int:
-        """How many diverge."""
+        """How many warps diverge."""
         return len(self.divergent)
 
 
@@ -61,7 +61,7 @@ def simulate(grid: Grid, guard: Guard, warp: int = 32) -> list[tuple[int, int]]:
 
 
 def activity(active_before: ActiveBefore, threads: int, warp: int = 32) -> Activity:
-    """What the closed forms rest on: a block's warps from the count A(t) of active threads."""
+    """A block's warps from the count A(t) of active threads; the closed forms rest on it."""
     check_positive(threads=threads, warp=warp)
     divergent, active_warps = set(), 0
     for w, first in enumerate(range(0, threads, warp)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rooftile.analysis._checks import check_sizes
 from rooftile.errors import InputError
-from rooftile.ops import Conv2d, Linear
+from rooftile.ops import Conv2d
 from rooftile.ops.problem import check_positive
 
 
@@ -76,6 +76,4 @@ def mlp_parameters(widths: Sequence[int]) -> tuple[int, int]:
     sizes = check_sizes("widths", widths)
     if len(sizes) < 2:
         raise InputError("widths", list(widths), "an input's and at least one layer's")
-    shapes = [Linear(1, a, b).parameter_shapes for a, b in itertools.pairwise(sizes)]
-    weights = sum(shape["weights"][0] * shape["weights"][1] for shape in shapes)
-    return weights, sum(shape["bias"][0] for shape in shapes)
+    return sum(a * b for a, b in itertools.pairwise(sizes)), sum(sizes[1:])

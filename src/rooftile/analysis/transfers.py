@@ -73,13 +73,13 @@ def gpu_speedup(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Copy in, launch and compute, copy out, cut into segments that overlap.  Seconds of all."""
+    """Copy in, launch and compute, copy out: seconds of the whole, to be cut into segments."""
 
     in_s: float
     compute_s: float
     out_s: float
     overhead_s: float = 0.0
-    """Of each segment's launch; occupies the compute stage."""
+    """Seconds of each segment's launch, which occupies the compute stage."""
 
     def __post_init__(self) -> None:
         check_not_negative(

@@ -156,8 +156,10 @@ class HistogramWork:
 
 
 def histogram(items: int, private_items: int, blocks: int, private_bins: int) -> HistogramWork:
-    """Each item is read once; those of private bins are counted in shared memory, the others
-    at once in global memory; every block adds all its private bins to the global ones.
+    """Accesses where each item is read once, and items of private bins count in shared memory.
+
+    The others count in global memory at once; every block adds all its private bins to the global
+    ones.
 
     global atomics = items - private_items + blocks private_bins.  PMPP, section 9.4.
     """

@@ -14,7 +14,7 @@ from rooftile.errors import InputError
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from rooftile.lab.tune import Search, Trial
+    from rooftile.lab.tune.search import Search, Trial
 
 _SHADES = "█▓▒░ "
 """From the fastest to the slowest, where there are no colours."""
@@ -51,8 +51,11 @@ class Grid:
 
 
 def parse_grid(text: str, search: Search) -> Grid:
-    """``"GROUPS=28,56 ITEMS=64,128 SPAN=32"``: two tunables with several values, rows first; others
-    may be fixed, and else have their default.  Raises `InputError`."""
+    """A grid from ``"GROUPS=28,56 ITEMS=64,128 SPAN=32"``.
+
+    Two tunables have several values, the rows' first.  Others have the value that is given, or
+    their default.  Raises `InputError`.
+    """
     values: dict[str, tuple[int, ...]] = {}
     for item in text.split():
         name, _, listed = item.partition("=")

@@ -1,4 +1,4 @@
-"""What the commands share in printing: results to standard output, progress to standard error."""
+"""How the commands print: results to standard output, progress to standard error."""
 
 from __future__ import annotations
 

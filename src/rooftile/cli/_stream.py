@@ -7,18 +7,17 @@ host's clock, what the measured model foretold, and the parts by themselves.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._network import environment_of, loaded, peak_memory
 from rooftile.cli._output import Output, milliseconds, percent, table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rooftile.analysis.transfers import Pipeline
+    from rooftile.lab.networks.streams import StreamTiming
     from rooftile.nn.gpu_plan import GpuPlan
-    from rooftile.nn.stream_times import StreamTiming
     from rooftile.nn.streaming import Images
 
 _SWEEP = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)
@@ -26,8 +25,8 @@ _SWEEP = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)
 
 def command(arguments: argparse.Namespace) -> int:
     """Stream, compare with the plan, time, print.  Exit code 1 where clocks contradict."""
-    from rooftile.cli.run import environment_of, loaded, peak_memory
-    from rooftile.nn.stream_times import best_segments
+    from rooftile.lab.networks.streams import time_stream
+    from rooftile.nn.segments import best_segments
 
     wanted = _wanted(arguments)
     output = Output(arguments)
@@ -49,7 +48,8 @@ def command(arguments: argparse.Namespace) -> int:
         for number in wanted:
             say(f"timing {number} segments")
             _same(plan.stream.classify(x, segments=number), expected)
-            timings.append(plan.stream.timing(x, segments=number))
+            timings.append(time_stream(plan.stream, x, segments=number))
+        model = plan.stream.model(x)
         result = {
             "model": network.name,
             "device": plan.device,
@@ -59,8 +59,11 @@ def command(arguments: argparse.Namespace) -> int:
             "dtype": arguments.stream,
             "accuracy": float((expected == images.labels).mean()),
             **_best(timings),
-            "model_segments": best_segments(plan.stream.model(x), len(x), plan.batch),
-            "stream": [_row(timing, plan.stream.model(x)) for timing in timings],
+            "model_segments": best_segments(model, len(x), plan.batch),
+            "stream": [
+                {**timing.to_json(), "model_ms": 1e3 * model.seconds(timing.segments)}
+                for timing in timings
+            ],
             "strategies": plan.strategies,
             "environment": environment_of(plan, images, peak_memory()),
         }
@@ -133,29 +136,6 @@ def _same(labels: NDArray[np.int64], expected: NDArray[np.int64]) -> None:
     if len(wrong):
         i = int(wrong[0])
         raise VerificationFailure((i,), int(labels[i]), int(expected[i]), 0.0, "a streamed label")
-
-
-def _row(timing: StreamTiming, model: Pipeline) -> dict[str, Any]:
-    """One number of segments: times in milliseconds, none where clocks contradict each other."""
-
-    def times(name: str) -> dict[str, Any] | None:
-        found = getattr(timing, name)
-        if found is None:
-            return None
-        made = dataclasses.asdict(found)
-        return {key: made[key] for key in ("median", "p20", "p80", "min", "n")}
-
-    return {
-        "segments": timing.segments,
-        "time_ms": times("device"),
-        "host_ms": times("host"),
-        "model_ms": 1e3 * model.seconds(timing.segments),
-        "copy_in_ms": timing.copy_in_ms,
-        "compute_ms": timing.compute_ms,
-        "copy_out_ms": timing.copy_out_ms,
-        "hidden": timing.hidden,
-        "contradiction": timing.contradiction,
-    }
 
 
 def _show(output: Output, result: dict[str, Any]) -> None:

@@ -1,9 +1,10 @@
 """Judge a foreign kernel: is it right, is it honest, how fast, how far from the roof.
 
-KERNEL is FILE:FUNCTION.  A Python function takes arrays (x, weights, bias; of NumPy, PyTorch or
-CuPy) and returns the result, or writes it into `out`; what of the problem it names as a
-parameter (stride, padding, activation, pool, problem, ...) it is given.  A kernel of a .cu or
-.cl file needs --launch.  Exit code 0: every check passed; 1: one failed; 2: wrong usage.
+KERNEL is FILE:FUNCTION.  A Python function takes the problem's arrays (x, weights, bias; of
+NumPy, PyTorch or CuPy) and returns the result, or writes it into `out`.  It is also given each
+field of the problem (stride, padding, activation, pool, problem, ...) that one of its parameters
+is named after.  A kernel of a .cu or .cl file needs --launch.  Exit code 0: every check passed;
+1: one failed; 2: wrong usage.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
     parser.add_argument(
         "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16",
-        help="what the kernel claims of its arithmetic (default ieee); arrays are float32",
+        help="what the kernel claims of its arithmetic (default ieee)",
     )  # fmt: skip
     parser.add_argument(
         "--arrays", default="auto", metavar="auto|numpy|torch|cupy",
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
     from rooftile.lab.audit import Foreign, UnusableKernel, audit
-    from rooftile.lab.history import History
+    from rooftile.lab.history.store import History
     from rooftile.ops import parse
 
     output = Output(arguments)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rooftile.devices.gpu import Description
-    from rooftile.lab.ceilings import Ceilings
-    from rooftile.lab.ceilings_gpu import GpuCeilings
+    from rooftile.lab.ceilings.cpu import Ceilings
+    from rooftile.lab.ceilings.gpu import GpuCeilings
     from rooftile.lab.records import Ladder, Row
-    from rooftile.ops import Problem
+    from rooftile.ops import Array, Problem
 
 _BEYOND = {
     "compute": "effective: counted in the direct method's FLOPs, of which it saves some",
@@ -37,7 +37,7 @@ _NARROW_NOTE = "peers at fp16 and bf16 are given x and give their result in 16 b
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, linear, pool2d, softmax")
+    parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
         "--shape", default="", metavar="NAME|key=value,...",
         help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes, as in "
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
     from rooftile.lab.climb import climb
-    from rooftile.lab.history import History
+    from rooftile.lab.history.store import History
 
     output = Output(arguments)
     # Opened first: whoever cannot record should know before the measuring.
@@ -141,13 +141,21 @@ def _comparison(ladder: Ladder) -> list[str]:
 
 def shapes(problem: Problem) -> str:
     """A problem's arrays: ``x[8,1,86,86] weights[4,1,7,7] bias[4] -> [8,4,40,40]``."""
-    arrays = {"x": problem.input_shape, **problem.parameter_shapes, "-> ": problem.output_shape}
-    return " ".join(f"{name}[{','.join(map(str, shape))}]" for name, shape in arrays.items())
+    outputs = problem.output_arrays
+    given = " ".join(f"{array.name}{_form(array)}" for array in problem.given_arrays)
+    made = " ".join(f"{array.name if len(outputs) > 1 else ''}{_form(array)}" for array in outputs)
+    return f"{given} -> {made}"
+
+
+def _form(array: Array) -> str:
+    """The shape, with the dtype where it is not float32."""
+    shape = f"[{','.join(map(str, array.shape))}]"
+    return shape if array.dtype == "float32" else f"{shape}:{array.dtype}"
 
 
 def ceiling_line(ceilings: Ceilings | GpuCeilings) -> str:
     """The measured ceilings of all cores, or of a GPU."""
-    from rooftile.lab.ceilings import Ceilings
+    from rooftile.lab.ceilings.cpu import Ceilings
 
     if not isinstance(ceilings, Ceilings):
         line = (

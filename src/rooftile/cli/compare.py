@@ -12,9 +12,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._records import comparison_json, problem_name, words
 
 if TYPE_CHECKING:
-    from rooftile.lab.regressions import Change
+    from rooftile.lab.history.regressions import Change
 
 _EFFECT, _LEVEL = 0.03, 0.05
 
@@ -35,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Compare, print the verdicts.  Exit code 1 where something became worse."""
-    from rooftile.lab.history import History
-    from rooftile.lab.regressions import changes, side
+    from rooftile.lab.history.regressions import changes, side
+    from rooftile.lab.history.store import History
 
     output = Output(arguments)
     with History() as history:
@@ -63,9 +64,6 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    from rooftile.cli.history import problem_name
-    from rooftile.cli.tune import words
-
     name = change.before.strategy
     if change.before.command == "tune":
         name = f"{name} {words(change.before.config)}"
@@ -82,8 +80,6 @@ def _cells(change: Change) -> tuple[str, ...]:
 
 
 def _json(change: Change) -> dict[str, Any]:
-    from rooftile.cli.tune import comparison_json
-
     before, after = change.before, change.after
     return {
         "problem": {**before.problem, "batch": before.batch},

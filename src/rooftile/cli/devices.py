@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from rooftile.devices.gpu import Description
     from rooftile.errors import DeviceMissing
-    from rooftile.lab.ceilings import Ceilings
-    from rooftile.lab.ceilings_gpu import GpuCeilings
+    from rooftile.lab.ceilings.cpu import Ceilings
+    from rooftile.lab.ceilings.gpu import GpuCeilings
     from rooftile.lab.environment import Environment
 
 
@@ -26,12 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the devices; measures the CPU's ceilings where they are not known yet, those of GPUs
-    where it is asked to."""
+    """Print the devices.  The CPU's ceilings are measured where they are not known yet, those of
+    GPUs where the arguments say so."""
     import dataclasses
 
     from rooftile.devices.select import open_gpu
-    from rooftile.lab.ceilings import ceilings
+    from rooftile.lab.ceilings.cpu import ceilings
     from rooftile.lab.environment import environment
     from rooftile.lab.records import plain
 
@@ -69,7 +69,7 @@ def _roof(
 ) -> GpuCeilings | None:
     """A device's ceilings: measured now if that is asked for, else as they were kept."""
     from rooftile.devices.select import open_gpu
-    from rooftile.lab.ceilings_gpu import cache_file, gpu_ceilings, read_ceilings
+    from rooftile.lab.ceilings.gpu import cache_file, gpu_ceilings, read_ceilings
 
     if isinstance(gpu, dict):
         return None

@@ -1,9 +1,9 @@
 """Say why a strategy takes the time it takes.
 
-What an engineer works out on paper before writing a kernel: FLOPs, bytes, the launch,
-occupancy, divergence, traffic and what bounds them; beside it the time that was measured,
-and what to try next.  A GPU's strategies are explained without a GPU too, for a named
-architecture.
+It prints what an engineer works out on paper before writing a kernel: FLOPs, bytes, the
+launch, occupancy, divergence, traffic and what bounds them.  Beside it stand the time that
+was measured and what to try next.  A GPU's strategies are explained without a GPU too, for
+a named architecture.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, linear, pool2d, softmax")
+    parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
         "--shape", default="", metavar="NAME|key=value,...",
         help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes",
@@ -77,7 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
 def _rung(arguments: argparse.Namespace, problem: Problem) -> tuple[Strategy, str]:
     """The strategy, and why it was picked where none was named."""
     from rooftile.devices.select import parse_device
-    from rooftile.dispatch import choose, explain_choice
+    from rooftile.runtime.choice import choose, explain_choice
     from rooftile.strategies import strategy
 
     kind, _ = parse_device(arguments.device)
@@ -105,15 +105,11 @@ def _processor(
 def _gpu(
     output: Output, arguments: argparse.Namespace, problem: Problem, rung: Strategy, picked: str
 ) -> int:
-    from rooftile.errors import InputError
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
-    from rooftile.strategies.gpu import GpuStrategy
 
-    if not isinstance(rung, GpuStrategy):
-        raise InputError("strategy", repr(rung.name), "a GPU's strategy")
     with output.working(f"explaining {rung.name}") as say:
         target = find_target(arguments.device, arguments.architecture)
         measured = _measured(arguments, problem, rung.name)
@@ -157,8 +153,8 @@ def _counters(arguments: argparse.Namespace, found: Explanation) -> list[Counter
     return profile(
         {
             "operation": arguments.operation, "shape": arguments.shape,
-            "batch": found.problem.batch, "strategy": found.strategy, "device": arguments.device,
-            "config": dict(found.config), "seed": arguments.seed,
+            "batch": found.problem.batch_size, "strategy": found.strategy,
+            "device": arguments.device, "config": dict(found.config), "seed": arguments.seed,
         }
     )  # fmt: skip
 
@@ -172,9 +168,10 @@ def _config(text: str) -> dict[str, int]:
 
 def _title(problem: Problem, shape: str, name: str, summary: str, picked: str) -> list[str]:
     named = f" {shape}" if "=" not in shape else ""
+    batch = "" if problem.batch_size is None else f", batch {problem.batch_size}"
     intensity = problem.flops / problem.bytes
     return [
-        f"{problem.operation}{named}, batch {problem.batch}: {quantity(problem.flops, 'FLOP')}, "
+        f"{problem.operation}{named}{batch}: {quantity(problem.flops, 'FLOP')}, "
         f"at least {quantity(problem.bytes, 'B')}, {intensity:.3g} FLOP a byte",
         f"{name}: {summary}" + (f" (picked: {picked})" if picked else ""),
     ]
@@ -289,7 +286,7 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _stalls(counted: list[Counters]) -> list[str]:
-    """What keeps the schedulers waiting, a line a kernel."""
+    """A line for each kernel that says what keeps its schedulers waiting."""
     from rooftile.lab.explain.counters import ACHIEVED, BANK_CONFLICTS, ISSUE, LANES
 
     lines = []

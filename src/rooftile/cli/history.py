@@ -9,11 +9,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._records import problem_name, words
 
 if TYPE_CHECKING:
     import datetime
 
-    from rooftile.lab.history import Record
+    from rooftile.lab.history.store import Record
 
 DEFAULTS = {"device": None}
 _LAST = 40
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Print the records, oldest first."""
     from rooftile.errors import InputError
-    from rooftile.lab.history import records
+    from rooftile.lab.history.store import records
     from rooftile.ops import parse
 
     problem = None
@@ -97,8 +98,6 @@ def _moment(text: str | None) -> datetime.datetime | None:
 
 
 def _show(output: Output, records: list[Record]) -> None:
-    from rooftile.cli.tune import words
-
     if not records:
         output.show("no records that fit; climb and tune write them")
         return
@@ -113,18 +112,3 @@ def _show(output: Output, records: list[Record]) -> None:
             run, problem_name(record), record.device, record.strategy, time, words(record.config)
         )
     output.show(made)
-
-
-def problem_name(record: Record) -> str:
-    """A named problem's name with the batch; of another problem, its sizes."""
-    import json
-
-    from rooftile.lab._database import problem_text
-    from rooftile.ops import named, names
-
-    text = json.dumps(dict(record.problem))
-    for name in names(record.operation):
-        if problem_text(named(record.operation, name)) == text:
-            return f"{name} x{record.batch}"
-    sizes = [value for value in record.problem.values() if isinstance(value, int)]
-    return f"{record.operation} {'x'.join(map(str, sizes))} x{record.batch}"

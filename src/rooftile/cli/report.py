@@ -51,7 +51,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _content(arguments: argparse.Namespace) -> Content:
-    from rooftile.lab.history import records
+    from rooftile.lab.history.store import records
     from rooftile.lab.report import from_records, read_files
 
     if arguments.files:

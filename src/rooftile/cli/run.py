@@ -12,6 +12,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli import _stream
+from rooftile.cli._network import environment_of, loaded, peak_memory, percent_of
 from rooftile.cli._output import Output, Say, milliseconds, table
 
 if TYPE_CHECKING:
@@ -19,9 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rooftile.lab.records import Row
-    from rooftile.nn import Network, Plan
+    from rooftile.nn import Plan
     from rooftile.nn.data import ImageSet
-    from rooftile.nn.gpu_plan import GpuPlan
     from rooftile.ops import Float32
 
 _BATCH = 256
@@ -65,14 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
-    from rooftile.lab.measure import measure
+    from rooftile.lab.networks.layers import device_time, profile
     from rooftile.nn.data import prepare
     from rooftile.nn.gpu_plan import GpuPlan
+    from rooftile.runtime.timing.host import measure
 
     _check_peers(arguments)
     if arguments.stream or arguments.segments:
-        from rooftile.cli import _stream
-
         return _stream.command(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
@@ -86,12 +86,12 @@ def command(arguments: argparse.Namespace) -> int:
         labels = _classify(plan, images, size)
         say("timing")
         x = prepare(images.images[: plan.batch], size)
-        profile = {name: timing.median for name, timing in plan.profile(x).items()}
+        layers = {name: timing.median for name, timing in profile(plan, x).items()}
         total = measure(lambda: plan(x)).median
-        on_device = plan.device_time(x).median if isinstance(plan, GpuPlan) else None
+        on_device = device_time(plan, x).median if isinstance(plan, GpuPlan) else None
         peak = peak_memory()
         found = _peers(plan, x, say) if arguments.peers else ()
-    result = _result(plan, images, labels, profile, total, peak)
+    result = _result(plan, images, labels, layers, total, peak)
     ours = next((row for row in found if row.kind == "strategy"), None)
     if on_device is not None:
         result["device_ms"] = ours.time_ms.median if ours and ours.time_ms else on_device
@@ -114,37 +114,6 @@ def _check_peers(arguments: argparse.Namespace) -> None:
         raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
 
 
-def loaded(arguments: argparse.Namespace, say: Say) -> tuple[Network, ImageSet]:
-    """The network and the test images that the arguments name."""
-    from rooftile.nn.data import load_images
-
-    network = load_network(arguments.model, arguments.weights)
-    report = download_report(say)
-    images = load_images("test", arguments.data, arguments.limit, arguments.download, report)
-    return network, images
-
-
-def load_network(model: str, weights: Path | None) -> Network:
-    """A built-in network or a file's; with ``weights`` a built-in one with other weights."""
-    from rooftile import nn
-
-    return nn.load(model) if weights is None else nn.architecture(model).load(weights)
-
-
-def download_report(say: Say) -> Any:
-    """A report of a download that says each whole tenth of a file once."""
-    said: dict[str, int] = {}
-
-    def report(file: str, done: int, total: int | None) -> None:
-        tenth = 10 * done // total if total else done // 2**20
-        if said.get(file) != tenth:
-            said[file] = tenth
-            of = f" of {total / 1e6:.1f}" if total else ""
-            say(f"downloading {file}: {done / 1e6:.1f}{of} MB")
-
-    return report
-
-
 def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
     """Each image's class; images are resized a batch at a time, so memory follows the batch."""
     import numpy as np
@@ -156,51 +125,29 @@ def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
     return np.concatenate([plan(prepare(part, size)).argmax(axis=1) for part in parts])
 
 
-def peak_memory() -> float:
-    """Largest resident memory of this process so far, in MiB."""
-    import resource
-    import sys
-
-    kilobytes = 1 if sys.platform != "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * kilobytes)
-
-
 def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
     """The other libraries on the same batch and weights; on a GPU first the plan itself, as it was
     timed in turns with them."""
+    from rooftile.devices.select import open_device
+    from rooftile.lab.ceilings.known import known_roof
+    from rooftile.lab.climb import judge_peers
+    from rooftile.lab.judge.networks import NetworkContest
+    from rooftile.lab.peers.gpu import gpu_peers
     from rooftile.nn.gpu_plan import GpuPlan
 
-    return _gpu_rows(plan, x, say) if isinstance(plan, GpuPlan) else _cpu_peers(plan, x, say)
-
-
-def _gpu_rows(plan: GpuPlan, x: Float32, say: Say) -> tuple[Row, ...]:
-    from rooftile.devices.select import open_gpu
-    from rooftile.lab.ceilings_gpu import gpu_ceilings
-    from rooftile.lab.climb_gpu import has_roof
-    from rooftile.lab.peers_gpu import gpu_peers
-    from rooftile.nn.gpu_contest import GpuContest
-
-    device = open_gpu(plan.device)
+    device = open_device(plan.device)
     with device.on():
-        roof = gpu_ceilings(device, progress=say) if has_roof(device) else None
-    contest = GpuContest(plan.network, len(x), device, roof, report=say, images=x)
-    return contest.rows(plan, gpu_peers(plan.precision))
-
-
-def _cpu_peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
-    from rooftile.lab.ceilings import ceilings
-    from rooftile.lab.climb import judge_peers
-    from rooftile.lab.verify import Exam
-    from rooftile.ops.chain import Chain
-
-    network, rates = plan.network, ceilings(progress=say).all_cores
-    arrays = (x, *(network.parameters[key] for key in network.parameter_shapes))
-    exam = Exam(Chain(network.problems(len(x))), arrays=arrays)
-    return judge_peers(exam, rates, say)
+        known = known_roof(device, say)
+        contest = NetworkContest(
+            plan.network, len(x), device, known.roof, report=say, images=x, trusted=known.trusted
+        )
+    if isinstance(plan, GpuPlan):
+        return contest.contest(plan, gpu_peers(plan.precision))
+    return judge_peers(contest)
 
 
 def _result(
-    plan: Plan, images: ImageSet, labels: NDArray[np.int64], profile: dict[str, float],
+    plan: Plan, images: ImageSet, labels: NDArray[np.int64], layers: dict[str, float],
     total: float, peak: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The JSON object."""
@@ -212,30 +159,12 @@ def _result(
         "batch": plan.batch,
         "images": len(images),
         "accuracy": float((labels == images.labels).mean()),
-        "op_times_ms": profile,
+        "op_times_ms": layers,
         "total_ms": total,
         "images_per_s": 1e3 * batch / total,
         "strategies": plan.strategies,
         "environment": environment_of(plan, images, peak),
     }
-
-
-def environment_of(plan: Plan, images: ImageSet, peak: float) -> dict[str, Any]:
-    """Where it ran, on which images, with how much memory."""
-    import dataclasses
-
-    from rooftile.lab.environment import environment, gpu_libraries
-    from rooftile.lab.records import plain
-    from rooftile.nn.gpu_plan import GpuPlan
-
-    found = dataclasses.asdict(environment())
-    if isinstance(plan, GpuPlan):
-        gpu = plan.description
-        found["device"] = {**dataclasses.asdict(gpu), "libraries": gpu_libraries(gpu.kind)}
-    made: dict[str, Any] = plain(
-        {**found, "data": images.source, "peak_memory_mib": round(peak, 1)}
-    )
-    return made
 
 
 def _named(labels: NDArray[np.int64], images: ImageSet) -> str:
@@ -275,11 +204,6 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
         f"first predictions: {predictions}",
         f"peak memory {where['peak_memory_mib']:.0f} MiB",
     )
-
-
-def percent_of(accuracy: float) -> str:
-    """An accuracy with two decimals: one of 10,000 images counts."""
-    return f"{100 * accuracy:.2f} %"
 
 
 def _show_peers(output: Output, rows: tuple[Row, ...], own: float, batch: int) -> None:

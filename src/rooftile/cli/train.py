@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._network import download_report, percent_of
 from rooftile.cli._output import Output
-from rooftile.cli.run import download_report, percent_of
 
 if TYPE_CHECKING:
     from rooftile.nn import Network

@@ -10,15 +10,14 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._records import comparison_json, words
 
 if TYPE_CHECKING:
-    from rooftile.lab.compare import Comparison
-    from rooftile.lab.tune import Crowned, Pick, Search, Trial
+    from rooftile.lab.tune.search import Crowned, Pick, Search, Trial
 
 _SHOWN = 10
 """Configs that are listed, the fastest first."""
@@ -57,24 +56,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Search, print what was found.  Exit code 1 if nothing passed."""
     from rooftile.cli._grid import parse_grid, show_grid
-    from rooftile.devices.select import open_gpu
-    from rooftile.dispatch import choose
+    from rooftile.devices.select import open_gpu, parse_device
     from rooftile.errors import InputError
-    from rooftile.lab.history import History
-    from rooftile.lab.tune import Search
-    from rooftile.lab.winners import tuned_config
+    from rooftile.lab.history.store import History
+    from rooftile.lab.tune.search import Search
     from rooftile.ops import parse
-    from rooftile.strategies.gpu import GpuStrategy
+    from rooftile.runtime.choice import choose
+    from rooftile.runtime.winners import tuned_config
 
+    if parse_device(arguments.device)[0] == "cpu":
+        expected = "cuda or opencl: strategies of the CPU have no tunables"
+        raise InputError("device", repr(arguments.device), expected)
     problem = parse(arguments.operation, arguments.shape, arguments.batch)
     asked = problem, arguments.precision, arguments.device
     strategy, pick = choose(*asked, arguments.strategy), choose(*asked)
-    if not isinstance(strategy, GpuStrategy) or not isinstance(pick, GpuStrategy):
-        raise InputError(
-            "device",
-            repr(arguments.device),
-            "cuda or opencl: strategies of the CPU have no tunables",
-        )
     output, device = Output(arguments), open_gpu(arguments.device)
     rival: Pick = pick, tuned_config(pick, problem, device.description)
     with History() as history:
@@ -155,11 +150,6 @@ def _best(trials: Sequence[Trial]) -> Trial | None:
     return min(passed, key=lambda one: one.median_ms or 0.0, default=None)
 
 
-def words(config: Any) -> str:
-    """A config in one line: ``GROUPS=28 ITEMS=64``."""
-    return " ".join(f"{name}={value}" for name, value in config.items())
-
-
 def _show(
     output: Output, search: Search, trials: Sequence[Trial], crowned: Crowned, pick: str
 ) -> None:
@@ -229,11 +219,3 @@ def _crowned_json(crowned: Crowned) -> dict[str, Any]:
         "against_pick": comparison_json(crowned.against_pick),
         "preferred": crowned.preferred,
     }
-
-
-def comparison_json(comparison: Comparison | None) -> dict[str, Any] | None:
-    """A comparison's fields; an end that is infinite is null."""
-    from rooftile.lab.records import plain
-
-    found: dict[str, Any] | None = plain(dataclasses.asdict(comparison)) if comparison else None
-    return found

@@ -15,9 +15,10 @@ def cache_directory() -> Path:
 
 
 def history_file() -> Path:
-    """The database of all records, among the user's data: a cache may be emptied at any time.
+    """The database of all records; the environment's ``ROOFTILE_HISTORY`` overrides it.
 
-    The environment's ``ROOFTILE_HISTORY`` overrides it.  Asked at every call of an operation.
+    It lies with the user's data, because a cache may be emptied at any time.  Every call of an
+    operation on a GPU asks for it, so the answer is kept.
     """
     return _history_file(*(os.environ.get(name) for name in _HISTORY_VARIABLES))
 

@@ -19,11 +19,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.device import Device
 from rooftile.errors import InputError, UnsupportedProblem
 
 Size3 = tuple[int, int, int]
 Argument = Any
-"""A buffer of the device (CUDA: or an address), or a NumPy scalar of the kernel's type."""
+"""A buffer of the device, a NumPy scalar of the kernel's type, or, on CUDA, an address."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,43 @@ class Description:
     gpu: bool = True
     """False for another processor that OpenCL drives, such as PoCL's CPU."""
 
+    @property
+    def device(self) -> str:
+        """As callers name it: ``cuda:0``."""
+        return f"{self.kind}:{self.index}"
+
+
+class Described:
+    """What a device says of itself by its description."""
+
+    description: Description
+
+    @property
+    def name(self) -> str:
+        """See `Device.name`."""
+        return self.description.device
+
+    @property
+    def kind(self) -> str:
+        """See `Device.kind`."""
+        return self.description.kind
+
+    @property
+    def cache_bytes(self) -> int | None:
+        """See `Device.cache_bytes`."""
+        return self.description.cache_bytes
+
 
 @dataclass(frozen=True)
 class Resources:
     """What a compiled kernel takes; None where the compiler does not tell."""
 
     registers: int | None
-    """32-bit registers a thread."""
+    """32-bit registers of a thread."""
     shared_bytes: int
     """Static and dynamic shared memory of a block."""
     spill_bytes: int | None
-    """Local memory a thread: registers that did not fit."""
+    """Local memory of a thread: registers that did not fit."""
     occupancy: float | None
     """Resident threads over the most that fit, 0 to 1."""
 
@@ -97,7 +124,7 @@ class TensorMap:
     """Row-major; the innermost axis is a multiple of 16 bytes."""
     box: tuple[int, ...]
     element_bytes: int
-    """2 or 4: copies, unlike sums, do not ask for more."""
+    """2 or 4; a copy, unlike a sum, needs to know no more of a number's type."""
 
 
 class Program(Protocol):
@@ -107,8 +134,10 @@ class Program(Protocol):
         """Fill a constant array."""
 
     def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
-        """Fill a constant array with ``count`` float32 of device memory from the ``first`` on, in
-        the order of the present stream or queue."""
+        """Copy ``count`` float32 of device memory, from element ``first`` on, to a constant array.
+
+        The copy keeps the order of the present stream or queue.
+        """
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """Start a kernel on the device's present stream or queue; returns at once."""
@@ -117,7 +146,7 @@ class Program(Protocol):
         """What a launch of a kernel takes."""
 
 
-class GpuDevice(Protocol):
+class GpuDevice(Device, Protocol):
     """A GPU, or another processor that OpenCL drives like one."""
 
     description: Description
@@ -125,17 +154,13 @@ class GpuDevice(Protocol):
     def allocate(self, nbytes: int) -> Any:
         """Device memory.  Raises `OutOfMemory`."""
 
-    def upload(self, array: NDArray[Any]) -> Any:
-        """Device memory holding a copy of a contiguous array."""
+    def compile(
+        self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
+    ) -> Program:
+        """Compile a kernel text behind the prelude, with headers from the folders.
 
-    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
-        """Copy a contiguous array to the start of a buffer."""
-
-    def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
-        """Copy the start of a buffer into a contiguous array; waits for work before it."""
-
-    def compile(self, text: str, macros: Mapping[str, int | str]) -> Program:
-        """Compile a kernel text behind the prelude.  Raises `CompileFailure`."""
+        Raises `CompileFailure`.
+        """
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
         """What a kernel takes for an array that the bulk copy engine fetches from.
@@ -143,28 +168,21 @@ class GpuDevice(Protocol):
         Raises `UnsupportedProblem` where there is no such engine.
         """
 
-    def synchronise(self) -> None:
-        """Wait until everything started is done."""
-
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
-        """Measures on the device's own clock what is launched inside."""
+        """A block whose launches the device's own clock measures."""
 
     def mark(self) -> Any:
         """A point in the present stream or queue, whose time the device notes."""
 
     def after(self, mark: Any) -> None:
-        """What is started from now on in the present stream or queue waits for the mark."""
-
-    def on(self, stream: Any = None) -> contextlib.AbstractContextManager[None]:
-        """In this thread, work on a caller's stream; None stands for the device's own stream or
-        queue."""
+        """Work started from now on in the present stream or queue waits for the mark."""
 
     def between(self, before: Any, after: Any) -> float:
         """Milliseconds of the device's clock between two marks that it has passed."""
 
     def captured(self, work: Callable[[], object]) -> Callable[[], object]:
-        """A call that launches again what ``work`` launches, with as little help of the host as
-        the device allows.  What is launched must have run before."""
+        """A call that repeats the launches of ``work`` with as little of the host's help as the
+        device allows.  These launches must have run before."""
 
 
 @dataclass

@@ -18,6 +18,8 @@
 // COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
 // copies, the first copies and the second does nothing.
 //
+// UNROLL before a loop writes out all of its rounds, UNROLL_BY(rounds) so many, ROLLED none.
+//
 // In CUDA a constant array is a symbol of the module; in OpenCL it is an argument.
 
 #ifdef __OPENCL_VERSION__
@@ -41,7 +43,6 @@
 #define CONSTANT_ARGUMENT(type, name) , __constant type* restrict name
 #define SHARED_ARGUMENT(type, name) , __local type* restrict name
 #define SHARED_ARRAY(type, name)
-#define UNROLL _Pragma("unroll")
 #define threadIdx ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
 #define blockDim ((uint3)(get_local_size(0), get_local_size(1), get_local_size(2)))
@@ -74,7 +75,6 @@ inline float atomicAdd(volatile __global float* address, float value)
 #define CONSTANT_ARGUMENT(type, name)
 #define SHARED_ARGUMENT(type, name)
 #define SHARED_ARRAY(type, name) extern __shared__ __align__(16) type name[]
-#define UNROLL _Pragma("unroll")
 #define LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
 #define RESIDENT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define INFINITY __int_as_float(0x7f800000)
@@ -92,6 +92,11 @@ inline float atomicAdd(volatile __global float* address, float value)
 typedef long long int64;
 
 #endif
+
+#define PRAGMA(words) _Pragma(#words)
+#define UNROLL PRAGMA(unroll)
+#define UNROLL_BY(rounds) PRAGMA(unroll rounds)
+#define ROLLED PRAGMA(unroll 1)
 
 // IEEE 754-2019 maximum: NaN if either is.
 __device__ __forceinline__ float maximum(float a, float b)

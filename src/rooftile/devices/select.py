@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from rooftile.devices import cuda, opencl
+from rooftile.devices.device import Device
 from rooftile.devices.gpu import Description, GpuDevice
 from rooftile.errors import InputError
 
@@ -34,6 +35,15 @@ def open_gpu(device: str) -> GpuDevice:
         raise InputError("device", repr(device), f"one of {list(_GPU_KINDS)}")
     opened: GpuDevice = _GPU_KINDS[kind].open_device(index)
     return opened
+
+
+def open_device(device: str) -> Device:
+    """The device ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `DeviceMissing`, `InputError`."""
+    if parse_device(device)[0] == "cpu":
+        from rooftile.devices import cpu
+
+        return cpu.open_device()
+    return open_gpu(device)
 
 
 def count_gpus(kind: str) -> int:

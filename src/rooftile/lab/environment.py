@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,8 +38,8 @@ class Environment:
     vector_lanes: int
     """float32 in one vector register."""
     load: float
-    """Processes that wanted to run, mean of the last minute: more than `cores`, and the
-    times were disturbed."""
+    """Processes that wanted to run, as the mean of the last minute.  Where there were more than
+    `cores`, the times were disturbed."""
     memory_gib: float
     """Physical memory."""
     system: str
@@ -86,8 +87,13 @@ def package_version() -> str:
 
 def gpu_libraries(kind: str) -> dict[str, str]:
     """Versions of the installed packages behind the devices of the kind ``cuda`` or ``opencl``."""
+    return versions(_GPU_PACKAGES[kind])
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those packages that are installed."""
     found = {}
-    for name in _GPU_PACKAGES[kind]:
+    for name in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found

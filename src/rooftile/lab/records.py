@@ -1,4 +1,4 @@
-"""What a climb finds, as frozen records that become JSON without a second thought."""
+"""What a climb finds, as frozen records that become JSON as they are."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from rooftile.devices.gpu import Description
-from rooftile.lab.ceilings import Ceilings, Roof
-from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.devices.gpu import Resources as Used
+from rooftile.lab.ceilings.cpu import Ceilings, Roof
+from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import Environment, gpu_libraries
-from rooftile.lab.expected import Verdict
-from rooftile.lab.measure import Timing
-from rooftile.lab.telemetry import Clocks
+from rooftile.lab.verdict import Verdict
 from rooftile.ops import Precision, Problem
+from rooftile.runtime.timing.host import Timing
+from rooftile.runtime.timing.telemetry import Clocks
 
 Kind = Literal["strategy", "peer"]
 Status = Literal["passed", "failed", "skipped", "error"]
+Cause = Literal[
+    "", "unsupported", "precision", "device", "not installed", "time limit", "wrong",
+    "invalid time", "out of memory", "compile", "error",
+]  # fmt: skip
+"""The closed set of reasons why a row has no time; empty for one that passed."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,23 @@ class Error:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the most demanding kernel takes of a GPU; None on the CPU, and what is not told."""
+    """What the most demanding kernel takes of a GPU; a number that nobody tells is None."""
 
     registers: int | None = None
     shared_bytes: int | None = None
     spill_bytes: int | None = None
     occupancy: float | None = None
+
+    @classmethod
+    def most(cls, used: Sequence[Used]) -> Resources:
+        """The most that any kernel takes, and the least occupancy."""
+
+        def told(name: str) -> list[Any]:
+            return [value for one in used if (value := getattr(one, name)) is not None]
+
+        names = ("registers", "shared_bytes", "spill_bytes")
+        most = {name: max(told(name), default=None) for name in names}
+        return cls(**most, occupancy=min(told("occupancy"), default=None))
 
 
 @dataclass(frozen=True)
@@ -55,18 +72,18 @@ class Row:
     precision: str
     status: Status
     reason: str = ""
-    """Why it has no time; of a row that passed, what else must be known of its time."""
+    """Why the row has no time; where it passed, what else must be known of its time."""
     config: Mapping[str, object] = field(default_factory=dict)
     error: Error | None = None
     """None where nothing was computed."""
     time_ms: Timing | None = None
-    """The warm one: the same arrays again and again."""
+    """The warm time: of calls on the same arrays again and again."""
     cold_ms: Timing | None = None
-    """With nothing of the arrays in the last-level cache before each call."""
+    """The cold time: nothing of the arrays is in the last-level cache before each call."""
     first_call_ms: float | None = None
-    """To compile or load, pack, and compute for the first time."""
+    """The time to compile or load, pack, and compute for the first time."""
     gflops: float | None = None
-    """1e9 FLOP of the direct method a second: a transform's is effective, and may pass the peak."""
+    """1e9 FLOP of the direct method a second; a transform needs fewer, so it may pass the peak."""
     gbps: float | None = None
     """1e9 compulsory bytes a second."""
     roof_fraction: float | None = None
@@ -74,11 +91,14 @@ class Row:
     resources: Resources = field(default_factory=Resources)
     clocks: Clocks | None = None
     """A GPU's sensors around the samples; None where they cannot be read."""
+    cause: Cause = ""
 
     def __post_init__(self) -> None:
         numbers = (self.time_ms, self.gflops, self.gbps)
         only_passed = (*numbers, self.cold_ms, self.first_call_ms, self.roof_fraction)
         if self.status == "passed":
+            if self.cause:
+                raise ValueError(f"a row that passed has its time; this one says {self.cause!r}")
             if any(number is None for number in numbers):
                 raise ValueError("a row that passed has a time and what follows from it")
             return
@@ -116,7 +136,7 @@ class Ladder:
         return _best(self.rows, kind, precision)
 
     def contests(self) -> list[tuple[Row, Row]]:
-        """The fastest strategy of each precision with the fastest of the peers it stands beside."""
+        """The fastest strategy of each precision with the fastest peer that it is compared with."""
         return contests(self.rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -138,7 +158,7 @@ class Ladder:
 
 
 def peer_precision(precision: str) -> str:
-    """At which precision those compute that a rung is compared with: its own.
+    """The precision of the peers that a rung is compared with: its own.
 
     ``fast`` has no peers: libraries choose transforms by themselves, at ``ieee``.
     """
@@ -146,8 +166,10 @@ def peer_precision(precision: str) -> str:
 
 
 def contests(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """The fastest strategy of each precision, with the fastest peer that it is compared with;
-    nothing of precisions where one of them is missing."""
+    """The fastest strategy of each precision, with the fastest peer that it is compared with.
+
+    Precisions where one of them is missing are left out.
+    """
     pairs = (
         (_best(rows, "strategy", precision), _best(rows, "peer", peer_precision(precision)))
         for precision in get_args(Precision)
@@ -169,13 +191,18 @@ def median(row: Row) -> float:
 def problem_json(problem: Problem) -> dict[str, Any]:
     """A problem's fields with its operation, FLOPs and compulsory bytes."""
     fields = dataclasses.asdict(problem)  # type: ignore[call-overload]
-    derived = {"flops": problem.flops, "bytes": problem.bytes, "output_shape": problem.output_shape}
+    derived: dict[str, Any] = {"flops": problem.flops, "bytes": problem.bytes}
+    shapes = {array.name: array.shape for array in problem.output_arrays}
+    derived["output_shape"] = next(iter(shapes.values())) if len(shapes) == 1 else shapes
     return {"operation": problem.operation, **plain(fields), **plain(derived)}
 
 
 def row_json(row: Row) -> dict[str, Any]:
-    """A row with exactly the keys of the format; a median's steadiness is for people, its samples
-    are for the history."""
+    """A row with exactly the keys of the format.
+
+    It leaves out whether a median is steady, which is for people, and its samples, which are for
+    the history.
+    """
     fields = dataclasses.asdict(row)
     for timing in (fields["time_ms"], fields["cold_ms"]):
         if timing:
@@ -185,7 +212,7 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Lists and dictionaries of what JSON holds; what is not finite becomes None."""
+    """A value as lists and dictionaries of what JSON holds; what is not finite becomes None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

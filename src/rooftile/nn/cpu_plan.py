@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.lab.measure import Timing, interleaved
+from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.plan import Plan, PlannedLayer
-from rooftile.ops import Float32, Precision, Problem
+from rooftile.ops import Float32, Layer, Precision
 from rooftile.ops.problem import check_positive
-from rooftile.strategies import Bound, CpuStrategy
+from rooftile.strategies import Bound
 from rooftile.strategies.chain import Link, chain
 from rooftile.strategies.cpu import pack
 from rooftile.strategies.sequence import BoundSequence, Stage
 
-if TYPE_CHECKING:
-    from rooftile.nn.network import Network
-
-_CHAINED_WEIGHTS = 64 * 1024
-"""float32 of packed weights up to which a layer joins a chain: larger ones would be fetched
-from memory again for every few images."""
+_CHAINED_PARAMETERS = 64 * 1024
+"""A layer of at most so many parameters joins a chain: more would be fetched from memory again for
+every few images."""
 _GROUP = 8
-"""Most images that go through a chain at a time."""
+"""At most so many images go through a chain at a time."""
 
 
 class _Step:
-    """What runs at once, and the buffer for its result where another step follows."""
+    """One call, and the buffer for its result where another step follows."""
 
-    def __init__(self, bound: Bound, last: Problem) -> None:
+    def __init__(self, bound: Callable[..., None], last: Layer) -> None:
         self.bound, self._last = bound, last
         self._buffer: Float32 | None = None
 
@@ -49,7 +43,7 @@ class CpuPlan(Plan):
 
     def __init__(
         self,
-        network: Network,
+        network: NetworkDefinition,
         batch: int,
         precision: Precision = "ieee",
         *,
@@ -60,8 +54,8 @@ class CpuPlan(Plan):
         if threads is not None:
             check_positive(threads=threads)
         super().__init__(network, batch, precision, "cpu", strategies)
-        self._threads = threads or cpu.cores()
-        self._steps = _steps(self.layers, batch, self._threads)
+        self.threads = threads or cpu.cores()
+        self._steps = _steps(self.layers, batch, self.threads)
 
     def _run(self, images: Float32, scores: Float32) -> None:
         for step in self._steps[:-1]:
@@ -69,27 +63,6 @@ class CpuPlan(Plan):
             step.bound(images, output)
             images = output
         self._steps[-1].bound(images, scores)
-
-    def profile(self, images: Float32) -> dict[str, Timing]:
-        """See `Plan.profile`.
-
-        Chained layers are taken apart for this, so the sum exceeds the whole plan's time.
-        """
-        part = self.checked(images)[: self.batch]
-        calls = {}
-        for layer in self.layers:
-            problem = layer.problem.with_batch(part.shape[0])
-            bound = layer.strategy.bind(problem, *layer.parameters, threads=self._threads)
-            given = part.reshape(problem.input_shape)
-            out = np.empty(problem.output_shape, np.float32)
-            bound(given, out)
-            calls[layer.name] = _call(bound, given, out)
-            part = out
-        return interleaved(calls)
-
-
-def _call(bound: Bound, x: Float32, out: Float32) -> Any:
-    return lambda: bound(x, out)
 
 
 def _steps(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[_Step]:
@@ -107,20 +80,22 @@ def _steps(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[_St
 
 def _is_kernel(layer: PlannedLayer, threads: int) -> bool:
     """Whether the layer can share a call: a kernel that wants as many threads as the others."""
-    return isinstance(layer.strategy, CpuStrategy) and (layer.strategy.parallel or threads == 1)
+    return layer.strategy.kernels and (layer.strategy.parallel or threads == 1)
 
 
 def _bound(layer: PlannedLayer, threads: int) -> Bound:
-    return layer.strategy.bind(layer.problem, *layer.parameters, threads=threads)
+    device = cpu.open_device(threads)
+    bound: Bound = layer.strategy.bind(layer.problem, layer.parameters, device)
+    return bound
 
 
 def _chains(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[list[PlannedLayer]]:
     """Neighbouring layers that are chained, and the others by themselves."""
 
     def chained(layer: PlannedLayer) -> bool:
-        weights = math.prod(layer.problem.parameter_shapes["weights"])
+        numbers = sum(array.size for array in layer.problem.parameter_arrays)
         # With few images the cores share each layer's work, not the images.
-        return batch >= 2 * threads and weights <= _CHAINED_WEIGHTS
+        return batch >= 2 * threads and numbers <= _CHAINED_PARAMETERS
 
     parts: list[list[PlannedLayer]] = []
     for together, run in groupby(layers, chained):
@@ -130,11 +105,11 @@ def _chains(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[li
 
 
 def _stage(layers: Sequence[PlannedLayer], batch: int, threads: int) -> Stage:
-    """A layer; or several, a few images at a time through all: enough groups for every core."""
+    """One layer; or several, through all of which a few images go at a time: enough groups for
+    every core."""
     group = max(1, min(_GROUP, batch // (2 * threads))) if len(layers) > 1 else batch
     links = []
     for layer in layers:
-        assert isinstance(layer.strategy, CpuStrategy)
         problem = layer.problem.with_batch(group)
         kernel = layer.strategy.kernel(problem)
         links.append(Link(problem, kernel, *pack(layer.parameters, kernel)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,7 @@ from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.streams import is_pinned
 from rooftile.errors import InputError
 from rooftile.nn.plan import checked_out
-from rooftile.nn.stream_times import (
-    StreamTiming,
-    best_segments,
-    fastest_segments,
-    for_images,
-    measured_model,
-    time_stream,
-)
+from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.streaming import Images, Layers, Streamer, pinned
 from rooftile.ops import Float32
 from rooftile.ops.problem import check_positive
@@ -34,10 +28,9 @@ class ImageStream:
     channel, its axis may be missing from uint8.  They stream at full speed from `pinned` memory;
     from any other the driver copies through memory of its own.
 
-    They are cut into ``segments`` of at most the plan's batch.  By default there are as many as
-    were fastest at the first call with a dtype, kind of memory and size, among numbers around
-    what a measured model says.  See `rooftile.nn.streaming` for how.  Calls take turns with the
-    plan's.
+    They are cut into ``segments`` of at most the plan's batch.  The default number is found at
+    the first call with a dtype, kind of memory and size (`rooftile.nn.segments`); how segments
+    stream is told in `rooftile.nn.streaming`.  Calls take turns with the plan's.
     """
 
     def __init__(
@@ -75,15 +68,21 @@ class ImageStream:
         images = self._streamer.checked(images)
         if scores is not None:
             checked_out(scores, (len(images), self._classes), "scores")
-        with self._turn:
-            self._streamer.run(images, self._segment(images, segments), scores)
-            return self._streamer.labels(len(images))
+        with self.held(images, segments) as (streamer, images, segment):
+            streamer.run(images, segment, scores)
+            return streamer.labels(len(images))
 
-    def timing(self, images: Images, *, segments: int | None = None) -> StreamTiming:
-        """Time `classify` from the first copy to the last result.  Raises its errors."""
+    @contextmanager
+    def held(
+        self, images: Images, segments: int | None = None
+    ) -> Iterator[tuple[Streamer, Images, int]]:
+        """What `classify` runs: a streamer, contiguous images, and how many a segment has.
+
+        Calls of the stream and of its plan wait meanwhile.  Raises `InputError`, `OutOfMemory`.
+        """
         images = self._streamer.checked(images)
         with self._turn:
-            return time_stream(self._streamer, images, self._segment(images, segments))
+            yield self._streamer, images, self._segment(images, segments)
 
     def model(self, images: Images) -> Pipeline:
         """The measured stages that the number of segments follows from, in seconds."""
@@ -127,7 +126,7 @@ class ImageStream:
         return for_images(self._models[key], len(images))
 
     def _kind(self, images: Images) -> tuple[object, ...]:
-        """What rates depend on: small copies are slower, so are those that the driver makes."""
+        """What rates depend on: small copies are slower, and those that the driver makes itself."""
         with self._streamer.device.on():
             page_locked = is_pinned(images)
         return images.dtype, page_locked, min(len(images), self._batch).bit_length()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rooftile.errors import InputError
+from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.layers import ConvLayer, LinearLayer
-from rooftile.nn.network import MODEL_KEY, Network
+from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors
 from rooftile.ops import Pool
 

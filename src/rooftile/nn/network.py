@@ -1,13 +1,9 @@
-"""A network: layers in a row, and the parameters of each."""
+"""A network: what it is, and the plans that compute it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,98 +11,17 @@ from numpy.typing import NDArray
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.nn.cpu_plan import CpuPlan
+from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.gpu_plan import GpuPlan
-from rooftile.nn.layers import Layer, Shape
 from rooftile.nn.plan import Plan
-from rooftile.nn.tensors import read_tensors, write_tensors
-from rooftile.ops import Float32, Precision, Problem
+from rooftile.ops import Float32, Precision
 
 PREDICT_BATCH = 256
 """Images at a time where nobody says how many: enough to fill the cores, little memory."""
 
-MODEL_KEY = "model"
-"""Key of a weight file's metadata that names the model."""
 
-
-@dataclass(frozen=True, eq=False)
-class Network:
-    """Layers in a row over images of ``input_shape`` (channels, height, width).
-
-    ``parameters`` holds float32 arrays under ``<layer>.weights`` and ``<layer>.bias``
-    in the shapes of the layers' problems; empty, it is an architecture without
-    weights yet.  ``metadata`` is what a weight file says of itself (command, seed,
-    accuracy, version).  Raises `InputError` when the layers do not fit each other or
-    the parameters do not fit the layers.
-    """
-
-    name: str
-    input_shape: tuple[int, int, int]
-    layers: tuple[Layer, ...]
-    parameters: Mapping[str, Float32] = field(default_factory=dict, repr=False)
-    metadata: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        names = [layer.name for layer in self.layers]
-        if not names or len(set(names)) != len(names):
-            raise InputError("layers", names, "at least one layer, each with its own name")
-        shapes = self.parameter_shapes
-        if self.parameters:
-            _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
-
-    def problems(self, batch: int) -> tuple[tuple[str, Problem], ...]:
-        """Each layer's name and problem for a batch, in the order of the layers."""
-        shape: Shape = self.input_shape
-        problems: list[tuple[str, Problem]] = []
-        for layer in self.layers:
-            problem = layer.problem(shape, batch)
-            problems.append((layer.name, problem))
-            shape = problem.output_shape[1:]
-        return tuple(problems)
-
-    @property
-    def output_shape(self) -> Shape:
-        """Shape of the result for one image."""
-        return self.problems(1)[-1][1].output_shape[1:]
-
-    @property
-    def parameter_shapes(self) -> dict[str, Shape]:
-        """Shape of every parameter by its key, in the order of the layers."""
-        return {
-            f"{name}.{parameter}": shape
-            for name, problem in self.problems(1)
-            for parameter, shape in problem.parameter_shapes.items()
-        }
-
-    def parameters_of(self, layer: str) -> tuple[Float32, ...]:
-        """A layer's parameters in the order its problem takes them.  Raises `InputError`."""
-        keys = [key for key in self.parameter_shapes if key.rpartition(".")[0] == layer]
-        if not keys:
-            raise InputError("layer", repr(layer), f"one of {[item.name for item in self.layers]}")
-        if not self.parameters:
-            raise InputError("network", f"{self.name} without parameters", "a network with weights")
-        return tuple(self.parameters[key] for key in keys)
-
-    def with_parameters(
-        self, parameters: Mapping[str, Float32], metadata: Mapping[str, str] | None = None
-    ) -> Network:
-        """The same layers with other parameters.  Raises `InputError` when they do not fit."""
-        _check_parameters(parameters, self.parameter_shapes, where=f"parameters of {self.name}")
-        return replace(self, parameters=dict(parameters), metadata=dict(metadata or {}))
-
-    def initialise(self, seed: int) -> Network:
-        """The same layers with random weights: normal, variance 2 / inputs of a neuron; bias 0.
-
-        Source: He, Zhang, Ren, Sun, "Delving Deep into Rectifiers", ICCV 2015.
-        """
-        generator = np.random.default_rng(seed)
-        parameters: dict[str, Float32] = {}
-        for key, shape in self.parameter_shapes.items():
-            if len(shape) == 1:
-                parameters[key] = np.zeros(shape, np.float32)
-            else:
-                scale = np.float32(math.sqrt(2 / math.prod(shape[1:])))
-                parameters[key] = generator.standard_normal(shape, np.float32) * scale
-        return self.with_parameters(parameters)
+class Network(NetworkDefinition):
+    """Layers in a row over images, with their parameters: see `NetworkDefinition`."""
 
     def plan(
         self,
@@ -142,42 +57,7 @@ class Network:
         labels: NDArray[np.int64] = scores.argmax(axis=1)
         return labels
 
-    def save(self, path: str | Path) -> None:
-        """Write the parameters and the metadata as safetensors, in one step."""
-        if not self.parameters:
-            raise InputError("network", f"{self.name} without parameters", "a network with weights")
-        write_tensors(Path(path), self.parameters, {**self.metadata, MODEL_KEY: self.name})
-
-    def load(self, path: str | Path) -> Network:
-        """The same layers with the parameters of a safetensors file.
-
-        Raises `InputError`, which names the file and the tensor, for a missing or
-        surplus tensor, a wrong shape or dtype, and values that are not finite.
-        """
-        tensors, metadata = read_tensors(Path(path))
-        _check_parameters(tensors, self.parameter_shapes, where=str(path))
-        return replace(self, parameters=tensors, metadata=metadata)
-
 
 @lru_cache(maxsize=4)
 def _kept_plan(network: Network, batch: int, precision: Precision, device: str | None) -> Plan:
     return network.plan(batch=batch, precision=precision, device=device)
-
-
-def _check_parameters(
-    parameters: Mapping[str, NDArray[Any]], shapes: Mapping[str, Shape], *, where: str
-) -> None:
-    """Raise `InputError` unless there is a finite float32 array of each shape and no other."""
-    missing, surplus = sorted(shapes.keys() - parameters), sorted(parameters.keys() - shapes)
-    if missing or surplus:
-        raise InputError(
-            where, f"tensors with {missing} missing and {surplus} too many", f"{list(shapes)}"
-        )
-    for key, shape in shapes.items():
-        tensor = parameters[key]
-        if tensor.dtype != np.float32 or tensor.shape != shape:
-            raise InputError(
-                f"{where}: {key}", f"{tensor.dtype}{list(tensor.shape)}", f"float32{list(shape)}"
-            )
-        if not np.isfinite(tensor).all():
-            raise InputError(f"{where}: {key}", "NaN or infinity", "finite values")

@@ -6,19 +6,15 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from rooftile.dispatch import choose
 from rooftile.errors import InputError
-from rooftile.lab.measure import Timing
-from rooftile.ops import Float32, Precision, Problem, check_precision
+from rooftile.nn.definition import NetworkDefinition
+from rooftile.ops import Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive
-from rooftile.strategies import Strategy
-
-if TYPE_CHECKING:
-    from rooftile.nn.network import Network
+from rooftile.runtime.choice import Choice, decide
 
 
 @dataclass(frozen=True)
@@ -26,9 +22,14 @@ class PlannedLayer:
     """One layer with the strategy that was picked for it."""
 
     name: str
-    problem: Problem
-    strategy: Strategy
+    problem: Layer
+    choice: Choice
     parameters: tuple[Float32, ...]
+
+    @property
+    def strategy(self) -> Any:
+        """The strategy of the choice."""
+        return self.choice.strategy
 
 
 class Plan(ABC):
@@ -41,7 +42,7 @@ class Plan(ABC):
 
     def __init__(
         self,
-        network: Network,
+        network: NetworkDefinition,
         batch: int,
         precision: Precision,
         device: str,
@@ -78,10 +79,6 @@ class Plan(ABC):
         return scores
 
     @abstractmethod
-    def profile(self, images: Float32) -> dict[str, Timing]:
-        """Time each layer by itself on the first batch of ``images``, milliseconds."""
-
-    @abstractmethod
     def _run(self, images: Float32, scores: Float32) -> None:
         """Scores of one batch or less, both arrays contiguous."""
 
@@ -97,7 +94,7 @@ class Plan(ABC):
 
 
 def _pick(
-    network: Network,
+    network: NetworkDefinition,
     batch: int,
     precision: Precision,
     device: str,
@@ -111,7 +108,7 @@ def _pick(
         PlannedLayer(
             name,
             problem,
-            choose(problem, precision, device, strategies.get(name)),
+            decide(problem, precision, device, strategies.get(name)),
             tuple(np.ascontiguousarray(p) for p in network.parameters_of(name)),
         )
         for name, problem in problems

@@ -28,10 +28,10 @@ from rooftile.nn.data.images import prepare
 from rooftile.ops import Float32
 
 SLOTS = 3
-"""One being filled, one in work, one being emptied."""
+"""One is being filled, one computed, one emptied."""
 _THREADS = 256
 _LEVELS = 256
-"""Of a pixel."""
+"""So many values a pixel can have."""
 
 Images = NDArray[np.uint8] | Float32
 Layers = Callable[[Any, Any, int], None]
@@ -105,7 +105,7 @@ class Streamer:
                 first = inward.mark()
                 for turn, part, at in self._parts(images, segment):
                     slot = self._slots[turn]
-                    # Then nobody reads the slot: its images are computed, its results are out.
+                    # Once its results are out, nobody reads the slot any more.
                     if returned[turn] is not None:
                         inward.after(returned[turn])
                     inward.copy_in(part, slot.images)
@@ -118,7 +118,7 @@ class Streamer:
                     last = returned[turn] = outward.mark()
                 outward.synchronise()
             except BaseException:
-                # The caller's images must not go while they are copied.
+                # The caller may free the images, so no copy may still read them.
                 device.synchronise()
                 raise
         if scores is not None:
@@ -130,8 +130,8 @@ class Streamer:
         return self._labels[:count].copy()
 
     def apart(self, images: Images, segment: int) -> tuple[float, float, float]:
-        """Milliseconds of the device's clock for what `run` overlaps, each by itself: copies in,
-        computation, copies out of the labels."""
+        """Milliseconds by the device's clock that the parts of `run` take where nothing overlaps
+        them: the copies in, the computation, the copies out of the labels."""
         replays = self._prepare(images.dtype, segment)
         labels, _ = self._results(len(images), False)
         inward, outward = self._inward, self._outward
@@ -193,8 +193,8 @@ class Streamer:
                 self._slots, self._sizes = [], (0, 0)
                 self._slots = [self._slot(*sizes) for _ in range(SLOTS)]
                 self._sizes = sizes
-            # What a graph captures must have run before; and the slots, allocated in the order of
-            # one stream, must be there for the others.
+            # A graph can capture only what has run before.  The slots were allocated in the order
+            # of one stream: once the device is idle, they are there for the others too.
             self._start(self._slots[0], dtype, segment)
             self.device.synchronise()
             starts = [partial(self._start, slot, dtype, segment) for slot in self._slots]
@@ -207,7 +207,7 @@ class Streamer:
         return _Slot(*(self.device.allocate(size) for size in sizes))
 
     def _results(self, count: int, scores: bool) -> tuple[NDArray[np.int64], Float32 | None]:
-        """Page-locked memory for results: into any other, copies keep the host waiting."""
+        """Page-locked memory for results: a copy into any other keeps the host waiting."""
         with self.device.on():
             if len(self._labels) < count:
                 self._labels = pinned(self.device, (count,), np.int64)
@@ -223,7 +223,7 @@ def pinned(device: CudaDevice, shape: tuple[int, ...], dtype: Any) -> NDArray[An
 
 
 def _values() -> Float32:
-    """What `prepare` makes of each value of a pixel."""
+    """The number that `prepare` makes of each value of a pixel."""
     levels = np.arange(_LEVELS, dtype=np.uint8)
     return np.ascontiguousarray(prepare(levels[:, None, None], 1).ravel())
 

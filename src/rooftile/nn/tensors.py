@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from rooftile._files import write_atomically
 from rooftile.errors import InputError
 
 Tensors = dict[str, NDArray[Any]]
@@ -37,26 +36,3 @@ def write_tensors(
     """Write a safetensors file; a reader sees the old file or the whole new one."""
     contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     write_atomically(path, save(contiguous, metadata))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step.  Its directory is made where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            # A temporary file is private; the result is as readable as any new file.
-            os.chmod(file.name, 0o666 & ~_umask())
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
-
-
-def _umask() -> int:
-    """The process's file mode mask; there is no call that reads it without setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,8 +7,11 @@ from rooftile.ops.activation import (
     FusedActivation,
     activation,
 )
-from rooftile.ops.chain import Chain, layers_of
+from rooftile.ops.chain import Chain
 from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.formats import FLOAT32, FORMATS, Format, format_of
+from rooftile.ops.judgement import Judgement
+from rooftile.ops.layer import Layer
 from rooftile.ops.linear import Linear
 from rooftile.ops.named import named, names, operations, parse
 from rooftile.ops.pool2d import Pool2d
@@ -23,12 +26,45 @@ from rooftile.ops.precision import (
     rounded,
     widened,
 )
-from rooftile.ops.problem import Float32, Float64, Problem
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
+from rooftile.ops.registry import register
 from rooftile.ops.softmax import Softmax
 
 __all__ = [
-    "ACTIVATIONS", "ERROR_MODELS", "Activation", "ActivationName", "Chain", "Conv2d",
-    "ErrorModel", "Float32", "Float64", "FusedActivation", "Linear", "Pool", "Pool2d", "PoolSpec",
-    "Precision", "Problem", "Softmax", "activation", "admits", "check_precision", "layers_of",
-    "named", "names", "narrowed", "operations", "parse", "rounded", "widened",
+    "ACTIVATIONS",
+    "ERROR_MODELS",
+    "FLOAT32",
+    "FORMATS",
+    "Activation",
+    "ActivationName",
+    "AnyArray",
+    "Array",
+    "Chain",
+    "Conv2d",
+    "ErrorModel",
+    "Float32",
+    "Float64",
+    "Format",
+    "FusedActivation",
+    "Judgement",
+    "Layer",
+    "Linear",
+    "Pool",
+    "Pool2d",
+    "PoolSpec",
+    "Precision",
+    "Problem",
+    "Softmax",
+    "activation",
+    "admits",
+    "check_precision",
+    "format_of",
+    "named",
+    "names",
+    "narrowed",
+    "operations",
+    "parse",
+    "register",
+    "rounded",
+    "widened",
 ]  # fmt: skip

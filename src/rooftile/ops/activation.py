@@ -71,3 +71,8 @@ def check_fused(name: str) -> None:
     """Raise `InputError` unless ``name`` is an activation that operations fuse."""
     if name not in get_args(FusedActivation):
         raise InputError("activation", repr(name), f"one of {list(get_args(FusedActivation))}")
+
+
+def roundings(name: str) -> float:
+    """Roundings inside an activation, in units of float32; the others select, and round once."""
+    return 4.0 if name in ("sigmoid", "tanh") else 1.0

@@ -11,6 +11,7 @@ chapters 7 and 16.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -19,16 +20,19 @@ import numpy as np
 
 from rooftile import _blas
 from rooftile.errors import InputError
-from rooftile.ops.activation import FusedActivation, activation, check_fused
+from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
+from rooftile.ops.judgement import Budget
+from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
-from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+from rooftile.ops.precision import ErrorModel
+from rooftile.ops.problem import Array, Float32, Float64, check_positive
 
 _REFERENCE_BYTES = 16 * 2**20
-"""Largest unrolled block that a thread of the reference builds at a time."""
+"""Bytes of the largest unrolled block that a thread of the reference builds at a time."""
 
 
 @dataclass(frozen=True)
-class Conv2d:
+class Conv2d(Layer):
     """x[batch, channels, height, width], weights[maps, channels, *mask], bias[maps].
 
     ``stride`` and ``padding`` are (vertical, horizontal); padding is of zeros, the
@@ -36,6 +40,7 @@ class Conv2d:
     """
 
     operation: ClassVar[str] = "conv2d"
+    counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
     batch: int
     channels: int
@@ -117,23 +122,25 @@ class Conv2d:
 
     @property
     def flops(self) -> int:
-        """Two for each tap of each convolution output that is read after pooling."""
+        """Two for each tap of each convolution output that the pool reads (all, without a pool)."""
         rows, columns = self.conv_read
         return 2 * self.batch * self.maps * rows * columns * (self.reduction - 1)
-
-    @property
-    def bytes(self) -> int:
-        """Input, weights and bias read once, output written once."""
-        return float_bytes(self.input_shape, *self.parameter_shapes.values(), self.output_shape)
 
     @cached_property
     def intensity(self) -> float:
         """Arithmetic intensity in FLOP per byte."""
         return self.flops / self.bytes
 
-    def with_batch(self, batch: int) -> Conv2d:
-        """The same problem for another batch."""
-        return dataclasses.replace(self, batch=batch)
+    def judgement(self, output: Array, model: ErrorModel) -> Budget:
+        """The budget counts taps, a fused average's too; transforms spread errors over a plane."""
+        pool = self.pool
+        averaged = math.prod(pool.window) if pool and pool.kind == "average" else 0
+        return Budget(self.reduction + averaged, roundings(self.activation), plane=(2, 3))
+
+    def sizes(self) -> dict[str, int]:
+        """The rows and columns of the result."""
+        rows, columns = self.output_size
+        return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Conv2d:
         """One image and at most four maps and four channels."""

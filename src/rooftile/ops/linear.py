@@ -13,12 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.ops.activation import FusedActivation, activation, check_fused
-from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
+from rooftile.ops.judgement import Budget
+from rooftile.ops.layer import Layer
+from rooftile.ops.precision import ErrorModel
+from rooftile.ops.problem import Array, Float32, Float64, check_positive
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Layer):
     """x[batch, inputs], weights[outputs, inputs], bias[outputs]."""
 
     operation: ClassVar[str] = "linear"
@@ -57,14 +60,9 @@ class Linear:
         """Two for each weight and batch item."""
         return 2 * self.batch * self.inputs * self.outputs
 
-    @property
-    def bytes(self) -> int:
-        """Input, weights and bias read once, output written once."""
-        return float_bytes(self.input_shape, *self.parameter_shapes.values(), self.output_shape)
-
-    def with_batch(self, batch: int) -> Linear:
-        """The same problem for another batch."""
-        return dataclasses.replace(self, batch=batch)
+    def judgement(self, output: Array, model: ErrorModel) -> Budget:
+        """The budget counts the inputs of a neuron and the roundings inside its activation."""
+        return Budget(self.reduction, roundings(self.activation))
 
     def shrunk(self) -> Linear:
         """At most four batch items."""

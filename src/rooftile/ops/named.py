@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
-from types import ModuleType
+import types
+import typing
+from typing import Any
 
 from rooftile.errors import InputError
-from rooftile.ops.pooling import Pool
-from rooftile.ops.problem import Problem
-
-
-def _modules() -> dict[str, ModuleType]:
-    """Operation modules by the operation's name: those that have named problems."""
-    package = importlib.import_module("rooftile.ops")
-    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
-    modules = {name: importlib.import_module(f"rooftile.ops.{name}") for name in names}
-    return {name: module for name, module in modules.items() if hasattr(module, "NAMED")}
+from rooftile.ops import registry
+from rooftile.ops.problem import Problem, integer_from_text, pair_from_text
 
 
 def operations() -> list[str]:
     """Names of the operations."""
-    return sorted(_modules())
+    return list(registry.operations())
 
 
 def names(operation: str) -> list[str]:
-    """Names of an operation's problems; none of an unknown operation."""
-    modules = _modules()
-    return sorted(modules[operation].NAMED) if operation in modules else []
+    """Names of an operation's problems; there are none where the operation is unknown."""
+    known = registry.operations()
+    return sorted(known[operation].named) if operation in known else []
 
 
 def named(operation: str, shape: str, batch: int | None = None) -> Problem:
     """The problem of an operation called ``shape``, for ``batch`` (or its own default)."""
-    modules = _modules()
-    if operation not in modules:
-        raise InputError("operation", repr(operation), f"one of {sorted(modules)}")
-    problems = modules[operation].NAMED
+    problems = registry.operation(operation).named
     if shape not in problems:
         raise InputError("shape", repr(shape), f"one of {sorted(problems)}, or key=value pairs")
-    build, default = problems[shape]
+    entry: Any = problems[shape]
+    if isinstance(entry, Problem):
+        return entry if batch is None else entry.with_batch(batch)
+    build, default = entry
     problem: Problem = build(default if batch is None else batch)
     return problem
 
@@ -53,22 +45,17 @@ def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     """
     if "=" not in shape:
         return named(operation, shape, batch)
-    modules = _modules()
-    if operation not in modules:
-        raise InputError("operation", repr(operation), f"one of {sorted(modules)}")
-    kind = next(
-        item
-        for item in vars(modules[operation]).values()
-        if getattr(item, "operation", None) == operation
-    )
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    pairs = ("mask", "stride", "padding")
-    values: dict[str, object] = {"batch": 1 if batch is None else batch}
+    kind = registry.operation(operation).problem
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(kind)
+    values: dict[str, Any] = {"batch": 1} if "batch" in fields else {}
+    if batch is not None:
+        values["batch"] = batch
     for item in shape.split(","):
         key, _, text = item.partition("=")
         if key not in fields:
             raise InputError("shape", repr(key), f"a key among {sorted(fields)}")
-        values[key] = _value(key, text, as_pair=key in pairs)
+        values[key] = _value(key, text, hints[key])
     missing = [
         name
         for name, field in fields.items()
@@ -76,28 +63,21 @@ def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     ]
     if missing:
         raise InputError("shape", repr(shape), f"values for {missing} too")
-    problem: Problem = kind(**values)
-    return problem
+    if "batch" in values and "batch" not in fields:
+        raise InputError("batch", batch, f"None: {operation} has no batch axis")
+    return kind(**values)
 
 
-def _value(key: str, text: str, *, as_pair: bool) -> object:
-    if key == "pool":
-        kind, *sizes = text.split(":")
-        if not 1 <= len(sizes) <= 2:
-            raise InputError("shape pool", repr(text), "kind:window or kind:window:stride")
-        return Pool.of(kind, *(_pair(key, size) for size in sizes))
-    if as_pair:
-        return _pair(key, text)
-    return text if key == "activation" else _integer(key, text)
-
-
-def _integer(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"shape {key}", repr(text), "an integer") from None
-
-
-def _pair(key: str, text: str) -> tuple[int, int]:
-    first, _, second = text.partition("x")
-    return _integer(key, first), _integer(key, second or first)
+def _value(key: str, text: str, hint: Any) -> object:
+    """A field's value by its type."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for kind in kinds:
+        if hasattr(kind, "from_text"):
+            return kind.from_text(text)
+    if int in kinds:
+        return integer_from_text(key, text)
+    if typing.get_origin(hint) is tuple:
+        if typing.get_args(hint) == (int, int):
+            return pair_from_text(key, text)
+        return tuple(integer_from_text(key, part) for part in text.split("x"))
+    return text

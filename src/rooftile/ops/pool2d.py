@@ -6,20 +6,23 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
-from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+from rooftile.ops.problem import Float32, Float64, check_positive
 
 
 @dataclass(frozen=True)
-class Pool2d:
+class Pool2d(Layer):
     """x[batch, channels, height, width] pooled over windows without padding."""
 
     operation: ClassVar[str] = "pool2d"
+    counts: ClassVar[tuple[str, ...]] = ("channels",)
 
     batch: int
     channels: int
@@ -39,11 +42,6 @@ class Pool2d:
         return (self.batch, self.channels, self.height, self.width)
 
     @property
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """None."""
-        return {}
-
-    @property
     def output_shape(self) -> tuple[int, ...]:
         """[batch, channels, rows, columns]"""
         return (self.batch, self.channels, *self.pool.output_size(self.height, self.width))
@@ -58,15 +56,18 @@ class Pool2d:
         """One comparison or addition for each element of each window."""
         return int(np.prod(self.output_shape)) * self.reduction
 
-    @property
-    def bytes(self) -> int:
+    def moved(self) -> dict[str, int]:
         """The rows and columns that windows cover, read once; the output written once."""
         read = self.pool.inputs_read(self.height, self.width)
-        return float_bytes((self.batch, self.channels, *read), self.output_shape)
+        return {
+            "x": 4 * self.batch * self.channels * math.prod(read),
+            "out": 4 * math.prod(self.output_shape),
+        }
 
-    def with_batch(self, batch: int) -> Pool2d:
-        """The same problem for another batch."""
-        return dataclasses.replace(self, batch=batch)
+    def sizes(self) -> dict[str, int]:
+        """The rows and columns of the result."""
+        rows, columns = self.pool.output_size(self.height, self.width)
+        return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Pool2d:
         """One image of one channel."""

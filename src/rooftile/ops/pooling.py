@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.ops.problem import Float64, pair
+from rooftile.ops.problem import Float64, pair, pair_from_text
 
 PoolKind = Literal["max", "average"]
 PoolSpec = (
@@ -47,6 +47,14 @@ class Pool:
         if not isinstance(spec, tuple | list) or len(spec) not in (2, 3):
             raise InputError("pool", repr(spec), '("max" or "average", window[, stride])')
         return cls.of(*spec)
+
+    @classmethod
+    def from_text(cls, text: str) -> Pool:
+        """From ``kind:window[:stride]``, as ``average:3x3:2``.  Raises `InputError`."""
+        kind, *sizes = text.split(":")
+        if not 1 <= len(sizes) <= 2:
+            raise InputError("shape pool", repr(text), "kind:window or kind:window:stride")
+        return cls.of(kind, *(pair_from_text("pool", size) for size in sizes))
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of the result over an image of this size."""

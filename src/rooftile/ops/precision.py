@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.formats import FLOAT32, FORMATS, format_of
 
 Precision = Literal["ieee", "fast", "tf32", "fp16", "bf16"]
 """``ieee``: the error of float32 arithmetic, whatever the instructions.
@@ -43,10 +44,11 @@ class ErrorModel:
 
     @property
     def rounding(self) -> tuple[float, float]:
-        """The unit roundoff of the results beyond float32's, and where gradual underflow begins."""
-        return {"fp16": (2.0**-11, 2.0**-14), "bf16": (2.0**-8, 2.0**-126)}.get(
-            self.results, (0.0, 0.0)
-        )
+        """The unit roundoff of 16-bit results and their least normal number; else zeros."""
+        if self.results not in FORMATS:
+            return 0.0, 0.0
+        form = FORMATS[self.results]
+        return form.unit, form.least_normal
 
 
 ERROR_MODELS: dict[str, ErrorModel] = {
@@ -57,20 +59,20 @@ ERROR_MODELS: dict[str, ErrorModel] = {
     # Products of so few bits are exact; tensor cores cut their sums off instead of rounding.
     **{
         name: ErrorModel(unit=2.0**-24, factor=8.0, spreads=False, operands=name)
-        for name in ("tf32", "fp16", "bf16")
+        for name in FORMATS
     },
 }
 
 
 def rounded(values: NDArray[np.float32], precision: str) -> NDArray[np.float32]:
-    """``values`` to the nearest that a precision's operands hold, ties to even, as float32.
+    """``values``, each rounded to the nearest that a precision's operands hold, as float32.
 
-    Beyond float16's range lies infinity.  NaN stays NaN.
+    Ties go to even.  Beyond float16's range lies infinity.  NaN stays NaN.
     """
     if precision == "fp16":
         with np.errstate(over="ignore"):
             return values.astype(np.float16).astype(np.float32)
-    dropped = {"tf32": 13, "bf16": 16}.get(precision, 0)
+    dropped = FLOAT32.significant_bits - format_of(precision).significant_bits
     if not dropped:
         return values
     bits = np.ascontiguousarray(values).view(np.uint32)

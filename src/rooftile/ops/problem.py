@@ -1,70 +1,227 @@
-"""What every operation's problem has in common."""
+"""What every operation's problem says of itself: arrays, cost, reference, judgement, inputs."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, Self, runtime_checkable
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops import nearby
+from rooftile.ops.judgement import Budget, Exact, Judgement
+from rooftile.ops.precision import ErrorModel
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
+AnyArray = NDArray[Any]
+
+Dtype = Literal[
+    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"
+]  # fmt: skip
+Role = Literal["input", "parameter", "output"]
+"""Parameters may be packed once and used by many calls; inputs are new in each."""
+
+_DECADES = 8
 
 
-@runtime_checkable
-class Problem(Protocol):
-    """An operation with its shapes and fused parts fixed: hashable and printable.
+@dataclass(frozen=True)
+class Array:
+    """One array of a problem: row-major, without gaps."""
 
-    Arrays are float32, row-major.  The first array is the input, the first axis
-    of it and of the output the batch; the others are the parameters.
+    name: str
+    shape: tuple[int, ...]
+    dtype: Dtype = "float32"
+    role: Role = "input"
+    batched: bool = False
+    """Whether its first axis is the batch."""
+    operand: bool = True
+    """Whether it is multiplied: precisions that round operands round it, but not what is added."""
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The dtype as NumPy has it."""
+        return numpy_dtype(self.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.size * self.numpy.itemsize
+
+    @property
+    def item_size(self) -> int:
+        """Elements of one item of the batch; all of them where there is no batch."""
+        return math.prod(self.shape[1:]) if self.batched else self.size
+
+
+class Problem(ABC):
+    """An operation with its shapes and fused parts fixed: a frozen, hashable dataclass.
+
+    What a subclass must say: ``operation``, `arrays`, `flops` and `reference`.
     """
 
     operation: ClassVar[str]
-
-    def __hash__(self) -> int:
-        """Equal problems have the same."""
-
-    @property
-    def batch(self) -> int:
-        """Number of independent inputs."""
+    counts: ClassVar[tuple[str, ...]] = ()
+    """Fields that count parts, such as channels, and not their size: neighbours keep them small."""
 
     @property
-    def input_shape(self) -> tuple[int, ...]:
-        """Shape of the input, batch first."""
+    @abstractmethod
+    def arrays(self) -> tuple[Array, ...]:
+        """Every array: inputs, then parameters, then outputs, each in the order of arguments."""
 
     @property
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape of each parameter by name, in the order of the arguments."""
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        """Shape of the output, batch first."""
-
-    @property
+    @abstractmethod
     def flops(self) -> int:
-        """Floating-point operations of the direct method; a fused multiply-add is two."""
+        """Operations of the direct method; a fused multiply-add is two."""
 
-    @property
-    def bytes(self) -> int:
-        """Compulsory traffic: every input and parameter read once, the output written once."""
+    @abstractmethod
+    def reference(self, *arrays: Any) -> Any:
+        """The output from inputs and parameters, in float64 or exact integers.
+
+        A tuple of outputs where there are several.
+        """
+
+    def magnitude(self, *arrays: Any) -> Any:
+        """Sum of the magnitudes of the terms behind each element of an output with a budget.
+
+        A tuple where there are several outputs.
+        """
+        made = self.reference(*arrays)
+        return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
     @property
     def reduction(self) -> int:
-        """Number of terms in the sum behind one output."""
+        """Number of terms in the sum behind one element of an output."""
+        return 1
+
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """How an output is judged at a precision: integers exactly, numbers by a budget."""
+        return Budget(self.reduction) if output.numpy.kind in "fV" else Exact()
+
+    @cached_property
+    def input_arrays(self) -> tuple[Array, ...]:
+        """The arrays that are new in each call."""
+        return self._of("input")
+
+    @cached_property
+    def parameter_arrays(self) -> tuple[Array, ...]:
+        """The arrays that may stay."""
+        return self._of("parameter")
+
+    @cached_property
+    def output_arrays(self) -> tuple[Array, ...]:
+        """The arrays that are computed."""
+        return self._of("output")
+
+    def _of(self, role: Role) -> tuple[Array, ...]:
+        return tuple(array for array in self.arrays if array.role == role)
+
+    @property
+    def given_arrays(self) -> tuple[Array, ...]:
+        """Inputs and parameters: what `reference` takes."""
+        return self.input_arrays + self.parameter_arrays
+
+    @property
+    def batch_size(self) -> int | None:
+        """Number of independent items; None where there is no batch axis."""
+        return next((array.shape[0] for array in self.arrays if array.batched), None)
+
+    def items_in(self, inputs: Sequence[AnyArray]) -> int | None:
+        """How many items of the batch arrays hold, inputs first; None where there is no batch."""
+        pairs = zip(inputs, self.input_arrays, strict=False)
+        return next((len(array) for array, place in pairs if place.batched), None)
 
     def with_batch(self, batch: int) -> Self:
-        """The same problem for another batch."""
+        """The same problem for another batch.  Raises `InputError` where there is no batch axis."""
+        raise InputError("batch", batch, f"None: {self.operation} has no batch axis here")
+
+    def moved(self) -> Mapping[str, int]:
+        """The bytes of each array that any method must move, each counted once."""
+        return {array.name: array.nbytes for array in self.arrays}
+
+    @property
+    def bytes(self) -> int:
+        """Compulsory traffic: every method reads its input and writes its output at least once."""
+        return sum(self.moved().values())
+
+    def sizes(self) -> Mapping[str, int]:
+        """Named numbers that follow from the fields, such as the rows of a result."""
+        return {}
 
     def shrunk(self) -> Self:
         """A smaller problem of the same kind, to estimate a slow strategy's rate from."""
+        return self
 
-    def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """Ordinary values for `given_arrays`."""
+        generator = np.random.default_rng(seed)
+        return tuple(ordinary(array, generator) for array in self.given_arrays)
 
-    def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
-        """Sum of the magnitudes of the terms behind each output, in the output's shape."""
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """Values for `given_arrays` that wrong methods stumble over, by what is hard about them."""
+        generator = np.random.default_rng(seed)
+        kinds = ["ties", *(_HARD if any(a.numpy.kind in "fV" for a in self.given_arrays) else ())]
+        return {kind: tuple(_hard(a, kind, generator) for a in self.given_arrays) for kind in kinds}
+
+    def neighbours(self) -> tuple[Self, ...]:
+        """Small problems of the same kind whose sizes no tile divides."""
+        return nearby.off_grid(self)
+
+    def smallest(self) -> tuple[Self, ...]:
+        """Problems of the same kind in which one size, or every size, is as small as it can be."""
+        return nearby.smallest(self)
+
+
+def outputs_of(made: Any) -> tuple[Any, ...]:
+    """What a reference gives as a tuple, also where there is one output."""
+    return made if isinstance(made, tuple) else (made,)
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """A dtype of ours as NumPy's."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:
+    """Normal numbers, bytes of every value, and other integers below 2^20 in magnitude."""
+    dtype = array.numpy
+    if dtype.kind in "fV":
+        return generator.standard_normal(array.shape, np.float32).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, array.shape).astype(dtype)
+    low, high = (0, 256) if array.dtype == "uint8" else (-(2**20), 2**20)
+    return generator.integers(low, high, array.shape, dtype)
+
+
+_HARD = ("many decades", "subnormal", "infinities", "NaN")
+
+
+def _hard(array: Array, kind: str, generator: np.random.Generator) -> AnyArray:
+    values = ordinary(array, generator)
+    if kind == "ties":
+        return np.full_like(values, values.flat[0])
+    if values.dtype.kind not in "fV":
+        return values
+    if kind == "many decades":
+        scale = 10.0 ** generator.uniform(-_DECADES, _DECADES, values.shape)
+        return (values * scale).astype(values.dtype)
+    if kind == "subnormal":
+        return (values * 2.0**-130).astype(values.dtype)
+    special = (np.inf, -np.inf) if kind == "infinities" else (np.nan,)
+    places = generator.integers(0, values.size, 1 + values.size // 40)
+    values.reshape(-1)[places] = generator.choice(special, places.size)
+    return values
 
 
 def check_positive(**sizes: int) -> None:
@@ -88,6 +245,21 @@ def pair(name: str, value: int | tuple[int, int], least: int) -> tuple[int, int]
     return int(both[0]), int(both[1])
 
 
-def float_bytes(*shapes: tuple[int, ...]) -> int:
-    """Bytes of float32 arrays of these shapes."""
-    return 4 * sum(int(np.prod(shape)) for shape in shapes)
+def integer_from_text(key: str, text: str) -> int:
+    """An integer as the command line gives it.  Raises `InputError` naming the key."""
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"shape {key}", repr(text), "an integer") from None
+
+
+def pair_from_text(key: str, text: str) -> tuple[int, int]:
+    """``A`` or ``AxB``.  Raises `InputError` naming the key."""
+    first, _, second = text.partition("x")
+    return integer_from_text(key, first), integer_from_text(key, second or first)
+
+
+__all__ = [
+    "AnyArray", "Array", "Dtype", "Float32", "Float64", "Problem", "Role", "check_positive",
+    "integer_from_text", "numpy_dtype", "ordinary", "outputs_of", "pair", "pair_from_text",
+]  # fmt: skip

@@ -5,20 +5,21 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from rooftile.ops.problem import Float32, Float64, check_positive, float_bytes
+from rooftile.ops.layer import Layer
+from rooftile.ops.problem import Float32, Float64, check_positive
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(Layer):
     """x[batch, classes] to probabilities of the same shape."""
 
     operation: ClassVar[str] = "softmax"
+    adds_errors: ClassVar[bool] = False
 
     batch: int
     classes: int
@@ -32,11 +33,6 @@ class Softmax:
         return (self.batch, self.classes)
 
     @property
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """None."""
-        return {}
-
-    @property
     def output_shape(self) -> tuple[int, ...]:
         """[batch, classes]"""
         return (self.batch, self.classes)
@@ -48,17 +44,8 @@ class Softmax:
 
     @property
     def flops(self) -> int:
-        """Five an element: maximum, subtraction, exponential, sum, division."""
+        """Five for each element: maximum, subtraction, exponential, sum, division."""
         return 5 * self.batch * self.classes
-
-    @property
-    def bytes(self) -> int:
-        """Input read once, output written once."""
-        return float_bytes(self.input_shape, self.output_shape)
-
-    def with_batch(self, batch: int) -> Softmax:
-        """The same problem for another batch."""
-        return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> Softmax:
         """One row."""

@@ -1,6 +1,17 @@
 """How an operation is computed: one folder an operation, one file a rung."""
 
-from rooftile.strategies.base import Bound, Strategy, ladder, strategy
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.base import (
+    Bound,
+    Config,
+    Strategy,
+    Tunable,
+    ladder,
+    preference,
+    strategy,
+)
+from rooftile.strategies.cpu import ArrayKernel, ArrayStrategy, CpuKernel, CpuStrategy, HostStrategy
 
-__all__ = ["Bound", "CpuKernel", "CpuStrategy", "Strategy", "ladder", "strategy"]
+__all__ = [
+    "ArrayKernel", "ArrayStrategy", "Bound", "Config", "CpuKernel", "CpuStrategy", "HostStrategy",
+    "Strategy", "Tunable", "ladder", "preference", "strategy",
+]  # fmt: skip

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
-from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import Float32, Precision
+import numpy as np
 
-Bound = Callable[[Float32, Float32], None]
-"""``bound(x, out)``: the strategy with its parameters packed and its workspace held.
-Takes any number of images up to the problem's batch; writes all of ``out``."""
+from rooftile.devices.device import Device, Memory
+from rooftile.devices.gpu import Resources
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision, Problem
+from rooftile.ops.registry import package_of
+
+Config = Mapping[str, int]
+"""A value for every tunable."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A launch or tile parameter with its candidate values."""
+
+    name: str
+    values: tuple[int, ...]
+    default: int
 
 
 class Strategy(ABC):
     """One way to compute an operation: a rung of the operation's ladder.
 
-    A rung is one module ``strategies/<operation>/<name>.py`` with an instance
-    called ``STRATEGY``.  Problems are annotated ``Any`` here because each
-    operation's strategies take that operation's problem class.
+    A rung is one module in the folder ``cpu`` or ``gpu`` of its operation, with an instance
+    called ``STRATEGY``.  Problems are annotated ``Any`` here because each operation's strategies
+    take that operation's problem class.
     """
 
     operation: ClassVar[str]
@@ -32,21 +48,87 @@ class Strategy(ABC):
     summary: ClassVar[str]
     """What this rung changes, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
+    """Kinds of device that it runs on."""
     precision: ClassVar[Precision] = "ieee"
     transforms: ClassVar[bool] = False
     """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
+    tunables: ClassVar[tuple[Tunable, ...]] = ()
+    atomic: ClassVar[bool] = False
+    """Whether atomics make the order of sums, and so the last bits, differ between runs."""
+    apart: ClassVar[str] = ""
+    """What of the fused block runs as a kernel of its own; empty when nothing does."""
+    parallel: ClassVar[bool] = True
+    """Whether the cores of a CPU share its work."""
+    kernels: ClassVar[bool] = False
+    """Whether it is made of CPU kernels, which can be chained with those of other strategies."""
 
     @abstractmethod
     def why_not(self, problem: Any) -> str | None:
         """Why this strategy does not take the problem; None when it does."""
 
+    def why_slow(self, problem: Any) -> str | None:
+        """Why others are known to be faster for a problem that it takes; None when it pays."""
+        return None
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether every device of its kinds runs it, so that none need be asked."""
+        return True
+
+    def why_not_on(self, architecture: str | None) -> str | None:
+        """Why its kernels do not run on devices of an architecture; None when they do.
+
+        ``architecture`` None: there is no device to tell.
+        """
+        return None
+
+    def fingerprint(self, problem: Any, config: Config) -> str:
+        """What its kernels depend on, as text: the same one means the same program."""
+        return f"{self.operation} {self.name} {sorted(config.items())}"
+
+    def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
+        """Every tunable's value: the problem's default, or the given one.  Raises `InputError`."""
+        names = [tunable.name for tunable in self.tunables]
+        unknown = sorted(set(given or {}) - {*names})
+        if unknown:
+            raise InputError("config", unknown, f"tunables among {names}")
+        return {**self.defaults(problem), **(given or {})}
+
+    def defaults(self, problem: Any) -> dict[str, int]:
+        """The config for a problem where none is given."""
+        return {tunable.name: tunable.default for tunable in self.tunables}
+
+    def invalid(self, problem: Any, config: Config) -> str | None:
+        """Why the strategy cannot run the problem with this config; None when it can."""
+        return None
+
+    def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
+        """Inputs and outputs as they lie in the device's memory."""
+        return (*problem.input_arrays, *problem.output_arrays)
+
+    def errors(self, config: Config) -> ErrorModel:
+        """How large an error its precision admits."""
+        return ERROR_MODELS[self.precision]
+
     @abstractmethod
-    def bind(self, problem: Any, *parameters: Float32, threads: int | None = None) -> Bound:
+    def bind(
+        self,
+        problem: Any,
+        parameters: Sequence[AnyArray],
+        device: Any,
+        config: Config | None = None,
+    ) -> Bound:
         """Compile for the problem, pack the parameters, hold the workspace.
 
-        ``parameters`` are C-contiguous float32 in the shapes of
-        ``problem.parameter_shapes``; they are read now, not later.
+        ``parameters`` are C-contiguous arrays in the order of the problem's; they are read now,
+        not later.  ``config`` sets tunables.  Raises `UnsupportedProblem`, `InputError` for a
+        config that cannot run, `CompileFailure`, `OutOfMemory`.
         """
+
+    def units(self, problem: Any) -> int | None:
+        """Pieces of independent work that the cores of a CPU share out; None where a library does
+        it its own way."""
+        return None
 
     def check(self, problem: Any) -> None:
         """Raise `UnsupportedProblem` when the strategy does not take the problem."""
@@ -55,25 +137,109 @@ class Strategy(ABC):
             raise UnsupportedProblem(self.name, reason, "strategy=None (the best that does)")
 
 
+class Bound(ABC):
+    """A strategy on a device with its parameters, for up to the problem's batch."""
+
+    def __init__(self, strategy: Strategy, problem: Problem, device: Device, config: Config):
+        self.strategy, self.problem = strategy, problem
+        self.device, self.config = device, config
+        self._memory: tuple[Memory, ...] = ()
+        self._turn = threading.Lock()
+
+    @abstractmethod
+    def launch(self, arrays: Sequence[Memory], batch: int | None = None) -> None:
+        """Start it on the device's memory: inputs, then outputs, each as `held` says.
+
+        ``batch`` items are computed; None stands for all.  May return before they are done.
+        """
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        """Compute on NumPy arrays, inputs and then outputs, of the problem's batch or fewer items.
+
+        Copies to the device and back, and waits.  Calls take turns.
+        """
+        inputs = len(self.problem.input_arrays)
+        batch = self.problem.items_in(arrays)
+        with self._turn, self.device.on():
+            memory = self.memory()
+            for array, place, to in zip(arrays[:inputs], self.held, memory, strict=False):
+                self.load(array, place, to)
+            self.launch(memory, batch)
+            for array, place, source in zip(
+                arrays[inputs:], self.held[inputs:], memory[inputs:], strict=True
+            ):
+                self.fetch(source, place, array)
+
+    @cached_property
+    def held(self) -> tuple[Array, ...]:
+        """See `Strategy.held`."""
+        return self.strategy.held(self.problem, self.config)
+
+    @property
+    def errors(self) -> ErrorModel:
+        """See `Strategy.errors`."""
+        return self.strategy.errors(self.config)
+
+    def memory(self) -> tuple[Memory, ...]:
+        """Memory of its own for a whole batch's inputs and outputs, allocated once."""
+        if not self._memory:
+            self._memory = tuple(self.device.empty(a.shape, a.numpy) for a in self.held)
+        return self._memory
+
+    def load(self, array: AnyArray, place: Array, memory: Memory) -> None:
+        """Copy an array to the device, in the dtype that it has there."""
+        self.device.copy_in(array.astype(place.numpy, copy=False), memory)
+
+    def fetch(self, memory: Memory, place: Array, array: AnyArray) -> None:
+        """Copy an array from the device, from the dtype that it has there."""
+        if array.dtype == place.numpy:
+            return self.device.copy_out(memory, array)
+        there = np.empty(array.shape, place.numpy)
+        self.device.copy_out(memory, there)
+        array[...] = there
+        return None
+
+    def resources(self) -> list[Resources]:
+        """What each of its launches takes; nothing where no compiler tells."""
+        return []
+
+
 @cache
 def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
     """Every strategy of an operation for a kind of device, in rising order.
 
-    The CPU's are the modules of ``strategies/<operation>``, those of both GPU kinds the
-    modules of ``strategies/<operation>/gpu``.  Raises `InputError`.
+    The CPU's are the modules in the folder ``cpu`` of the operation's package, those of both GPU
+    kinds the modules in its folder ``gpu``; rungs that share a text or a layout lie in a folder of
+    theirs in there.  Names that begin with an underscore are no rungs'.  Raises `InputError`.
     """
-    name = f"rooftile.strategies.{operation}" + ("" if kind == "cpu" else ".gpu")
+    name = f"{package_of(operation)}.{'cpu' if kind == 'cpu' else 'gpu'}"
     try:
         package = importlib.import_module(name)
     except ModuleNotFoundError:
         raise InputError("operation", repr(operation), f"one with strategies on {kind}") from None
     modules = (
-        importlib.import_module(f"{name}.{info.name}")
-        for info in pkgutil.iter_modules(package.__path__)
-        if not info.ispkg and not info.name.startswith("_")
+        importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(package.__path__, f"{name}.")
+        if not info.ispkg and not info.name.rpartition(".")[2].startswith("_")
     )
-    rungs = [module.STRATEGY for module in modules]
+    rungs = [module.STRATEGY for module in modules if hasattr(module, "STRATEGY")]
     return tuple(sorted((r for r in rungs if kind in r.devices), key=lambda rung: rung.order))
+
+
+@cache
+def preference(operation: str, kind: str) -> tuple[Strategy, ...]:
+    """The strategies that are picked without being named, the fastest first.
+
+    They stand in PREFERENCE of the operation's module ``ladder``; without one, all are, higher
+    rungs first.  Raises `InputError`.
+    """
+    rungs = {rung.name: rung for rung in ladder(operation, kind)}
+    name = f"{package_of(operation)}.ladder"
+    if importlib.util.find_spec(name) is None:
+        return tuple(reversed(rungs.values()))
+    table = importlib.import_module(name).PREFERENCE
+    names = table.get("cpu" if kind == "cpu" else "gpu", ())
+    return tuple(rungs[name] for name in names if name in rungs)
 
 
 def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops import Float32, Problem
+from rooftile.ops import Float32, Layer
 from rooftile.strategies.cpu import CpuKernel
 
 _LINE = 16
@@ -26,7 +26,7 @@ _LINE = 16
 class Link:
     """One layer of a chain: its problem, its kernel, its packed parameters."""
 
-    problem: Problem
+    problem: Layer
     kernel: CpuKernel
     weights: Float32
     bias: Float32

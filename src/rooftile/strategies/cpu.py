@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
-from rooftile.ops import Float32
-from rooftile.strategies.base import Bound, Strategy
+from rooftile.devices.cpu import CpuDevice
+from rooftile.ops import AnyArray, Float32
+from rooftile.strategies.base import Bound, Config, Strategy
+
+_UNITS, _X, _NX, _OUT, _NOUT = map(cpu.FIELDS.index, ("units", "x", "nx", "out", "nout"))
 
 
 def _as_given(weights: Float32) -> Float32:
@@ -25,7 +28,7 @@ class CpuKernel:
     """A compiled way to compute one problem, for any number of images.
 
     ``function(x, weights, bias, out, scratch, sizes, begin, end)`` is a Numba
-    function over flat arrays, see `rooftile.devices.cpu.parallel`.
+    function over flat arrays, see `rooftile.devices.cpu.entry`.
     """
 
     function: Any
@@ -39,22 +42,121 @@ class CpuKernel:
     """What the kernel wants to know at run time."""
 
 
-class CpuStrategy(Strategy):
+class HostStrategy(Strategy):
+    """A strategy of the CPU."""
+
+    def bind(
+        self,
+        problem: Any,
+        parameters: Sequence[AnyArray],
+        device: CpuDevice,
+        config: Config | None = None,
+    ) -> HostBound:
+        """See `Strategy.bind`."""
+        self.check(problem)
+        values = self.config(problem, config)
+        call = self.prepare(problem, tuple(parameters), device.threads)
+        return HostBound(self, problem, device, values, call)
+
+    @abstractmethod
+    def prepare(
+        self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """``call(*inputs, *outputs)`` with the parameters packed and the workspace held.
+
+        Its arrays are contiguous, of the problem's batch or of fewer items.
+        """
+
+
+class HostBound(Bound):
+    """A strategy of the CPU with its parameters."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        problem: Any,
+        device: CpuDevice,
+        config: Config,
+        call: Callable[..., None],
+    ) -> None:
+        super().__init__(strategy, problem, device, config)
+        self._call = call
+
+    def launch(self, arrays: Sequence[AnyArray], batch: int | None = None) -> None:
+        """See `Bound.launch`; when it returns, all is done."""
+        if batch is None:
+            self._call(*arrays)
+        else:
+            self._call(
+                *(a[:batch] if p.batched else a for a, p in zip(arrays, self.held, strict=True))
+            )
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        """See `Bound.__call__`: on the arrays as they are, without a copy."""
+        self._call(*arrays)
+
+
+@dataclass(frozen=True)
+class ArrayKernel:
+    """A compiled way to compute one problem, whatever its arrays are.
+
+    ``function(*inputs, *parameters, *outputs, sizes, begin, end)`` is a Numba function over flat
+    arrays, see `rooftile.devices.cpu.entry`.
+    """
+
+    function: Any
+    units: int
+    """Of independent work, which the cores share out."""
+    sizes: tuple[int, ...] = ()
+    """What the kernel wants to know at run time."""
+
+
+class ArrayStrategy(HostStrategy):
+    """A strategy that is one `ArrayKernel`."""
+
+    @abstractmethod
+    def kernel(self, problem: Any) -> ArrayKernel:
+        """The kernel for a problem."""
+
+    def units(self, problem: Any) -> int:
+        """Those of the kernel."""
+        return self.kernel(problem).units
+
+    def prepare(
+        self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        kernel = self.kernel(problem)
+        run = cpu.Spread(kernel.function, [array.dtype for array in problem.arrays])
+        sizes = np.array(kernel.sizes or (0,), np.int64)
+        count, first = threads if self.parallel else 1, len(problem.input_arrays)
+        held = tuple(np.ascontiguousarray(parameter) for parameter in parameters)
+
+        def call(*arrays: AnyArray) -> None:
+            run((*arrays[:first], *held, *arrays[first:]), sizes, kernel.units, count)
+
+        return call
+
+
+class CpuStrategy(HostStrategy):
     """A strategy that is one `CpuKernel`: it can be chained with others in a plan."""
 
-    parallel: bool = True
+    kernels = True
 
     @abstractmethod
     def kernel(self, problem: Any) -> CpuKernel:
         """The kernel for a problem; its batch does not matter."""
 
-    def bind(self, problem: Any, *parameters: Float32, threads: int | None = None) -> Bound:
-        """See `Strategy.bind`."""
-        self.check(problem)
+    def units(self, problem: Any) -> int:
+        """Those of the kernel for the problem's batch."""
+        return self.kernel(problem).units(problem.batch)
+
+    def prepare(self, problem: Any, parameters: tuple[AnyArray, ...], threads: int) -> BoundKernel:
+        """See `HostStrategy.prepare`."""
         kernel = self.kernel(problem)
-        count = (threads or cpu.cores()) if self.parallel else 1
+        count = threads if self.parallel else 1
         weights, bias = pack(parameters, kernel)
-        return BoundKernel(kernel, weights, bias, int(np.prod(problem.input_shape[1:])), count)
+        return BoundKernel(kernel, weights, bias, problem.input_arrays[0].item_size, count)
 
 
 class BoundKernel:
@@ -65,25 +167,23 @@ class BoundKernel:
     ) -> None:
         """``weights`` are packed, ``image`` is the number of elements of one image."""
         self._kernel, self._image, self._threads = kernel, image, threads
-        self._driver = cpu.driver(kernel.function)
         # Rounded to a cache line so that no two threads share one.
         scratch = -(-kernel.scratch // 16) * 16
         buffer = cpu.allocate(max(16, scratch * threads), "scratch")
         sizes = np.array(kernel.sizes or (0,), np.int64)
         self._keep = (weights, bias, buffer, sizes)
-        self._parameters = (weights.ctypes.data, weights.size, bias.ctypes.data, bias.size)
-        self._work = (buffer.ctypes.data, scratch, sizes.ctypes.data, sizes.size)
+        row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, buffer.ctypes.data, scratch)
+        entry = cpu.layer_entry(kernel.function)
+        self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
+        self._row = self._work.table[0]
         self._turn = threading.Lock()
 
     def __call__(self, x: Float32, out: Float32) -> None:
-        arguments = (
-            x.ctypes.data, x.size, *self._parameters, out.ctypes.data, out.size, *self._work,
-        )  # fmt: skip
-        units = self._kernel.units(x.size // self._image)
+        units, row = self._kernel.units(x.size // self._image), self._row
         with self._turn:
-            cpu.parallel_call(
-                self._driver.spread, self._driver.share, arguments, units, self._threads
-            )
+            row[_UNITS], row[_X], row[_NX] = units, x.ctypes.data, x.size
+            row[_OUT], row[_NOUT] = out.ctypes.data, out.size
+            self._work.run(units, self._threads)
 
 
 def pack(parameters: tuple[Float32, ...], kernel: CpuKernel) -> tuple[Float32, Float32]:

@@ -9,77 +9,64 @@ explained without a device.
 from __future__ import annotations
 
 import inspect
-import math
-import threading
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources, TensorMap
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, narrowed, widened
-from rooftile.strategies.base import Strategy
+from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel
+from rooftile.strategies.base import Config, Strategy, Tunable
+from rooftile.strategies.compiled import Compiled, GpuBound, Step
+from rooftile.strategies.machine import Machine, preset
 
-_MOST_IN_IMAGE = 2**31 - 1
-"""Elements of one image that a kernel's index reaches; offsets of images are 64-bit."""
+HEADERS = Path(__file__).parent
+"""The folder from which texts include headers by their paths."""
+_MOST_IN_ITEM = 2**31 - 1
+"""Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
 
-_FUSED = Path(__file__).with_name("_fused.h")
-
-Config = Mapping[str, int]
-"""A value for every tunable."""
-
-
-@dataclass(frozen=True)
-class Tunable:
-    """A launch or tile parameter with its candidate values."""
-
-    name: str
-    values: tuple[int, ...]
-    default: int
-
-
-@dataclass(frozen=True)
-class Step:
-    """One launch with its arguments: names of arrays, tensor maps of them, or integers.
-
-    ``x``, ``weights``, ``bias`` and ``out`` are the problem's arrays, other names those of
-    `GpuStrategy.workspace`; an integer is passed as int32.
-    """
-
-    launch: Launch
-    arguments: tuple[str | TensorMap | int, ...]
-    part: int = 0
-    """Which of the strategy's `GpuStrategy.parts` runs it."""
+_NARROW = ("X_NARROW", "OUT_NARROW")
 
 
 class GpuStrategy(Strategy):
     """A strategy whose kernels are in the file of its module's name, ``<name>.cu``."""
 
     devices: ClassVar[tuple[str, ...]] = ("cuda", "opencl")
-    tunables: ClassVar[tuple[Tunable, ...]] = ()
     source: ClassVar[str] = ""
     """The text's name, where rungs share one; empty where it is the module's own."""
-    headers: ClassVar[tuple[str, ...]] = ()
-    """Texts that some rungs share, beside its own or in this folder, to stand before it."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     least_architecture: ClassVar[int] = 0
     """The first GPUs that have its instructions, as 80 for ``sm_80``."""
-    apart: ClassVar[str] = ""
-    """What of the fused block runs as a kernel of its own; empty when nothing does."""
+    tensor_cores: ClassVar[bool] = False
+    """Whether tensor cores do its multiply-adds, at their own rates."""
+    summing: ClassVar[str] = ""
+    """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
     narrow: ClassVar[str] = ""
-    """The precision in whose 16-bit numbers it can read ``x`` and write ``out``, where the config
-    says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it cannot."""
-    atomic: ClassVar[bool] = False
-    """Whether atomics make the order of sums, and so the last bits, differ between runs."""
-    transforms_weights: ClassVar[bool] = False
-    """Whether `pack` or `constants` calculates with the weights; False where both only put them
-    into another order, with zeros between them, in the dtype that they have."""
+    """The precision in whose 16-bit numbers it can read its input and write its output, where the
+    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it
+    cannot."""
+    transforms_parameters: ClassVar[bool] = False
+    """Whether `packed` or `constants` calculates with the parameters; False where both only put
+    them into another order, with zeros between them, in the dtype that they have."""
+    wide_indices: ClassVar[bool] = False
+    """Whether its kernels reach more than 2^31 elements of an item."""
+    machine: Machine = preset()
+    """The GPU whose numbers its methods count with; see `on`."""
+
+    def on(self, machine: Machine) -> Self:
+        """The strategy as it is on a machine: sizes, grids and defaults are for that."""
+        if machine == self.machine:
+            return self
+        placed = copy(self)
+        placed.machine = machine
+        return placed
 
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
@@ -93,22 +80,15 @@ class GpuStrategy(Strategy):
         """float32 elements of each array between the steps."""
         return {}
 
-    def pack(self, problem: Any, weights: Float32, config: Config) -> Float32:
-        """The weights in the order that the kernels read them."""
-        return weights
-
     def packed(
-        self, problem: Any, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
+    ) -> dict[str, AnyArray]:
         """The arrays that the kernels are given for the parameters, by the names in `steps`."""
-        arrays = dict(parameters)
-        if "weights" in arrays:
-            arrays["weights"] = self.pack(problem, arrays["weights"], config)
-        return arrays
+        return dict(parameters)
 
     def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """Launches that bring the packed weights into an array of the workspace, in numbers that
-        the host's do not become by reordering; once, for weights that stay."""
+        """Launches that bring the packed parameters into arrays of the workspace, in numbers that
+        the host's do not become by reordering; once, for parameters that stay."""
         return ()
 
     def parts(self, problem: Any, config: Config) -> int:
@@ -116,19 +96,27 @@ class GpuStrategy(Strategy):
         return 1
 
     def constants(
-        self, problem: Any, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
+    ) -> dict[str, AnyArray]:
         """Arrays that go to constant memory, by the names in the text; `parts` share them out
         along the first axis."""
         return {}
 
-    def invalid(self, problem: Any, config: Config) -> str | None:
-        """Why the strategy cannot run the problem with this config; None when it can."""
-        return None
+    def accesses(self, problem: Any, config: Config) -> Mapping[str, Accesses]:
+        """What each kernel does to memory over all its launches, by the kernel's name; empty where
+        the strategy has no model of it."""
+        return {}
 
-    def why_not_on(self, architecture: str) -> str | None:
-        """Why its kernels do not run on GPUs of an architecture; None when they do."""
+    @property
+    def anywhere(self) -> bool:
+        """See `Strategy.anywhere`."""
+        return not (self.architectures or self.least_architecture)
+
+    def why_not_on(self, architecture: str | None) -> str | None:
+        """See `Strategy.why_not_on`."""
         only = " and ".join(self.architectures)
+        if architecture is None:
+            return f"it is for {only}, and no GPU is there" if only else None
         if self.architectures and architecture not in self.architectures:
             return f"it uses instructions of {only} alone, not {architecture}"
         least = self.least_architecture
@@ -136,177 +124,88 @@ class GpuStrategy(Strategy):
             return f"it uses instructions of sm_{least} and later, not {architecture}"
         return None
 
-    def defaults(self, problem: Any) -> dict[str, int]:
-        """The config for a problem where none is given."""
-        return {tunable.name: tunable.default for tunable in self.tunables}
-
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
-        """Every tunable's value: the problem's default, or the given one; and, for a strategy that
-        has them, which arrays are narrow.  Raises `InputError`."""
-        formats = dict.fromkeys(("X_NARROW", "OUT_NARROW") if self.narrow else (), 0)
-        names = [tunable.name for tunable in self.tunables]
-        unknown = sorted(set(given or {}) - {*names, *formats})
-        if unknown:
-            raise InputError("config", unknown, f"tunables among {names}")
-        return {**formats, **self.defaults(problem), **(given or {})}
+        """See `Strategy.config`; and, for a strategy that has them, which arrays are narrow."""
+        own = {n: v for n, v in (given or {}).items() if not (self.narrow and n in _NARROW)}
+        narrow = {n: (given or {}).get(n, 0) for n in _NARROW} if self.narrow else {}
+        return {**narrow, **super().config(problem, own)}
+
+    def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
+        """See `Strategy.held`: narrow where the config says so."""
+        arrays = super().held(problem, config)
+        if not self.narrow:
+            return arrays
+        dtype = FORMATS[self.narrow].dtype
+        return tuple(
+            replace(array, dtype=dtype) if config.get(flag) else array
+            for array, flag in zip(arrays, _NARROW, strict=True)
+        )
+
+    def errors(self, config: Config) -> ErrorModel:
+        """See `Strategy.errors`: the rounding of narrow results included."""
+        model = super().errors(config)
+        return replace(model, results=self.narrow) if config.get("OUT_NARROW") else model
+
+    def fingerprint(self, problem: Any, config: Config) -> str:
+        """See `Strategy.fingerprint`: its text, macros and steps."""
+        macros = sorted(self.macros(problem, config).items())
+        return repr((self.whole_text, macros, self.steps(problem, config)))
 
     @cached_property
     def text(self) -> str:
-        """The kernels; before them what all texts share, and what others of the operation do."""
+        """The kernels; what they share with others they include."""
         path = Path(inspect.getfile(type(self)))
-        shared = path.with_name("_shared.h")
-        heads = [_FUSED, *([shared] if shared.exists() else [])]
-        near = (path.with_name(header) for header in self.headers)
-        heads += [header if header.exists() else _FUSED.with_name(header.name) for header in near]
-        text = path.with_name(f"{self.source or path.stem}.cu")
-        return "".join(p.read_text(encoding="utf-8") for p in (*heads, text))
+        return path.with_name(f"{self.source or path.stem}.cu").read_text(encoding="utf-8")
+
+    @cached_property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the text finds its headers: beside it, or by their path from ``strategies``."""
+        return Path(inspect.getfile(type(self))).parent, HEADERS
+
+    @property
+    def whole_text(self) -> str:
+        """The text with its headers in place."""
+        return whole(self.text, self.folders)
 
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
         """The kernels for a problem; ``config`` sets tunables.
 
         Raises `UnsupportedProblem`, `InputError` for a config that cannot run, `CompileFailure`.
         """
-        self.check(problem)
-        image = max(math.prod(problem.input_shape[1:]), math.prod(problem.output_shape[1:]))
-        if image > _MOST_IN_IMAGE:
-            raise UnsupportedProblem(
-                self.name, f"one image of {image} elements: indices are 32-bit"
-            )
         reason = self.why_not_on(device.description.architecture)
         if reason is not None:
             raise UnsupportedProblem(
                 self.name, reason, "strategy=None (the best that any GPU runs)"
             )
-        values = self.config(problem, config)
-        reason = self.invalid(problem, values)
+        placed = self.on(Machine.of(device.description))
+        placed.check(problem)
+        largest = max(array.item_size for array in problem.arrays)
+        if largest > _MOST_IN_ITEM and not self.wide_indices:
+            raise UnsupportedProblem(
+                self.name, f"an item of {largest} elements: indices are 32-bit"
+            )
+        values = placed.config(problem, config)
+        reason = placed.invalid(problem, values)
         if reason is not None:
             raise InputError("config", values, f"one that can run: {reason}")
-        return Compiled(self, problem, device, values)
+        return Compiled(placed, problem, device, values)
 
-    def bind(self, problem: Any, *parameters: Float32, **options: Any) -> GpuBound:
-        """Compile for ``device=``, pack and upload the parameters, allocate the workspace.
-
-        ``config=`` sets tunables.  Raises the errors of `compile`, and `OutOfMemory`.
-        """
-        compiled = self.compile(problem, options["device"], options.get("config"))
-        return GpuBound(compiled, parameters)
-
-
-class Compiled:
-    """A strategy's kernels on a device, for up to the problem's batch; holds no arrays but
-    those in constant memory."""
-
-    def __init__(
-        self, strategy: GpuStrategy, problem: Any, device: GpuDevice, config: Config
-    ) -> None:
-        self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
-        macros = strategy.macros(problem, config)
-        parts = strategy.parts(problem, config)
-        self.programs = [device.compile(strategy.text, macros) for _ in range(parts)]
-        self._steps: tuple[int, tuple[Step, ...]] = (0, ())
-
-    def set_constants(self, parameters: Mapping[str, Float32]) -> None:
-        """Fill constant memory from parameters in the problem's shapes."""
-        constants = self.strategy.constants(self.problem, parameters, self.config)
-        for name, values in constants.items():
-            shares = np.split(values, len(self.programs))
-            for program, share in zip(self.programs, shares, strict=True):
-                program.set_constant(name, share)
-
-    def workspace(self, images: int) -> dict[str, int]:
-        """float32 elements of each array between the steps, for so many images."""
-        return self.strategy.workspace(self.problem.with_batch(images), self.config)
-
-    def launch(self, arrays: Mapping[str, Any], images: int) -> None:
-        """Start all steps on device memory by name; returns before they are done."""
-        held, steps = self._steps
-        if held != images:
-            batch = self.problem.with_batch(images)
-            steps = self.strategy.steps(batch, self.config)
-            self._steps = images, steps
-        self._start(steps, arrays)
-
-    def prepare(self, arrays: Mapping[str, Any]) -> None:
-        """Start what comes once after new weights, with them and the workspace by name."""
-        self._start(self.strategy.preparation(self.problem, self.config), arrays)
-
-    def _start(self, steps: tuple[Step, ...], arrays: Mapping[str, Any]) -> None:
-        for step in steps:
-            arguments = (self._given(a, arrays) for a in step.arguments)
-            self.programs[step.part].launch(step.launch, *arguments)
-
-    def _given(self, argument: str | TensorMap | int, arrays: Mapping[str, Any]) -> Argument:
-        """What a kernel takes for an argument of a step."""
-        if isinstance(argument, TensorMap):
-            return self.device.tensor_map(arrays[argument.array], argument)
-        return arrays[argument] if isinstance(argument, str) else np.int32(argument)
-
-    def resources(self) -> list[Resources]:
-        """What each step's launch takes."""
-        steps = self.strategy.steps(self.problem, self.config)
-        return [self.programs[step.part].resources(step.launch) for step in steps]
+    def bind(
+        self,
+        problem: Any,
+        parameters: Sequence[AnyArray],
+        device: GpuDevice,
+        config: Config | None = None,
+    ) -> GpuBound:
+        """See `Strategy.bind`."""
+        return GpuBound(self.compile(problem, device, config), parameters)
 
 
-class GpuBound:
-    """A strategy on a device with its parameters.  ``bound(x, out)`` copies NumPy arrays in and
-    out; `launch` works on device memory.  Takes up to the problem's batch; calls take turns."""
+def of_launches(strategy: Strategy) -> GpuStrategy:
+    """A strategy that is declared as launches.  Raises `InputError` for one that is not."""
+    if not isinstance(strategy, GpuStrategy):
+        raise InputError("strategy", repr(strategy.name), "one that is made of a GPU's launches")
+    return strategy
 
-    def __init__(self, compiled: Compiled, parameters: tuple[Float32, ...]) -> None:
-        self._compiled = compiled
-        self.strategy, self.problem = compiled.strategy, compiled.problem
-        self.device, self.config = compiled.device, compiled.config
-        problem, device = self.problem, self.device
-        named = dict(zip(problem.parameter_shapes, parameters, strict=True))
-        compiled.set_constants(named)
-        packed = self.strategy.packed(problem, named, self.config)
-        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in packed.items()}
-        for name, count in compiled.workspace(problem.batch).items():
-            self._arrays[name] = device.allocate(4 * count)
-        compiled.prepare(self._arrays)
-        self._ends: tuple[Any, Any] | None = None
-        self._turn = threading.Lock()
 
-    def launch(self, x: Any, out: Any, images: int) -> None:
-        """Start all steps on device memory; returns before they are done."""
-        self._compiled.launch({**self._arrays, "x": x, "out": out}, images)
-
-    def __call__(self, x: Float32, out: Float32) -> None:
-        with self._turn, self.device.on():
-            given, result = self.resident()
-            self.copy_in(x, given)
-            self.launch(given, result, x.shape[0])
-            self.copy_out(result, out)
-
-    def copy_in(self, x: Float32, given: Any) -> None:
-        """Copy an input to the device, in the numbers that the kernels read."""
-        narrow = self.config.get("X_NARROW")
-        self.device.copy_in(narrowed(x, self.strategy.narrow) if narrow else x, given)
-
-    def copy_out(self, result: Any, out: Float32) -> None:
-        """Copy a result from the device, from the numbers that the kernels write."""
-        if not self.config.get("OUT_NARROW"):
-            return self.device.copy_out(result, out)
-        bits = np.empty(out.shape, np.uint16)
-        self.device.copy_out(result, bits)
-        out[...] = widened(bits, self.strategy.narrow)
-        return None
-
-    @property
-    def errors(self) -> ErrorModel:
-        """How large an error its precision admits, the rounding of narrow results included."""
-        model = ERROR_MODELS[self.strategy.precision]
-        return (
-            replace(model, results=self.strategy.narrow) if self.config.get("OUT_NARROW") else model
-        )
-
-    def resident(self) -> tuple[Any, Any]:
-        """Device memory for a whole batch's input and output, allocated once."""
-        if self._ends is None:
-            shapes = (self.problem.input_shape, self.problem.output_shape)
-            sizes = [4 * int(np.prod(shape)) for shape in shapes]
-            self._ends = self.device.allocate(sizes[0]), self.device.allocate(sizes[1])
-        return self._ends
-
-    def resources(self) -> list[Resources]:
-        """What each step's launch takes."""
-        return self._compiled.resources()
+__all__ = ["Compiled", "Config", "GpuBound", "GpuStrategy", "Step", "Tunable", "of_launches"]

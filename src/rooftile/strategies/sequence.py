@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.sequence import FIELDS, sequence
 from rooftile.ops import Float32
 from rooftile.strategies.cpu import CpuKernel
 
-_X, _NX, _OUT, _NOUT, _UNITS = (FIELDS.index(name) for name in ("x", "nx", "o", "no", "units"))
+_UNITS, _X, _NX, _OUT, _NOUT = map(cpu.FIELDS.index, ("units", "x", "nx", "out", "nout"))
 
 
 @dataclass(frozen=True)
@@ -35,22 +34,21 @@ class BoundSequence:
 
     def __init__(self, stages: Sequence[Stage], batch: int, threads: int) -> None:
         self._stages, self._threads = tuple(stages), threads
-        self._module = sequence(tuple(stage.kernel.function for stage in stages))
         # Stages take turns, so one scratch serves them all; each thread's ends on a cache line.
         scratch = max(16, max(-(-stage.kernel.scratch // 16) * 16 for stage in stages))
         self._scratch = cpu.allocate(scratch * threads, "scratch")
         self._between = [cpu.allocate(batch * s.result, "a layer's output") for s in stages[:-1]]
         self._sizes = [np.array(s.kernel.sizes or (0,), np.int64) for s in stages]
-        self._table = np.zeros((len(stages), len(FIELDS)), np.int64)
-        for row, stage, sizes in zip(self._table, stages, self._sizes, strict=True):
-            w, b, s = stage.weights, stage.bias, self._scratch
-            row[:] = (
-                0, 0, w.ctypes.data, w.size, b.ctypes.data, b.size, 0, 0, s.ctypes.data, scratch,
-                sizes.ctypes.data, sizes.size, 0,
-            )  # fmt: skip
+        rows = [
+            (0, 0, 0, *cpu.places((stage.weights, stage.bias)), 0, 0,
+             self._scratch.ctypes.data, scratch, *cpu.places([sizes]))
+            for stage, sizes in zip(stages, self._sizes, strict=True)
+        ]  # fmt: skip
+        entries = [cpu.layer_entry(stage.kernel.function) for stage in stages]
+        self._work = cpu.Work(entries, rows)
+        self._table = self._work.table
         for k, buffer in enumerate(self._between):
             self._table[k, _OUT] = self._table[k + 1, _X] = buffer.ctypes.data
-        self._address = int(self._table.ctypes.data)
         self._images = 0
         self._turn = threading.Lock()
 
@@ -60,9 +58,7 @@ class BoundSequence:
             if images != self._images:
                 self._set_images(images)
             self._table[0, _X], self._table[-1, _OUT] = x.ctypes.data, out.ctypes.data
-            cpu.parallel_call(
-                self._module.spread, self._module.share, (self._address,), self._most, self._threads
-            )
+            self._work.run(self._most, self._threads)
 
     def _set_images(self, images: int) -> None:
         self._table[:, _NX] = [images * stage.image for stage in self._stages]

@@ -11,7 +11,7 @@ import pytest
 from rooftile.analysis.architectures import GPUS
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.explain import explain, latest, of_record
 from rooftile.lab.explain import kernels as kernels_module
 from rooftile.lab.explain import target as target_module
@@ -19,9 +19,9 @@ from rooftile.lab.explain.advice import advice
 from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, _rate
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.explain.target import find_target
-from rooftile.lab.measure import Timing
 from rooftile.lab.records import Error, Row, problem_json
-from rooftile.ops import Pool, Pool2d, Softmax, named
+from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named
+from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder, strategy
 
 PROBLEMS = {
@@ -95,6 +95,38 @@ def test_occupancy_and_divergence_of_a_launch(nvrtc):
     # Columns 32 to 39 are 8 of a warp's 32 threads, in each row of every second block.
     assert kernel.accesses.divergent_warps == 400 * 40
     assert kernel.occupancy.warps == 8 * kernel.occupancy.blocks
+
+
+def test_grids_are_those_for_the_target_s_machine():
+    problem = Conv2d(1000, 64, 24, 24, 64, (3, 3), padding=(1, 1), pool=Pool.of("max", 2))
+    rung = strategy("conv2d", "implicit_gemm_fp16", "cuda")
+    sheet = find_target("cuda", "sm_90")
+    machine = dataclasses.replace(sheet.machine, multiprocessors=114)
+    for target, blocks in ((sheet, 132), (dataclasses.replace(sheet, machine=machine), 114)):
+        found = explain(rung, problem, "cuda", target)
+        assert found.kernels[-1].grid.blocks == (blocks, 1, 1)
+    # Elsewhere it does not run: what is told is of the GPUs that it is for.
+    elsewhere = explain(rung, problem, "cuda", find_target("cuda", "sm_80"))
+    assert elsewhere.kernels[-1].grid.blocks == (132, 1, 1)
+    assert "sm_90 alone, not sm_80" in elsewhere.missing
+
+
+def test_narrow_arrays_are_half_as_large():
+    problem, rung = PROBLEMS["conv2d"], strategy("conv2d", "direct_tile_fp16", "cuda")
+    target = find_target("cuda", "sm_90")
+    wide, narrow = (
+        explain(rung, problem, "cuda", target, config={"X_NARROW": n, "OUT_NARROW": n})
+        for n in (0, 1)
+    )
+    x, out = 4 * math.prod(problem.input_shape), 4 * math.prod(problem.output_shape)
+    assert wide.moved_bytes - narrow.moved_bytes == x // 2 + out // 2
+
+
+def test_a_rung_without_launches_is_none_of_a_gpu_s():
+    with pytest.raises(InputError, match="strategy"):
+        explain(
+            strategy("conv2d", "loops"), PROBLEMS["conv2d"], "cuda", find_target("cuda", "sm_90")
+        )
 
 
 def test_a_named_architecture_needs_no_device(monkeypatch):
@@ -180,7 +212,7 @@ def test_advice_follows_from_the_numbers():
 
 
 def test_times_from_the_history_and_from_a_record(history_path, tmp_path):
-    from rooftile.lab.history import History
+    from rooftile.lab.history.store import History
 
     problem = PROBLEMS["conv2d"]
     assert latest(problem, "cuda", "naive") is None
@@ -235,6 +267,9 @@ def test_only_rungs_on_tensor_cores_are_bound_by_their_rates():
     target = dataclasses.replace(sheet, ceilings=ceilings, fma_gflops=60e3)
     split, naive = (strategy("conv2d", name, "cuda") for name in ("implicit_gemm_ieee", "naive"))
     assert _rate(naive, target) == 60e3
+    # These need instructions of newer GPUs for their copies and formats alone.
+    for name in ("direct_bulk", "direct_tile_fp16"):
+        assert _rate(strategy("conv2d", name, "cuda"), target) == 60e3
     assert _rate(split, target) == 140e3
     assert _rate(strategy("conv2d", "implicit_gemm_tf32", "cuda"), target) == 420e3
     assert _rate(strategy("conv2d", "implicit_gemm_fp16", "cuda"), target) is None

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rooftile.lab.records import plain, problem_json
 from rooftile.lab.report import words
 from rooftile.lab.report.roofline import dodge
 from rooftile.lab.report.scale import Linear, Log
+from rooftile.ops import Conv2d, Pool, Pool2d
 
 POSITIVE = st.floats(1e-6, 1e9)
 
@@ -71,3 +73,13 @@ def test_words_of_rates_and_shares():
     assert words.share(0.0018) == "0.18 %"
     assert words.share(1.484) == "148 %"
     assert words.label("copy_gbps") == "copy GB/s"
+
+
+def test_a_shape_leaves_out_what_is_as_usual():
+    problem = plain(problem_json(Conv2d(8, 3, 40, 40, 6, (5, 3))))
+    assert words.shape(problem) == "batch 8, channels 3, height 40, width 40, maps 6, mask 5 × 3"
+    some = Conv2d(8, 3, 9, 9, 6, (3, 3), (2, 1), activation="relu", pool=Pool.of("max", 2))
+    assert words.shape(plain(problem_json(some))).endswith("stride 2 × 1, relu, max pool 2 × 2")
+    pool = plain(problem_json(Pool2d(1, 2, 9, 9, Pool.of("average", 3, 2))))
+    assert words.shape(pool).endswith("width 9, average pool 3 × 3 by 2 × 2")
+    assert words.shape({"operation": "a stranger's", "size": 7, "none": None}) == "size 7"

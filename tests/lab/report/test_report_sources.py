@@ -20,7 +20,7 @@ from report_cases import (
 )
 
 from rooftile.errors import InputError
-from rooftile.lab.history import Record
+from rooftile.lab.history.store import Record
 from rooftile.lab.records import median
 from rooftile.lab.report import from_records, read_files
 from rooftile.lab.report.sources import content

@@ -1,10 +1,12 @@
-"""Aligned float32 buffers, and free memory asked before a large one is taken."""
+"""Aligned buffers; a large one is refused where it would not fit into the free memory."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ def free_bytes() -> int:
 
 
 def cache_bytes() -> int | None:
-    """Size of the largest cache that the first core reaches; None where the system does not say."""
+    """Bytes of the largest cache that the first core reaches; None where the system is silent."""
     sizes = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         with contextlib.suppress(OSError, ValueError):
@@ -41,10 +43,15 @@ def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:
 
     Raises `OutOfMemory` when it would not fit into the free memory.
     """
-    size = 4 * count + ALIGNMENT
+    return aligned((count,), np.dtype(np.float32), what)
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+    """An uninitialised array on a 64-byte boundary.  Raises `OutOfMemory` as `allocate`."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    size = nbytes + ALIGNMENT
     if size > 2**24 and size > free_bytes():
         raise OutOfMemory(size, free_bytes(), what)
     raw = np.empty(size, np.uint8)
     offset = -raw.ctypes.data % ALIGNMENT
-    aligned: NDArray[np.float32] = raw[offset : offset + 4 * count].view(np.float32)
-    return aligned
+    return raw[offset : offset + nbytes].view(dtype).reshape(shape)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import re
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from types import ModuleType
 
 import numba
 
+from rooftile._files import write_atomically
 from rooftile.devices.cache import cache_directory
 
 _lock = threading.RLock()
@@ -34,7 +34,7 @@ def _writable_directory() -> Path:
         with tempfile.TemporaryFile(dir=directory):
             return directory
     except OSError:
-        # A read-only home still computes; it compiles anew in each process.
+        # With a read-only home calls still work; each process compiles anew.
         return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
 
 
@@ -66,9 +66,7 @@ def load(stem: str, text: str) -> ModuleType:
             return sys.modules[name]
         path = _writable_directory() / f"{name}.py"
         if not path.exists():
-            with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-                file.write(text)
-            os.replace(file.name, path)
+            write_atomically(path, text.encode())
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None

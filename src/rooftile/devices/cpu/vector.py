@@ -36,7 +36,7 @@ _FLOAT, _I1, _I32 = ir.FloatType(), ir.IntType(1), ir.IntType(32)
 def lanes() -> int:
     """float32 lanes of a vector here: 16 with AVX-512, else 8 (AVX2; on NEON two registers).
 
-    Follows the processor that Numba compiles for, which ``NUMBA_CPU_FEATURES`` may set.
+    They follow the processor that Numba compiles for, which ``NUMBA_CPU_FEATURES`` may set.
     """
     chosen: str | None = config.CPU_FEATURES  # type: ignore[attr-defined]
     features = llvm.get_host_cpu_features().flatten() if chosen is None else chosen

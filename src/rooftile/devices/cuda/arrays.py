@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory, whoever made them, by the two protocols for that.
+"""Arrays in a GPU's memory, whichever library made them, through the two protocols for that.
 
 Sources: the CUDA Array Interface, version 3 (Numba's documentation); DLPack 1.0.
 """
@@ -17,13 +17,18 @@ from rooftile.devices.cuda.device import CudaDevice, open_device
 from rooftile.devices.cuda.driver import driver, driver_call, kept_context
 from rooftile.errors import InputError
 
+_TYPES = {
+    np.dtype(name).str: name
+    for name in ("float32", "float16", "float64", "int32", "int64", "uint8", "bool")
+}
+"""Names of the protocol's types, in native byte order."""
 ALIGNMENT = 16
 """Bytes: the widest load of a kernel."""
 
 
 @dataclass(frozen=True)
 class CudaArray:
-    """float32 in a GPU's memory; ``owner`` keeps them there."""
+    """An array in a GPU's memory; ``owner`` keeps it there."""
 
     owner: Any
     address: int
@@ -33,6 +38,12 @@ class CudaArray:
     writeable: bool = True
     stream: int | None = None
     """The stream that its maker names; None where it names none."""
+    dtype: str = "float32"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, where it has no gaps."""
+        return math.prod(self.shape) * _item_bytes(self.dtype)
 
     @property
     def ready(self) -> bool:
@@ -41,17 +52,19 @@ class CudaArray:
 
     def overlaps(self, other: CudaArray) -> bool:
         """Whether two contiguous arrays share memory."""
-        mine, its = (a.address + 4 * math.prod(a.shape) for a in (self, other))
+        mine, its = (a.address + a.nbytes for a in (self, other))
         return self.address < its and other.address < mine
 
 
-def of_interface(name: str, array: Any) -> CudaArray:
+def of_interface(name: str, array: Any, dtypes: tuple[str, ...] | None = None) -> CudaArray:
     """An array with ``__cuda_array_interface__``.  Raises `InputError` naming the argument."""
     told = array.__cuda_array_interface__
     if told.get("mask") is not None:
         raise InputError(name, "a masked array", "one without a mask")
-    if told["typestr"] != "<f4":
-        raise InputError(name, f"dtype {told['typestr']}", "float32 in native byte order")
+    found = _TYPES.get(told["typestr"], "")
+    if dtypes is not None and found not in dtypes:
+        expected = f"{' or '.join(dtypes)} in native byte order"
+        raise InputError(name, f"dtype {told['typestr']}", expected)
     address, read_only = told["data"]
     shape, strides = tuple(told["shape"]), told.get("strides")
     return CudaArray(
@@ -59,14 +72,15 @@ def of_interface(name: str, array: Any) -> CudaArray:
         address=address,
         shape=shape,
         device=_device_of(address) if address else 0,
-        contiguous=strides is None or _contiguous(shape, strides),
+        contiguous=strides is None or _contiguous(shape, strides, int(told["typestr"][2:])),
         writeable=not read_only,
         stream=told.get("stream"),
+        dtype=found,
     )
 
 
-def of_dlpack(name: str, array: Any, device: int) -> CudaArray:
-    """A float32 DLPack array on a GPU, ready for the device's own stream.
+def of_dlpack(name: str, array: Any, device: int, dtype: str = "float32") -> CudaArray:
+    """A DLPack array on a GPU, ready for the device's own stream.
 
     Raises `InputError` naming the argument, `DeviceMissing`.
     """
@@ -79,32 +93,35 @@ def of_dlpack(name: str, array: Any, device: int) -> CudaArray:
             raise InputError(name, title, "an array on one GPU") from None
     shape, strides = tuple(view.shape), view.strides
     return CudaArray(
-        # The view keeps what DLPack lent until it goes.
+        # What DLPack lent lasts as long as the view.
         owner=(array, view),
         address=int(view.ptr),
         shape=shape,
         device=device,
-        contiguous=strides is None or _contiguous(shape, tuple(4 * s for s in strides)),
+        contiguous=strides is None or _contiguous(shape, tuple(strides), 1),
+        dtype=dtype,
     )
 
 
-def allocate(device: CudaDevice, shape: tuple[int, ...]) -> CudaArray:
-    """Memory of ours, which goes in the order of the stream that is present now."""
-    memory = device.allocate(4 * math.prod(shape))
-    return CudaArray(memory, int(memory.handle), shape, device.description.index)
+def allocate(device: CudaDevice, shape: tuple[int, ...], dtype: str = "float32") -> CudaArray:
+    """Memory of ours; it is freed in the order of the stream that is present now."""
+    memory = device.allocate(_item_bytes(dtype) * math.prod(shape))
+    return CudaArray(memory, int(memory.handle), shape, device.description.index, dtype=dtype)
 
 
-def allocate_for_export(device: CudaDevice, shape: tuple[int, ...]) -> CudaArray:
-    """Memory of ours that waits for the device when it goes: its last user is not known."""
-    nbytes = 4 * math.prod(shape)
+def allocate_for_export(
+    device: CudaDevice, shape: tuple[int, ...], dtype: str = "float32"
+) -> CudaArray:
+    """Memory of ours; freeing it waits for the device, because its last user is not known."""
+    nbytes = _item_bytes(dtype) * math.prod(shape)
     owner = _Allocation(device, nbytes)
     memory = cuda_core().Buffer.from_handle(owner.address, nbytes, owner=owner)
-    return CudaArray(memory, owner.address, shape, device.description.index)
+    return CudaArray(memory, owner.address, shape, device.description.index, dtype=dtype)
 
 
 def exported(array: CudaArray) -> Any:
     """Memory of ours as an object with ``__dlpack__``, which keeps it."""
-    dtype = np.dtype(np.float32)
+    dtype = np.dtype(array.dtype)
     return _view_class().from_buffer(array.owner, array.shape, dtype=dtype)
 
 
@@ -139,9 +156,12 @@ def _device_of(address: int) -> int:
         return int(driver_call("cuPointerGetAttribute", attribute, address))
 
 
-def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether float32 are row-major without gaps; strides in bytes."""
-    expected = 4
+def _item_bytes(dtype: str) -> int:
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
+def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...], expected: int) -> bool:
+    """Whether strides are row-major without gaps, those of the last axis being ``expected``."""
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size > 1 and stride != expected:
             return False

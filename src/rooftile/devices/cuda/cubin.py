@@ -1,4 +1,4 @@
-"""What a kernel takes, read from its machine code: no GPU needed.
+"""What a kernel takes, read from its machine code; this needs no GPU.
 
 Source: the ELF sections and attributes that NVIDIA's ``cuobjdump --dump-resource-usage`` and
 ``readelf`` show of a cubin.
@@ -21,9 +21,9 @@ class Taken:
     """What one kernel of a cubin takes."""
 
     registers: int
-    """32-bit registers a thread."""
+    """32-bit registers of a thread."""
     frame_bytes: int
-    """Local memory a thread: spills, and arrays that are not in registers."""
+    """Local memory of a thread: spills, and arrays that are not in registers."""
     shared_bytes: int
     """Static shared memory of a block."""
 
@@ -48,7 +48,7 @@ def resources(cubin: bytes) -> dict[str, Taken]:
         name = struct.unpack_from("<I", cubin, symbols.offset + 24 * symbol)[0]
         values[attribute][_string(cubin, strings.offset + name)] = value
     kernels = [n.removeprefix(".text.") for n in by_name if n.startswith(".text.")]
-    # From sm_90 on a section counts what the system takes of every block, as no driver does.
+    # From sm_90 on a section's size includes what the system takes; drivers do not count that.
     own = -_SYSTEM_BYTES if ".nv.shared.reserved.0" in by_name else 0
     sections_of = {n: by_name.get(f".nv.shared.{n}") for n in kernels}
     shared = {n: section.size + own for n, section in sections_of.items() if section}

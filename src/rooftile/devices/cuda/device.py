@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.tensor_map import tensor_map
 from rooftile.devices.gpu import (
     Argument,
+    Described,
     Description,
     Elapsed,
     Launch,
@@ -48,7 +51,10 @@ def find() -> list[Any]:
 
 
 def open_device(index: int = 0) -> CudaDevice:
-    """The GPU of this number, made the calling thread's.  Raises `DeviceMissing`, `InputError`."""
+    """The GPU of this number; the calling thread now works on it.
+
+    Raises `DeviceMissing`, `InputError`.
+    """
     device = _opened(index)
     device.make_current()
     return device
@@ -62,13 +68,14 @@ def _opened(index: int) -> CudaDevice:
     try:
         return CudaDevice(devices[index], index)
     except Exception as error:
-        # Its memory is full or another process has it for itself: classes private to cuda-core.
+        # The GPU's memory is full, or another process has the GPU for itself; the classes of these
+        # errors are private to cuda-core.
         raise DeviceMissing(
             f"GPU cuda:{index}: it does not open ({error})", "nothing; free it, or name another"
         ) from None
 
 
-class CudaDevice:
+class CudaDevice(Described):
     """One GPU with a stream of its own; `on` lends a thread a caller's stream for a while."""
 
     def __init__(self, device: Any, index: int) -> None:
@@ -79,7 +86,7 @@ class CudaDevice:
         self._thread = threading.local()
         self.description = _describe(device, index)
         self.bus = str(device.pci_bus_id)
-        """Where it sits: the management library numbers GPUs differently."""
+        """Its PCI address, which the management library needs: it numbers GPUs differently."""
 
     @property
     def _stream(self) -> Any:
@@ -96,13 +103,17 @@ class CudaDevice:
         return int(self._own_stream.handle)
 
     def make_current(self) -> None:
-        """Make it the calling thread's GPU: its primary context, which other libraries share."""
+        """Make its primary context, which other libraries share, the calling thread's."""
         self._device.set_current()
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
         with self._out_of_memory(nbytes):
             return self._device.allocate(max(4, nbytes), stream=self._stream)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """See `Device.empty`."""
+        return self.allocate(math.prod(shape) * dtype.itemsize)
 
     def allocate_synchronously(self, nbytes: int) -> Any:
         """The address of memory that belongs to no stream; ``cuMemFree`` waits for the device."""
@@ -138,9 +149,11 @@ class CudaDevice:
         memory = self._core.LegacyPinnedMemoryResource().allocate(4 * count)
         return np.from_dlpack(memory).view(np.float32)[:count]
 
-    def compile(self, text: str, macros: Mapping[str, int | str]) -> CudaProgram:
+    def compile(
+        self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
+    ) -> CudaProgram:
         """See `GpuDevice.compile`."""
-        code = compile_cubin(text, macros, specific(self.description.architecture))
+        code = compile_cubin(text, macros, specific(self.description.architecture), folders)
         return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Any:
@@ -148,12 +161,12 @@ class CudaDevice:
         return tensor_map(address_of(memory), layout)
 
     def synchronise(self) -> None:
-        """See `GpuDevice.synchronise`: every stream of the device, not ours alone."""
+        """See `GpuDevice.synchronise`: it waits for every stream of the device, not just ours."""
         self._device.sync()
 
     @contextlib.contextmanager
     def timer(self) -> Iterator[Elapsed]:
-        """By events on the stream that launches use; wait for the device before and after."""
+        """See `GpuDevice.timer`: two events on the present stream, the device idle around them."""
         options = self._core.EventOptions(timing_enabled=True)
         self._device.sync()
         elapsed = Elapsed()
@@ -198,14 +211,14 @@ class CudaDevice:
         self._stream.wait(mark)
 
     def after_stream(self, address: int) -> None:
-        """What is started from now on in the present stream waits for what another one has."""
+        """Work started from now on in the present stream waits for what another stream holds."""
         self._stream.wait(self._core.Stream.from_handle(address))
 
     @contextlib.contextmanager
     def on(self, stream: Any = None) -> Iterator[None]:
-        """In this thread, work on a caller's stream: anything with ``__cuda_stream__``.
+        """Inside, this thread works on a caller's stream, any object with ``__cuda_stream__``.
 
-        None stands for the device's own.  The GPU is the thread's meanwhile.
+        None stands for the device's own stream.  The GPU is the thread's current one meanwhile.
         """
         with kept_context():
             self.make_current()
@@ -219,7 +232,7 @@ class CudaDevice:
 
     @contextlib.contextmanager
     def capture(self) -> Iterator[list[Any]]:
-        """Record launches into a graph: the list holds it after the block."""
+        """Record launches into a graph; after the block the list holds it."""
         own, builder = self._stream, self._device.create_graph_builder()
         builder.begin_building()
         graphs: list[Any] = []
@@ -306,7 +319,7 @@ class CudaProgram:
         return self._kernels[name]
 
     def _allow_shared(self, launch: Launch, kernel: Any) -> None:
-        """More than 48 KiB of dynamic shared memory must be asked for, once a kernel."""
+        """Ask, once for each kernel, for more than 48 KiB of dynamic shared memory."""
         asked = launch.shared_bytes
         if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
             return

@@ -15,12 +15,12 @@ def driver() -> Any:
 
 
 def address_of(memory: Any) -> int:
-    """Of a buffer of ours, or an address itself."""
+    """The address of a buffer of ours; an address is given back as it is."""
     return memory if isinstance(memory, int) else int(memory.handle)
 
 
 def driver_call(function: str, *arguments: Any) -> Any:
-    """What a function of CUDA's driver gives; an error of it is a `RuntimeError`."""
+    """What a function of CUDA's driver gives.  Raises `RuntimeError` where it gives an error."""
     return checked(getattr(driver(), function)(*arguments))
 
 
@@ -34,9 +34,9 @@ def checked(result: Any) -> Any:
 
 @contextlib.contextmanager
 def kept_context() -> Iterator[None]:
-    """Afterwards the GPU that is the calling thread's now is so again: PyTorch and CuPy rely
+    """After the block, the calling thread has the GPU that it had before: PyTorch and CuPy rely
     on it."""
-    # The value and not the object: no context is 0.  A missing driver is for `find` to tell.
+    # No context is a value of 0, which must be restored too.  `find` tells of a missing driver.
     before = None
     with contextlib.suppress(Exception):
         error, context = driver().cuCtxGetCurrent()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile._files import keep
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import (
     Argument,
+    Described,
     Description,
     Elapsed,
     Launch,
@@ -27,6 +30,7 @@ from rooftile.devices.gpu import (
     prelude,
 )
 from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
+from rooftile.devices.text import whole
 from rooftile.errors import (
     CompileFailure,
     DeviceMissing,
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     import pyopencl
 
 _STALE_S = 2.0
-"""A lock of PyOpenCL's cache that is older than this is nobody's."""
+"""Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
 _INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
 
 
@@ -104,7 +108,7 @@ def open_device(index: int = 0) -> OpenclDevice:
         raise DeviceMissing(f"OpenCL device {name}: it does not open ({error})", _INSTALL) from None
 
 
-class OpenclDevice:
+class OpenclDevice(Described):
     """One device with a context and a queue that times its events."""
 
     def __init__(self, device: pyopencl.Device, index: int) -> None:
@@ -120,12 +124,22 @@ class OpenclDevice:
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
         if nbytes > self._device.max_mem_alloc_size:
-            raise OutOfMemory(nbytes, self._device.max_mem_alloc_size, f"an array on {self.name}")
+            raise OutOfMemory(
+                nbytes, self._device.max_mem_alloc_size, f"an array on {self.description.name}"
+            )
         try:
             return self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, max(4, nbytes))
         except self._cl.MemoryError:
             free = self.description.memory_bytes
-            raise OutOfMemory(nbytes, free, f"an array on {self.name}") from None
+            raise OutOfMemory(nbytes, free, self._an_array) from None
+
+    @property
+    def _an_array(self) -> str:
+        return f"an array on {self.description.name}"
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """See `Device.empty`."""
+        return self.allocate(math.prod(shape) * dtype.itemsize)
 
     def upload(self, array: NDArray[Any]) -> Any:
         """See `GpuDevice.upload`."""
@@ -142,13 +156,21 @@ class OpenclDevice:
         self._cl.enqueue_copy(self._queue, array, buffer, is_blocking=True)
 
     def compile(
-        self, text: str, macros: Mapping[str, int | str], *, plain: bool = False
+        self,
+        text: str,
+        macros: Mapping[str, int | str],
+        folders: Sequence[Path] = (),
+        *,
+        plain: bool = False,
     ) -> OpenclProgram:
         """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache.
 
+        Headers are put in place here: PoCL finds none in a folder with a space in its name, and
+        not every driver's own cache notices that one has changed.
+
         ``plain``: without the prelude, and kept nowhere, for a text that is not ours.
         """
-        source = macro_lines(macros) + ("" if plain else prelude()) + text
+        source = macro_lines(macros) + ("" if plain else prelude()) + whole(text, folders)
         return OpenclProgram(self, partial(self._build, source, keeping=not plain))
 
     def _build(self, source: str, *options: str, keeping: bool) -> Any:
@@ -162,8 +184,7 @@ class OpenclDevice:
                 return program.build(["-cl-std=CL1.2", *options], cache_dir=place)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(source, encoding="utf-8")
+            keep(kept, source.encode())
             raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
@@ -207,11 +228,6 @@ class OpenclDevice:
         """See `GpuDevice.captured`: OpenCL has no graphs."""
         return work
 
-    @property
-    def name(self) -> str:
-        """The device's own name."""
-        return self.description.name
-
     def enqueue(self, kernel: Any, launch: Launch) -> None:
         """Start a kernel whose arguments are set."""
         total = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
@@ -227,7 +243,7 @@ class OpenclProgram:
         self._device, self._build, self._program = device, build, build()
         self._constants: dict[str, Any] = {}
         self._kernels: dict[tuple[str, tuple[int, ...]], Any] = {}
-        """By name and, of those that are built for them, by blocks."""
+        """Kernels by name, and by the block where they are built for one."""
         self._most: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
@@ -259,7 +275,7 @@ class OpenclProgram:
             raise UnsupportedProblem(
                 launch.kernel,
                 f"its registers do not allow {launch.threads} threads a block "
-                f"on {self._device.name}",
+                f"on {self._device.description.name}",
             ) from None
 
     def resources(self, launch: Launch) -> Resources:
@@ -270,8 +286,11 @@ class OpenclProgram:
         return Resources(None, static + launch.shared_bytes, None, None)
 
     def _kernel_for(self, launch: Launch) -> Any:
-        """A kernel that such blocks can run: where the driver does not promise it, one that is
-        built for them.  NVIDIA's promises 256 threads, whatever the registers."""
+        """A kernel that blocks of this size can run.
+
+        Where the driver does not promise that, the kernel is built for the size: NVIDIA's driver
+        promises 256 threads, whatever registers they take.
+        """
         name = launch.kernel
         if launch.threads <= self._most_threads(name):
             return self._kernel(name)
@@ -282,7 +301,7 @@ class OpenclProgram:
         return self._kernels[name, launch.block]
 
     def _most_threads(self, name: str) -> int:
-        """Of a block, as far as the driver promises."""
+        """The largest block, in threads, for which the driver promises that the kernel runs."""
         if name not in self._most:
             info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
             found = self._kernel(name).get_work_group_info(info, self._device._device)

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rooftile._files import write_atomically
 from rooftile.devices.cache import cache_directory
 
 _SYSTEM = Path("/etc/OpenCL/vendors")
@@ -24,17 +25,16 @@ ANOTHER = 'pip install "rooftile[opencl-intel]", Intel\'s OpenCL for every x86-6
 def announce_wheels() -> None:
     """Tell the loader of Intel's runtime from PyPI, beside the system's drivers.
 
-    A no-op where the user sets ``OCL_ICD_VENDORS``, or once the loader has read it.
+    This does nothing where the user sets ``OCL_ICD_VENDORS``, or once the loader has read it.
     """
     library = _intel_library()
     if library is None or "OCL_ICD_VENDORS" in os.environ:
         return
     folder = cache_directory() / "opencl" / "vendors"
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {file.name: file.read_text() for file in _SYSTEM.glob("*.icd")}
     for name, text in {**texts, "intel-wheel.icd": f"{library}\n"}.items():
         if not (folder / name).exists() or (folder / name).read_text() != text:
-            (folder / name).write_text(text)
+            write_atomically(folder / name, text.encode())
     os.environ["OCL_ICD_VENDORS"] = str(folder)
 
 

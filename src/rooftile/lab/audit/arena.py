@@ -6,40 +6,36 @@ frozen.
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.ops import Float32, Problem
+from rooftile.lab.judge.exam import as_bytes
+from rooftile.ops import AnyArray, Array, Problem
 
-POISON = 0x7FC0DEAD
-"""The bits of a NaN that no arithmetic makes: an element that holds it was not written."""
-HEAP_POISON = 0x7FC0BEEF
-"""The same for memory that a kernel allocates; `worker` leaves it there."""
-GUARD = 1024
-"""float32 on either side of an output that must stay as they are."""
-_SHIFT = {"cpu": 4, "cuda": 64}
-"""float32: arrays lie 16 bytes off a round address on the CPU, as NumPy promises no more; on
-GPUs every allocator gives 256."""
+GUARD = 4096
+"""Bytes on either side of an output that must stay as they are."""
+_LINE = 256
+"""Arrays begin on multiples of so many bytes, as every allocator of a GPU has it."""
+_SHIFT = {"cpu": 16, "cuda": 0}
+"""On the CPU arrays begin this many bytes beyond a line: NumPy promises no more than 16."""
 _LARGE_PAGE = 2 * 2**20
 
 
 class Arena(Protocol):
-    """Shared memory; offsets are in bytes, arrays float32."""
+    """Shared memory; offsets are in bytes."""
 
     fd: int
-    """A file that both map; -1 where it is the memory of a GPU."""
+    """The file that both processes map; -1 where the memory is a GPU's."""
 
-    def put(self, offset: int, values: NDArray[Any]) -> None:
+    def put(self, offset: int, values: AnyArray) -> None:
         """Copy values in."""
 
-    def get(self, offset: int, count: int) -> Float32:
+    def get(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
         """A copy of what is there."""
 
     def close(self) -> None:
@@ -53,19 +49,19 @@ class HostArena:
         self.fd = os.memfd_create("rooftile-audit")
         os.ftruncate(self.fd, nbytes)
         self._map = mmap.mmap(self.fd, nbytes)
-        self._floats: Float32 = np.frombuffer(self._map, np.float32)
+        self._bytes: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
 
-    def put(self, offset: int, values: NDArray[Any]) -> None:
+    def put(self, offset: int, values: AnyArray) -> None:
         """See `Arena.put`."""
-        self._floats[offset // 4 : offset // 4 + values.size] = values.reshape(-1).view(np.float32)
+        self._bytes[offset : offset + values.nbytes] = as_bytes(values)
 
-    def get(self, offset: int, count: int) -> Float32:
+    def get(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
         """See `Arena.get`."""
-        return self._floats[offset // 4 : offset // 4 + count].copy()
+        return self._bytes[offset : offset + nbytes].copy()
 
     def close(self) -> None:
         """See `Arena.close`."""
-        del self._floats
+        del self._bytes
         self._map.close()
         os.close(self.fd)
 
@@ -79,17 +75,17 @@ class CudaArena:
         from rooftile.devices.cuda.driver import driver_call
 
         self._call, self._device = driver_call, device
-        # Whole large pages: the handle shares all of them.
+        # The handle shares whole large pages, so the arena takes whole ones.
         self._base = int(device.allocate_synchronously(-(-nbytes // _LARGE_PAGE) * _LARGE_PAGE))
         self.handle = bytes(driver_call("cuIpcGetMemHandle", self._base).reserved)
 
-    def put(self, offset: int, values: NDArray[Any]) -> None:
+    def put(self, offset: int, values: AnyArray) -> None:
         """See `Arena.put`."""
         self._device.copy_in(np.ascontiguousarray(values), self._base + offset)
 
-    def get(self, offset: int, count: int) -> Float32:
+    def get(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
         """See `Arena.get`."""
-        found: Float32 = np.empty(count, np.float32)
+        found: NDArray[np.uint8] = np.empty(nbytes, np.uint8)
         self._device.copy_out(self._base + offset, found)
         return found
 
@@ -99,25 +95,38 @@ class CudaArena:
 
 
 @dataclass(frozen=True)
-class Slot:
-    """Where one set of a problem's arrays lies: offsets in bytes with their shapes."""
+class Place:
+    """Where an array lies."""
 
-    inputs: tuple[tuple[int, tuple[int, ...]], ...]
-    out: tuple[int, tuple[int, ...]]
+    offset: int
+    array: Array
+
+    @property
+    def told(self) -> tuple[int, tuple[int, ...], str]:
+        """What the process under audit is told: offset, shape, dtype."""
+        return self.offset, self.array.shape, self.array.dtype
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one set of a problem's arrays lies."""
+
+    given: tuple[Place, ...]
+    """Inputs and parameters."""
+    outs: tuple[Place, ...]
 
 
 def layout(problem: Problem, slots: int, kind: str) -> tuple[list[Slot], int]:
-    """So many slots for a problem on a kind of device, and the bytes they take."""
-    shapes = [problem.input_shape, *problem.parameter_shapes.values()]
-    made, at = [], 0
+    """A number of slots for a problem on a kind of device, and the bytes that they take."""
+    made, end = [], 0
 
-    def place(shape: Sequence[int], guard: int) -> tuple[int, tuple[int, ...]]:
-        nonlocal at
-        start = at + guard + _SHIFT[kind]
-        at = start + -(-math.prod(shape) // 64) * 64 + guard + 64 - _SHIFT[kind]
-        return 4 * start, tuple(shape)
+    def place(array: Array, guard: int) -> Place:
+        nonlocal end
+        start = -(-(end + guard) // _LINE) * _LINE + _SHIFT[kind]
+        end = start + array.nbytes + guard
+        return Place(start, array)
 
     for _ in range(slots):
-        inputs = tuple(place(shape, 0) for shape in shapes)
-        made.append(Slot(inputs, place(problem.output_shape, GUARD)))
-    return made, 4 * at
+        given = tuple(place(array, 0) for array in problem.given_arrays)
+        made.append(Slot(given, tuple(place(array, GUARD) for array in problem.output_arrays)))
+    return made, end

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST = 2**20
-"""An answer of more bytes is none."""
+"""Most bytes of an answer; a longer one is nonsense."""
 _NOISE = 2000
 """Characters of the kernel's own output that are kept."""
 
 
 class Died(Exception):
-    """The process ended, hung or spoke nonsense: how, as a clause."""
+    """The process ended, hung or spoke nonsense; the message is a clause that says how."""
 
 
 class Complained(Exception):
@@ -73,7 +73,7 @@ class Child:
         return self.collect(self.begin(request), limit_s)
 
     def begin(self, request: dict[str, Any]) -> float:
-        """Hand over a request and thaw; the time then.  Raises `Died`."""
+        """Hand over a request, thaw the process, and return the time.  Raises `Died`."""
         try:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
         except OSError:
@@ -83,7 +83,7 @@ class Child:
         return start
 
     def collect(self, start: float = 0.0, limit_s: float | None = None) -> dict[str, Any]:
-        """The answer to what was begun at a time, as `ask` gives it."""
+        """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
         try:
             answer = self._answer(limit_s or self._limit_s)
             answer["wall_s"] = time.perf_counter() - start
@@ -94,7 +94,7 @@ class Child:
         return answer
 
     def answered(self, seconds: float) -> bool:
-        """Wait so long for an answer; whether there is one, or an end."""
+        """Wait for an answer; whether there is one, or the process has ended."""
         return bool(select.select([self._socket], [], [], seconds)[0])
 
     def thaw(self) -> None:
@@ -103,14 +103,14 @@ class Child:
         self._signal(signal.SIGCONT)
 
     def freeze(self) -> None:
-        """Stop every thread of it; returns when they stand."""
+        """Stop every thread of it, and return when they stand."""
         if self._frozen or self._process.returncode is not None:
             return
         self._frozen = True
         self._signal(signal.SIGSTOP)
         found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if found is not None and found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED):
-            # Take the stop, and leave an end to be reaped.
+            # This takes note of a stop; an end is left to be reaped.
             with contextlib.suppress(ChildProcessError):
                 os.waitid(os.P_PID, self.pid, os.WSTOPPED)
 
@@ -164,7 +164,7 @@ class Child:
                 os.killpg(self.pid, number)
 
     def _listen(self) -> None:
-        """Keep the end of what it prints: a full pipe would hang it."""
+        """Keep the end of what it prints; unread, a full pipe would hang it."""
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
@@ -178,10 +178,11 @@ def memory_limit() -> int:
 
 
 def running_libraries(pid: int) -> Sequence[str]:
-    """The file whose code each thread of a frozen process was running; not those that waited.
+    """The files whose code the threads of a frozen process were running; threads that waited are
+    left out.
 
-    Read from outside, so nothing in the process can hide it.  Raises `OSError` where the
-    system does not let one process look at another.
+    They are read from outside, so nothing in the process can hide them.  Raises `OSError` where
+    the system does not let one process look at another.
     """
     regions = []
     for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
@@ -199,10 +200,10 @@ def running_libraries(pid: int) -> Sequence[str]:
 
 
 _ENVIRONMENT = {
-    # Large arrays come from the heap, so that what a kernel allocates was poisoned before.
+    # Large arrays then come from the heap, so that a kernel allocates poisoned memory.
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
-    # A pool of compiling processes would be work in other processes.
+    # A pool of compiling processes would count as work in other processes.
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
     "PYTHONUNBUFFERED": "1",
 }

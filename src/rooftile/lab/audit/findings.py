@@ -40,7 +40,7 @@ class Check:
     name: str
     status: Status
     evidence: str
-    """What was seen; why it is not applicable."""
+    """What was seen, or why the check is not applicable."""
 
 
 @dataclass
@@ -50,22 +50,22 @@ class Findings:
     _found: dict[str, Check] = field(default_factory=dict)
 
     def failed(self, name: str, evidence: str) -> None:
-        """The first failure's evidence is kept."""
+        """Note a failure; the first one's evidence is kept."""
         if self.status(name) != "failed":
             self._found[name] = Check(name, "failed", evidence)
 
     def add(self, name: str, evidence: str) -> None:
-        """More evidence for a verdict that is there."""
+        """Add evidence to a verdict that is there."""
         found = self._found[name]
         self._found[name] = Check(name, found.status, f"{found.evidence}; {evidence}")
 
     def passed(self, name: str, evidence: str = "") -> None:
-        """Unless it has failed before."""
+        """Note that a check passed, unless it has failed before."""
         if self.status(name) != "failed":
             self._found[name] = Check(name, "passed", evidence or CHECKS[name])
 
     def skipped(self, name: str, why: str) -> None:
-        """Not applicable, unless something is known already."""
+        """Note that a check is not applicable, unless something is known already."""
         self._found.setdefault(name, Check(name, "not applicable", why))
 
     def status(self, name: str) -> Status | None:
@@ -79,7 +79,7 @@ class Findings:
         return all(check.status != "failed" for check in self._found.values())
 
     def checks(self) -> tuple[Check, ...]:
-        """All of them in order; what the audit did not come to says so."""
+        """All checks in order; one that the audit did not come to says so."""
         missing = "the audit ended before it"
         return tuple(
             self._found.get(name, Check(name, "not applicable", missing)) for name in CHECKS

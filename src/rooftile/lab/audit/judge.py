@@ -1,26 +1,48 @@
-"""Is a result right, and if not: in what way is it wrong?  Each way has a check's name."""
+"""Is a result right, and if not, in what way is it wrong?  Each way has the name of a check."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.lab.audit.arena import HEAP_POISON, POISON
 from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.poison import SURE_BITS, bits, heap_bits, strength, too_many
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS
-from rooftile.lab.audit.session import Arrays, Run, Session
-from rooftile.lab.expected import Expected, Verdict
-from rooftile.ops import ErrorModel, Float32, Problem
+from rooftile.lab.audit.session import Arrays, Earlier, Run, Seen, Session
+from rooftile.lab.judge.compare import budget_of
+from rooftile.lab.judge.exam import same_bits
+from rooftile.lab.judge.expected import Expected, Verdict
+from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Problem
+from rooftile.ops.judgement import Budget, Exact, Judgement, Unordered
+from rooftile.ops.problem import outputs_of
 
 _MOST = 0.99
-"""Nearly all of the wrong elements: a few may be right by chance."""
+"""The share of the wrong elements that counts as all: a few may be right by chance."""
 _SHAPES = ("off_grid", "degenerate")
-"""What is wrong only at a shape is filed under that."""
+"""Results that are wrong only at some shape are filed under these checks."""
 _DISTINCT = 4
 _MANY = 0.05
 """A lower precision shows in at least this share of the elements."""
+
+_Named = tuple[str, str] | None
+"""The check and the evidence."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An output some of whose elements are wrong."""
+
+    output: Array
+    index: int
+    """Which of the problem's outputs it is."""
+    out: AnyArray
+    elements: NDArray[np.bool_]
+    left: NDArray[np.bool_]
+    """Which elements hold their poison."""
 
 
 @dataclass
@@ -31,17 +53,15 @@ class Judge:
     findings: Findings
     claim: str
     worst: Verdict | None = None
-    """Of all results that were right."""
+    """The verdict with the largest error among results that were right."""
 
     def judge(self, run: Run, index: int, arrays: Arrays, what: str, check: str = "") -> bool:
         """Whether one of a run's results, that of its slot ``index``, is right.
 
-        ``what`` says in the evidence which call it was.  ``check`` is the name under which a
-        result is filed whose way of being wrong is not recognised.
+        ``what`` says in the evidence which call it was.  Where the way in which a result is wrong
+        is not recognised, it is filed under ``check``.
         """
-        seen, session = run.seen[index], self.session
-        problem = session.problem
-        assert problem is not None
+        seen = run.seen[index]
         strange = run.told.get("strange")
         if isinstance(strange, dict):
             kind = "lazy" if strange.get("kind") == "lazy" else "form"
@@ -50,128 +70,211 @@ class Judge:
             self.findings.failed("inputs", f"{what}: it changed {', '.join(seen.altered)}")
         if not seen.intact:
             self.findings.failed("bounds", f"{what}: it wrote before or after its output")
-        expected = Expected(problem, *arrays)
-        verdict = expected.judge(seen.out, CLAIMS[self.claim])
+        verdict = self._verdict(seen.outs, arrays)
         if verdict.passed:
             if self.worst is None or verdict.budget_fraction > self.worst.budget_fraction:
                 self.worst = verdict
         elif not isinstance(strange, dict):
-            self._name(verdict, seen.out, arrays, run.slots[index], what, check)
-        session.remember(seen.out)
+            self._name(verdict, seen, arrays, run.slots[index], what, check)
+        self.session.remember(seen.outs, verdict.passed)
         return verdict.passed
 
-    def agrees(self, out: Float32, arrays: Arrays) -> bool:
+    def agrees(self, outs: Arrays, arrays: Arrays) -> bool:
         """Whether a result is right, without naming what is wrong."""
-        problem = self.session.problem
-        assert problem is not None
-        return Expected(problem, *arrays).judge(out, CLAIMS[self.claim]).passed
+        return self._verdict(outs, arrays).passed
+
+    @property
+    def _problem(self) -> Problem:
+        assert self.session.problem is not None
+        return self.session.problem
+
+    def _verdict(self, outs: Arrays, arrays: Arrays) -> Verdict:
+        for output, out in zip(self._problem.output_arrays, outs, strict=True):
+            # NumPy takes any byte but zero for true.
+            others = int((bits(out) > 1).sum()) if output.dtype == "bool" else 0
+            if others:
+                return Verdict(False, f"{others} of {out.size} elements are neither true nor false")
+        return Expected(self._problem, *arrays).judge(outs, CLAIMS[self.claim])
 
     def _name(
-        self, verdict: Verdict, out: Float32, arrays: Arrays, slot: int, what: str, check: str
+        self, verdict: Verdict, seen: Seen, arrays: Arrays, slot: int, what: str, check: str
     ) -> None:
-        problem = self.session.problem
-        assert problem is not None
-        wrong = _wrong(problem, out, arrays, CLAIMS[self.claim])
+        wrong = _wrong(self._problem, seen, arrays, CLAIMS[self.claim])
         name, evidence = (
-            self._late(out, arrays, slot)
-            or _unwritten(out, wrong)
-            or self._kept(out, wrong)
-            or _lowered(problem, out, wrong, arrays, self.claim)
-            or _repeated(out, wrong)
-            or (check or "values", f"{verdict.reason}; {_worst(verdict)}")
+            self._late(seen.outs, arrays, slot)
+            or _first(_unwritten, wrong)
+            or _first(self._kept, wrong)
+            or self._lowered(seen.outs, wrong, arrays)
+            or _first(_repeated, wrong)
+            or (check or "values", verdict.reason + _worst(verdict))
         )
         if check in _SHAPES and name != check:
             name, evidence = check, f"{name}: {evidence}"
+        if len(seen.outs) > 1:
+            evidence = f"{', '.join(one.output.name for one in wrong)}: {evidence}"
         self.findings.failed(name, f"{what}: {evidence}")
 
-    def _late(self, out: Float32, arrays: Arrays, slot: int) -> tuple[str, str] | None:
+    def _late(self, outs: Arrays, arrays: Arrays, slot: int) -> _Named:
         later = self.session.later(slot)
-        changed = int((later.view(np.uint32) != out.view(np.uint32)).sum())
+        changed = sum(int((bits(a) != bits(b)).sum()) for a, b in zip(outs, later, strict=True))
         if not changed:
             return None
         end = "right some time later" if self.agrees(later, arrays) else "still changing"
         return "on_time", (
-            f"{changed} of {out.size} elements were written after it had answered; "
+            f"{changed} of {_elements(outs)} elements were written after it had answered; "
             f"the result was {end}"
         )
 
-    def _kept(self, out: Float32, wrong: NDArray[np.bool_]) -> tuple[str, str] | None:
-        if len(np.unique(out[wrong])) < _DISTINCT:
-            return None  # A constant comes again by itself.
-        for back, old in enumerate(reversed(self.session.earlier), 1):
-            if old.shape == out.shape and (old[wrong] == out[wrong]).mean() >= _MOST:
+    def _kept(self, wrong: Wrong) -> _Named:
+        for back, earlier in enumerate(reversed(self.session.earlier), 1):
+            if _again(wrong, earlier):
                 return "cache", f"it returned the result of {back} calls before, for other inputs"
         return None
 
+    def _lowered(self, outs: Arrays, wrong: Sequence[Wrong], arrays: Arrays) -> _Named:
+        """Whether the error is that of a lower precision."""
+        problem, model = self._problem, CLAIMS[self.claim]
+        if not any(
+            _is_float(one.output) and one.elements.mean() >= _MANY
+            and isinstance(problem.judgement(one.output, model), Budget)
+            for one in wrong
+        ):  # fmt: skip
+            return None
+        places = problem.given_arrays
+        for name, rounded in ROUNDINGS.items():
+            # A kernel rounds everything, or only what it multiplies.
+            for added in (True, False):
+                given = tuple(
+                    rounded(a) if p.dtype == "float32" and (added or p.operand) else a
+                    for p, a in zip(places, arrays, strict=True)
+                )
+                if Expected(problem, *given).judge(outs, model).passed:
+                    return "precision", (
+                        f"claimed is {self.claim}; it is the result for inputs rounded to {name}"
+                    )
+        for name in ("fp16", "bf16"):
+            lower = CLAIMS[name]
+            if lower.unit > model.unit and Expected(problem, *arrays).judge(outs, lower).passed:
+                return "precision", (
+                    f"claimed is {self.claim}; its errors are those of arithmetic with "
+                    f"{FORMATS[name].significant_bits} significant bits"
+                )
+        return None
 
-def _wrong(problem: Problem, out: Float32, arrays: Arrays, model: ErrorModel) -> NDArray[np.bool_]:
-    """Which elements are outside of their budget, roughly: against the largest of their image."""
-    reference = problem.reference(*arrays)
-    magnitude = problem.magnitude(*arrays)
-    with np.errstate(invalid="ignore"):
-        error = np.abs(out - reference)
-    budget = model.factor * model.unit * np.sqrt(problem.reduction) * magnitude + 1e-30
-    wrong: NDArray[np.bool_] = ~(error <= budget)
-    return wrong
+
+def _wrong(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> list[Wrong]:
+    """The outputs that have wrong elements."""
+    outputs = problem.output_arrays
+    judgements = [problem.judgement(output, model) for output in outputs]
+    references = outputs_of(problem.reference(*arrays))
+    magnitudes: tuple[AnyArray | None, ...] = (None,) * len(outputs)
+    if any(isinstance(judgement, Budget) for judgement in judgements):
+        magnitudes = outputs_of(problem.magnitude(*arrays))
+    found = []
+    for i, (output, judgement) in enumerate(zip(outputs, judgements, strict=True)):
+        reference, out = np.asarray(references[i]), seen.outs[i]
+        elements = _wrong_elements(output, judgement, out, reference, magnitudes[i], model)
+        if elements.any():
+            found.append(Wrong(output, i, out, elements, seen.left[i]))
+    return found
 
 
-def _unwritten(out: Float32, wrong: NDArray[np.bool_]) -> tuple[str, str] | None:
-    bits = out.view(np.uint32)
-    poison = int((bits == POISON).sum())
-    if poison:
-        return "complete", f"{poison} of {out.size} elements were not written"
-    heap = int((bits == HEAP_POISON).sum())
-    if heap:
-        return "stale", f"{heap} of {out.size} elements are what lay in its memory before the call"
-    if (out[wrong] == 0).mean() >= _MOST:
-        return "complete", f"{int(wrong.sum())} of {out.size} elements are zero and should not be"
+def _wrong_elements(
+    output: Array,
+    judgement: Judgement,
+    out: AnyArray,
+    reference: AnyArray,
+    magnitude: AnyArray | None,
+    model: ErrorModel,
+) -> NDArray[np.bool_]:
+    """Which elements are not as they should be: all of them where they are judged together."""
+    found: AnyArray
+    if isinstance(judgement, Budget):
+        assert magnitude is not None
+        with np.errstate(invalid="ignore"):
+            error = np.abs(out - reference)
+        found = ~(error <= budget_of(output, judgement, reference, magnitude, model))
+    elif isinstance(judgement, Exact):
+        expected = reference.astype(out.dtype)
+        found = bits(out) != bits(expected)
+        if _is_float(output):
+            found &= ~((out == expected) | (np.isnan(out) & np.isnan(expected)))
+    elif isinstance(judgement, Unordered):
+        found = ~np.isin(out, reference)
+        found = found if found.any() else np.ones_like(found)
+    else:
+        found = np.ones(out.shape, np.bool_)
+    return np.asarray(found)
+
+
+def _unwritten(wrong: Wrong) -> _Named:
+    out, size, elements = wrong.out, wrong.out.size, wrong.elements
+    left = int((wrong.left & elements).sum())
+    if too_many(left, int(elements.sum()), strength(wrong.output)):
+        return "complete", f"{left} of {size} elements were not written"
+    heap = int((bits(out) == heap_bits(out)).sum())
+    if too_many(heap, size, 8 * out.dtype.itemsize):
+        return "stale", f"{heap} of {size} elements are what lay in its memory before the call"
+    if wrong.output.dtype != "bool" and (out[elements] == 0).mean() >= _MOST:
+        return "complete", f"{int(elements.sum())} of {size} elements are zero and should not be"
     return None
 
 
-def _repeated(out: Float32, wrong: NDArray[np.bool_]) -> tuple[str, str] | None:
-    """Images that are copies of other images."""
-    if len(out) < 2:
+def _again(wrong: Wrong, earlier: Earlier) -> bool:
+    """Whether nearly all that is wrong was there before."""
+    old, out, elements = earlier.outs[wrong.index], wrong.out, wrong.elements
+    # A constant result repeats itself; a result that was right for other inputs does not.
+    if earlier.right and same_bits(old, out) and _is_telling(wrong):
+        return True
+    if len(np.unique(out[elements])) < _DISTINCT:
+        return False
+    return bool((old[elements] == out[elements]).mean() >= _MOST)
+
+
+def _is_telling(wrong: Wrong) -> bool:
+    """Whether a result holds so much that another one cannot be the same by chance."""
+    if _is_float(wrong.output):
+        return True
+    return float(np.log2(1 + np.abs(wrong.out.astype(np.float64))).sum()) >= SURE_BITS
+
+
+def _repeated(wrong: Wrong) -> _Named:
+    """Items of a batch that are copies of other items."""
+    out = wrong.out
+    if not wrong.output.batched or len(out) < 2:
         return None
     rows = out.reshape(len(out), -1)
-    bad = np.flatnonzero(wrong.reshape(len(out), -1).any(axis=1))
+    bad = np.flatnonzero(wrong.elements.reshape(len(out), -1).any(axis=1))
     good = np.setdiff1d(np.arange(len(out)), bad)
-    for image in bad:
-        written = rows[image] != 0
-        if len(np.unique(rows[image][written])) < _DISTINCT:
+    for item in bad:
+        written = rows[item] != 0
+        if len(np.unique(rows[item][written])) < _DISTINCT:
             continue
         for other in good:
-            if (rows[image] == rows[other])[written].mean() >= _MOST:
-                return "complete", f"{len(bad)} of {len(out)} images are copies of other images"
+            if (rows[item] == rows[other])[written].mean() >= _MOST:
+                return "complete", f"{len(bad)} of {len(out)} items are copies of other items"
     return None
 
 
-def _lowered(
-    problem: Problem, out: Float32, wrong: NDArray[np.bool_], arrays: Arrays, claim: str
-) -> tuple[str, str] | None:
-    """Whether the error is that of a lower precision."""
-    model = CLAIMS[claim]
-    if wrong.mean() < _MANY:
-        return None
-    for name, rounded in ROUNDINGS.items():
-        for given in ((*map(rounded, arrays),), (*map(rounded, arrays[:2]), *arrays[2:])):
-            if Expected(problem, *given).judge(out, model).passed:
-                return "precision", (
-                    f"claimed is {claim}; it is the result for inputs rounded to {name}"
-                )
-    for name in ("fp16", "bf16"):
-        lower = CLAIMS[name]
-        if lower.unit > model.unit and Expected(problem, *arrays).judge(out, lower).passed:
-            return "precision", (
-                f"claimed is {claim}; its errors are those of arithmetic with "
-                f"{11 if name == 'fp16' else 8} significant bits"
-            )
-    return None
+def _first(recognise: Callable[[Wrong], _Named], wrong: Sequence[Wrong]) -> _Named:
+    """What is recognised of the first output of which anything is recognised."""
+    return next(filter(None, map(recognise, wrong)), None)
+
+
+def _is_float(array: Array) -> bool:
+    return array.numpy.kind in "fV"
+
+
+def _elements(outs: Arrays) -> int:
+    return sum(out.size for out in outs)
 
 
 def _worst(verdict: Verdict) -> str:
-    if not verdict.index:
-        return "nothing to compare"
+    if math.isnan(verdict.got) and math.isnan(verdict.expected):
+        return ""
+    # What must be exact is printed so.
+    digits = 9 if verdict.budget else 17
     return (
-        f"the worst is {verdict.index}: {verdict.got:.9g} where the reference has "
-        f"{verdict.expected:.9g}, budget {verdict.budget:.2g}"
+        f"; the worst is {verdict.index}: {verdict.got:.{digits}g} where the reference has "
+        f"{verdict.expected:.{digits}g}, budget {verdict.budget:.2g}"
     )

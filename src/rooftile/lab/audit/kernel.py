@@ -50,10 +50,15 @@ class Foreign:
 
     @property
     def text(self) -> bool:
-        """Whether it is a kernel's text and no Python."""
+        """Whether it is a kernel's text and not a Python function."""
         return self.launch is not None
 
     @property
     def kind(self) -> str:
         """``cpu``, ``cuda`` or ``opencl``."""
         return self.device.partition(":")[0]
+
+    @property
+    def memory(self) -> str:
+        """Where the judge lays out the arrays: ``cuda``, or ``cpu``, as always for a text."""
+        return "cuda" if self.kind == "cuda" and not self.text else "cpu"

@@ -39,7 +39,7 @@ _LONGEST = 200
 
 def names_of(problem: Problem) -> dict[str, int]:
     """A problem's numbers by name: its fields, pairs as ``mask_height`` and ``mask_width``,
-    the pool's as ``pool_...``, and ``rows``, ``columns`` and sizes of its arrays."""
+    the pool's as ``pool_...``, its `Problem.sizes`, and each array's size as ``x_size``."""
     found: dict[str, int] = {}
 
     def add(name: str, value: Any) -> None:
@@ -54,11 +54,8 @@ def names_of(problem: Problem) -> dict[str, int]:
 
     for field in dataclasses.fields(problem):  # type: ignore[arg-type]
         add(field.name, getattr(problem, field.name))
-    if len(problem.output_shape) == 4:
-        found["rows"], found["columns"] = problem.output_shape[2:]
-    found["out_size"] = math.prod(problem.output_shape)
-    found["x_size"] = math.prod(problem.input_shape)
-    return found
+    sizes = {f"{array.name}_size": array.size for array in problem.arrays}
+    return {**found, **problem.sizes(), **sizes}
 
 
 def evaluate(expression: str, names: Mapping[str, int]) -> int:
@@ -102,7 +99,7 @@ class LaunchLine:
     grid: tuple[str, ...]
     block: tuple[str, ...]
     args: tuple[str, ...]
-    """Names of arrays (``x``, the parameters, ``out``), or expressions, passed as int32."""
+    """Names of the problem's arrays, or expressions, passed as int32."""
     shared: str = "0"
     """Bytes of dynamic shared memory."""
     define: tuple[tuple[str, str], ...] = ()
@@ -140,16 +137,17 @@ class LaunchLine:
         names = names_of(problem)
         return {name: evaluate(text or "1", names) for name, text in self.define}
 
-    def arguments(self, problem: Problem, arrays: Mapping[str, Any]) -> list[Any]:
-        """Buffers and int32 in the kernel's order.  Raises `InputError`."""
-        names = names_of(problem)
-        return [
-            arrays[one] if one in arrays else np.int32(evaluate(one, names)) for one in self.args
-        ]
+    def arguments(self, problem: Problem) -> list[str | int]:
+        """Names of arrays and values of expressions in the kernel's order.  Raises `InputError`."""
+        names, arrays = names_of(problem), {array.name for array in problem.arrays}
+        missing = [array.name for array in problem.output_arrays if array.name not in self.args]
+        if missing:
+            raise InputError("launch", f"args without {', '.join(missing)}", "every output")
+        return [one if one in arrays else evaluate(one, names) for one in self.args]
 
 
 def _split(value: str) -> list[str]:
-    """At commas outside of brackets."""
+    """Split a value at commas outside of brackets."""
     parts, depth = [""], 0
     for character in value:
         depth += {"(": 1, ")": -1}.get(character, 0)

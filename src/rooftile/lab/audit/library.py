@@ -14,6 +14,7 @@ from pathlib import Path
 from rooftile.lab.audit.child import running_libraries
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.session import Session
+from rooftile.lab.peers.torch_module import peers_of
 
 _FILES = re.compile(
     r"openblas|libblas|libcblas|libmkl|libblis|dnnl|onednn|pocketfft|_nd_image|_sigtools|"
@@ -27,13 +28,8 @@ _OPERATIONS = re.compile(
     r"max_pool|avg_pool|adaptive_|_fft|fft_|_scaled_dot)|"
     r"cudnn|cublas|cutlass|xmma|implicit_gemm|sgemm|hgemm|cufft|cusparse|^cu[a-z]+$",
 )
-"""PyTorch's operations, and kernels of vendors on a GPU."""
-_OWN = {
-    "reduce": "sum|amax|amin|prod|max|min",
-    "scan": "cumsum|cumprod",
-    "histogram": "histc|bincount",
-}
-"""PyTorch's, of operations that may be a small part of another kernel."""
+"""PyTorch's operations that do no small part of anything, and kernels of vendors on a GPU.  An
+operation whose peers name others in ``ATEN`` adds those."""
 _SECONDS, _BETWEEN_S = 0.4, 0.002
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 2
 _MOST_CALLS = 100_000
@@ -52,11 +48,11 @@ class Inspection:
         """``call_s``: about how long a call takes."""
         told = self.session.child.ask({"do": "inspect"})
         assert self.session.problem is not None
-        own = _OWN.get(self.session.problem.operation, "convolution")
+        own = getattr(peers_of(self.session.problem.operation), "ATEN", None)
         operations = [
             name
             for name in strings(told.get("operations"))
-            if _OPERATIONS.search(name) or re.fullmatch(f"aten::_?({own})(_out)?", name)
+            if _OPERATIONS.search(name) or (own and re.fullmatch(f"aten::_?({own})(_out)?", name))
         ]
         called = strings(told.get("rooftile"))
         told = self.session.child.ask({"do": "tell"})
@@ -75,7 +71,7 @@ class Inspection:
             self.findings.passed("reference")
 
     def _processes(self, events: list[str]) -> None:
-        # To compile, a kernel may call a compiler, also when it sees a shape for the first time.
+        # A kernel may call a compiler, also when it sees a shape for the first time.
         while_called = [event for event in events if event.endswith("while timed")]
         living = _children(self.session.child.pid)
         forked = [event for event in events if event.startswith("os.fork")]

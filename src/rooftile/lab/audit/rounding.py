@@ -8,16 +8,14 @@ from functools import partial
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.ops import ERROR_MODELS, ErrorModel, Float32, rounded
+from rooftile.ops import ERROR_MODELS, FORMATS, ErrorModel, Float32, rounded
 
 CLAIMS: dict[str, ErrorModel] = {
     **ERROR_MODELS,
-    "tf32": ErrorModel(unit=2.0**-11, factor=2.0, spreads=False),
-    "fp16": ErrorModel(unit=2.0**-11, factor=2.0, spreads=False),
-    "bf16": ErrorModel(unit=2.0**-8, factor=2.0, spreads=False),
+    **{name: ErrorModel(form.unit, factor=2.0, spreads=False) for name, form in FORMATS.items()},
 }
-"""Precisions that a foreign kernel may claim.  Arrays are float32 at each of them: a claim is
-about the arithmetic in between."""
+"""Precisions that a foreign kernel may claim.  Arrays keep their dtypes at each of them: a claim
+is about the arithmetic in between."""
 
 
 def check_claim(precision: str) -> None:
@@ -27,7 +25,7 @@ def check_claim(precision: str) -> None:
 
 
 def tf32_cut(values: Float32) -> Float32:
-    """Cut to 11 significant bits, as a tensor core does with float32 that was not rounded."""
+    """Values cut to 11 significant bits, as a tensor core cuts float32 that was not rounded."""
     bits = values.view(np.uint32) & np.uint32(0xFFFFE000)
     return bits.view(np.float32)
 

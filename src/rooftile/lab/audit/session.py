@@ -1,14 +1,12 @@
 """A process under audit with a problem's arrays laid out for it: write, run, look.
 
-Every run poisons the outputs first, and looks at outputs, guards and inputs while the
-process is frozen in the state in which it answered.
+Every run first poisons the outputs.  After the answer it looks at outputs, guards and inputs
+while the process is frozen in the state in which it answered.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-import pickle
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,19 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.devices.select import open_gpu
-from rooftile.lab.audit.arena import GUARD, POISON, Arena, CudaArena, HostArena, Slot, layout
-from rooftile.lab.audit.child import Child, memory_limit
+from rooftile.errors import InputError
+from rooftile.lab.audit.arena import GUARD, Arena, CudaArena, HostArena, Slot, layout
+from rooftile.lab.audit.child import Child, Complained, memory_limit
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.verify import random_inputs
-from rooftile.ops import Float32, Problem
+from rooftile.lab.audit.poison import bits, poison
+from rooftile.lab.judge.exam import as_bytes
+from rooftile.lab.records import plain
+from rooftile.ops import AnyArray, Problem
 
 _HERE = Path(__file__).parent
 _KEPT = 6
-"""Results that are remembered, to recognise them when they come again."""
+"""How many results are remembered, to recognise them when they come again."""
 _GRACE_S = 0.3
-"""How long late work may take to be recognised as such."""
+"""Seconds that the process is let run on for, so that late work shows."""
 _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 {
     unsigned long long first, now;
@@ -42,8 +44,8 @@ _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 
 _MOST_SLOTS, _SLOT_BYTES = 32, 256 * 2**20
 
-Arrays = tuple[Float32, ...]
-"""An input and its parameters."""
+Arrays = tuple[AnyArray, ...]
+"""Inputs and parameters; or outputs."""
 
 
 def slots_for(problem: Problem) -> int:
@@ -53,13 +55,23 @@ def slots_for(problem: Problem) -> int:
 
 @dataclass(frozen=True)
 class Seen:
-    """One result as it lay there when the process had answered."""
+    """A result as it lay there when the process had answered."""
 
-    out: Float32
+    outs: Arrays
+    left: tuple[NDArray[np.bool_], ...]
+    """Which elements of each output hold their poison."""
     intact: bool
-    """Whether the guards around it are as they were."""
+    """Whether the guards around the outputs are untouched."""
     altered: tuple[str, ...]
     """Inputs that are not as they were written."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A result that was seen before, for other inputs."""
+
+    outs: Arrays
+    right: bool
 
 
 @dataclass(frozen=True)
@@ -71,9 +83,9 @@ class Run:
     told: dict[str, Any]
     """What the process says; not to be believed."""
     slots: tuple[int, ...]
-    """What was run, in this order."""
+    """The slots that were run, in this order."""
     seen: tuple[Seen, ...]
-    """For each of them."""
+    """What lay in each of them."""
 
 
 @dataclass
@@ -85,8 +97,8 @@ class Session:
     limit_s: float
     problem: Problem | None = None
     slots: list[Slot] = field(default_factory=list)
-    earlier: list[Float32] = field(default_factory=list)
-    """Right or wrong, results of this problem."""
+    earlier: list[Earlier] = field(default_factory=list)
+    """Results of this problem, right or wrong."""
 
     def __enter__(self) -> Session:
         self.arena, extra = self._share()
@@ -98,6 +110,8 @@ class Session:
             "arrays": self.kernel.arrays, "device": self.kernel.device, **extra,
         }  # fmt: skip
         self._written: dict[int, Arrays] = {}
+        self._poison: dict[int, list[NDArray[np.uint8]]] = {}
+        self._generator = np.random.default_rng()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -110,28 +124,48 @@ class Session:
 
     def lay(self, problem: Problem, slots: int = 1) -> None:
         """Make arrays for a problem.  Raises `Died`, `Complained`."""
-        self.problem, self.earlier, self._written = problem, [], {}
-        place = "cuda" if self.kernel.kind == "cuda" and not self.kernel.text else "cpu"
-        self.slots, needed = layout(problem, slots, place)
+        self.problem, self.earlier, self._written, self._poison = problem, [], {}, {}
+        self.slots, needed = layout(problem, slots, self.kernel.memory)
         assert needed <= self.arena_bytes, "the arena was sized for every problem"
+        shapes = {array.name: array.shape for array in problem.output_arrays}
         self.child.ask({
-            "do": "arrays", "operation": problem.operation,
-            "fields": dataclasses.asdict(problem),  # type: ignore[call-overload]
-            **({"problem": pickle.dumps(problem).hex()} if self.kernel.text else {}),
-            "names": ["x", *problem.parameter_shapes],
-            "slots": [{"inputs": slot.inputs, "out": slot.out} for slot in self.slots],
+            "do": "arrays",
+            "fields": plain(dataclasses.asdict(problem)),  # type: ignore[call-overload]
+            "output_shape": next(iter(shapes.values())) if len(shapes) == 1 else shapes,
+            "names": [array.name for array in problem.given_arrays],
+            "outputs": list(shapes),
+            "slots": [
+                {"given": [place.told for place in slot.given],
+                 "outs": [place.told for place in slot.outs]}
+                for slot in self.slots
+            ],
+            **self._launch(problem),
         })  # fmt: skip
 
+    def _launch(self, problem: Problem) -> dict[str, Any]:
+        """How a text's kernel is launched for a problem."""
+        line = self.kernel.launch
+        if line is None:
+            return {}
+        try:
+            launch = line.launch(self.kernel.function, problem)
+            return {
+                "launch": dataclasses.asdict(launch), "macros": line.macros(problem),
+                "args": line.arguments(problem),
+            }  # fmt: skip
+        except InputError as error:
+            raise Complained({"error": "usage", "what": str(error)}) from None
+
     def fresh(self) -> Arrays:
-        """Inputs that nobody knows: from the system's entropy."""
+        """Inputs that nobody knows: they come from the system's entropy."""
         assert self.problem is not None
-        return random_inputs(self.problem, secrets.randbits(128))
+        return self.problem.random(secrets.randbits(128))
 
     def write(self, slot: int, arrays: Arrays) -> None:
         """Put inputs into a slot."""
         self._written[slot] = arrays
-        for (offset, _), values in zip(self.slots[slot].inputs, arrays, strict=True):
-            self.arena.put(offset, values)
+        for place, values in zip(self.slots[slot].given, arrays, strict=True):
+            self.arena.put(place.offset, values)
 
     def run(self, slots: Sequence[int] = (0,), look: bool = True, **options: Any) -> Run:
         """Call the kernel once for each of the slots, in this order.  Raises `Died`,
@@ -143,47 +177,49 @@ class Session:
         return Run(float(told["wall_s"]), told, tuple(slots), seen)
 
     def poison(self, slot: int) -> None:
-        """Fill an output and its guards."""
-        offset, shape = self.slots[slot].out
-        values = np.full(math.prod(shape) + 2 * GUARD, POISON, np.uint32)
-        self.arena.put(offset - 4 * GUARD, values)
+        """Fill the outputs and their guards."""
+        places = self.slots[slot].outs
+        self._poison[slot] = [poison(place.array, GUARD, self._generator) for place in places]
+        for place, values in zip(places, self._poison[slot], strict=True):
+            self.arena.put(place.offset - GUARD, values)
 
     def look(self, slot: int) -> Seen:
         """What lies in a slot now."""
-        assert self.problem is not None
-        offset, shape = self.slots[slot].out
-        count = math.prod(shape)
-        whole = self.arena.get(offset - 4 * GUARD, count + 2 * GUARD)
-        bits = whole.view(np.uint32)
-        guards = np.concatenate([bits[:GUARD], bits[GUARD + count :]])
-        out = whole[GUARD : GUARD + count].reshape(shape)
-        names = ["x", *self.problem.parameter_shapes]
-        altered = [
-            name
-            for name, (at, _), values in zip(
-                names, self.slots[slot].inputs, self._written[slot], strict=True
+        outs, left, intact = [], [], True
+        for place, poisoned in zip(self.slots[slot].outs, self._poison[slot], strict=True):
+            array, inside = place.array, slice(GUARD, GUARD + place.array.nbytes)
+            whole = self.arena.get(place.offset - GUARD, array.nbytes + 2 * GUARD)
+            out, before = (
+                flat[inside].view(array.numpy).reshape(array.shape) for flat in (whole, poisoned)
             )
-            if not np.array_equal(
-                self.arena.get(at, values.size).view(np.uint32), values.reshape(-1).view(np.uint32)
-            )
-        ]
-        return Seen(out, bool((guards == POISON).all()), tuple(altered))
+            outs.append(out)
+            left.append(np.asarray(bits(out) == bits(before)))
+            for guard in (slice(0, GUARD), slice(GUARD + array.nbytes, None)):
+                intact = intact and np.array_equal(whole[guard], poisoned[guard])
+        return Seen(tuple(outs), tuple(left), intact, self._altered(slot))
 
-    def remember(self, out: Float32) -> None:
+    def _altered(self, slot: int) -> tuple[str, ...]:
+        given = zip(self.slots[slot].given, self._written[slot], strict=True)
+        return tuple(
+            place.array.name
+            for place, values in given
+            if not np.array_equal(self.arena.get(place.offset, values.nbytes), as_bytes(values))
+        )
+
+    def remember(self, outs: Arrays, right: bool) -> None:
         """Keep a result, to recognise it when it comes again."""
-        self.earlier = [*self.earlier[-_KEPT + 1 :], out]
+        self.earlier = [*self.earlier[-_KEPT + 1 :], Earlier(outs, right)]
 
-    def later(self, slot: int) -> Float32:
-        """A slot's output after the process was let run on for a while unasked."""
+    def later(self, slot: int) -> Arrays:
+        """A slot's outputs after the process has run on for a while unasked."""
         self.child.thaw()
         time.sleep(_GRACE_S)
         self.child.freeze()
-        return self.look(slot).out
+        return self.look(slot).outs
 
     def _share(self) -> tuple[Arena, dict[str, Any]]:
-        if self.kernel.text or self.kernel.kind == "cpu":
-            extra = {"launch": pickle.dumps(self.kernel.launch).hex()} if self.kernel.text else {}
-            return HostArena(self.arena_bytes), extra
+        if self.kernel.memory == "cpu":
+            return HostArena(self.arena_bytes), {}
         from rooftile.devices.cuda.compile import compile_cubin
 
         device = open_gpu(self.kernel.device)

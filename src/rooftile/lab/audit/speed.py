@@ -10,26 +10,32 @@ device, the delivery of a returned result.
 from __future__ import annotations
 
 import math
+import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
-from rooftile.lab.audit.session import Arrays, Run, Session, slots_for
-from rooftile.lab.measure import Timing, is_steady, timing_of
-from rooftile.ops import Problem
+from rooftile.lab.audit.poison import strength, too_many
+from rooftile.lab.audit.session import Arrays, Run, Seen, Session, slots_for
+from rooftile.ops import Array, Problem
+from rooftile.runtime.timing.device import contradiction
+from rooftile.runtime.timing.host import Timing, is_steady, timing_of
 
 _WINDOW_S = 0.02
-"""A sample lasts about this long, where the slots suffice: an answer's way takes 0.1 ms."""
+"""A sample lasts about this long, where the slots suffice: an answer takes 0.1 ms to arrive."""
 _SECONDS = 3.0
 _LEAST, _MOST = 5, 40
 _CHECKED_FLOPS = 2 * 10**9
-"""Results of more work than this are compared in single images."""
+"""Where a result takes more FLOPs than this, only some items of a batch are compared."""
 _AGREE, _SLACK_S = 0.5, 5e-3
 """Clocks agree when one says at least this share of the other's time."""
-_EVENTS_AGREE, _EVENT_SLACK_S = 0.1, 2e-3
+_EVENT_SLACK_S = 2e-3
+"""Seconds of the judge's time that a GPU's events may miss, while the answer is on its way."""
 
 
 @dataclass
@@ -54,7 +60,7 @@ class Speed:
         times: list[float] = []
         start = time.perf_counter()
         while len(times) < _MOST:
-            given = [_renewed(one, generator) for one in arrays[:count]]
+            given = [_renewed(problem, one, generator) for one in arrays[:count]]
             run = self._sample(given, phase="timed")
             self.runs.append(run)
             times.append(run.wall_s / count)
@@ -74,51 +80,76 @@ class Speed:
     def _right(
         self, problem: Problem, run: Run, given: list[Arrays], generator: np.random.Generator
     ) -> bool:
-        """Look for poison everywhere, and compare a few images of one result."""
+        """Whether no result holds poison, and one of them, or some of its items, is right."""
         for slot, seen in enumerate(run.seen):
-            if np.isnan(seen.out).any() or not seen.intact or seen.altered:
-                return self.judge.judge(run, slot, given[slot], "in a timed call")
+            suspect = _is_suspect(problem, seen) or not seen.intact or seen.altered
+            if suspect and not self.judge.judge(run, slot, given[slot], "in a timed call"):
+                return False
         slot = int(generator.integers(len(given)))
-        x, *parameters = given[slot]
-        images = max(1, min(problem.batch, int(_CHECKED_FLOPS * problem.batch / problem.flops)))
-        chosen = np.sort(generator.choice(problem.batch, images, replace=False))
-        right = self.judge.agrees(run.seen[slot].out[chosen], (x[chosen], *parameters))
+        outs, arrays = run.seen[slot].outs, given[slot]
+        items = problem.batch_size
+        if items is not None:
+            count = max(1, min(items, int(_CHECKED_FLOPS * items / max(1, problem.flops))))
+            chosen = np.sort(generator.choice(items, count, replace=False))
+            outs = _items(problem.output_arrays, outs, chosen)
+            arrays = _items(problem.given_arrays, arrays, chosen)
+        right = self.judge.agrees(outs, arrays)
         if not right:
             self.judge.judge(run, slot, given[slot], "in a timed call")
         return right
 
     def _clocks(self) -> None:
-        """What the process's clocks said, against the judge's."""
+        """Compare what the process's clocks said with the judge's."""
         told = [(run.wall_s, _number(run.told.get("seconds"))) for run in self.runs]
         short = min(wall - said for wall, said in told)
         if not any(said >= _AGREE * wall - _SLACK_S for wall, said in told):
-            self._contradict("its clock", short)
+            self.findings.failed(
+                "timers", f"in every sample its clock missed at least {1e3 * short:.3g} ms"
+            )
         if not any(said <= 1.1 * wall + _SLACK_S for wall, said in told):
             self.findings.failed("timers", f"its clock ran {-1e3 * short:.3g} ms longer than ours")
-        for name, what in (("library_s", "the library's events"), ("event_s", "the driver's")):
-            if self.session.kernel.kind != "cuda":
-                continue
-            pairs = [(run.wall_s, _number(run.told.get(name))) for run in self.runs]
-            least = 1 - _EVENTS_AGREE
-            if not any(said >= least * wall - _EVENT_SLACK_S for wall, said in pairs):
-                self._contradict(what, min(wall - said for wall, said in pairs))
+        events = {"library_s": "the library's events", "event_s": "the driver's"}
+        for name, what in events.items() if self.session.kernel.kind == "cuda" else ():
+            pairs = [(_number(run.told.get(name)), run.wall_s) for run in self.runs]
+            against = contradiction(pairs, _EVENT_SLACK_S)
+            if against:
+                self.findings.failed("timers", f"by {what} {against}")
         self.findings.passed("timers")
 
-    def _contradict(self, what: str, seconds: float) -> None:
-        self.findings.failed(
-            "timers", f"in every sample {what} missed at least {1e3 * seconds:.3g} ms of the time"
-        )
+
+def _items(places: Sequence[Array], arrays: Arrays, chosen: NDArray[np.int64]) -> Arrays:
+    """Some items of arrays with a batch; the others as they are."""
+    pairs = zip(places, arrays, strict=True)
+    return tuple(array[chosen] if place.batched else array for place, array in pairs)
 
 
-def _renewed(arrays: Arrays, generator: np.random.Generator) -> Arrays:
-    """New contents for about the price of a copy: images in another order, all values scaled."""
-    x, *parameters = arrays
-    factor = np.float32(generator.uniform(0.7, 1.4))
-    order = generator.permutation(len(x))
-    changed = x[order] * factor
-    changed.reshape(-1)[generator.integers(changed.size)] += np.float32(1.0)
-    scale = np.float32(generator.uniform(0.7, 1.4))
-    return (changed, *(p * scale for p in parameters))
+def _is_suspect(problem: Problem, seen: Seen) -> bool:
+    """Whether an output holds a NaN, or more of its poison than by chance."""
+    return any(
+        too_many(int(left.sum()), out.size, strength(output))
+        or (output.numpy.kind in "fV" and bool(np.isnan(out).any()))
+        for output, out, left in zip(problem.output_arrays, seen.outs, seen.left, strict=True)
+    )
+
+
+def _renewed(problem: Problem, arrays: Arrays, generator: np.random.Generator) -> Arrays:
+    """New contents; for floats they cost about as much as a copy.
+
+    All numbers are scaled, one is changed, and the items of a batch come in another order.
+    """
+    places, items = problem.given_arrays, problem.batch_size
+    if any(place.numpy.kind not in "fV" for place in places):
+        return problem.random(secrets.randbits(128))
+    order = None if items is None else generator.permutation(items)
+    scales = {role: generator.uniform(0.7, 1.4) for role in ("input", "parameter")}
+    made = []
+    for place, array in zip(places, arrays, strict=True):
+        values = array[order] if place.batched else array.copy()
+        values *= values.dtype.type(scales[place.role])
+        if place.role == "input":
+            values.reshape(-1)[generator.integers(values.size)] += values.dtype.type(1)
+        made.append(values)
+    return tuple(made)
 
 
 def _number(value: object) -> float:

@@ -1,8 +1,8 @@
 """How long a text's kernel takes: warm and cold launches by the device's clock.
 
-Inputs and results lie in the device's memory.  Before each cold launch the result is
-poisoned, and afterwards compared with the one that was judged: launches that do nothing once
-there is a result show.
+Inputs and results lie in the device's memory.  Before each cold launch the result is poisoned,
+and afterwards it is compared with the one that was judged.  So a launch shows that does nothing
+because there is a result already.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.session import Session
-from rooftile.lab.measure import Timing
 from rooftile.lab.records import Resources
 from rooftile.ops import Problem
+from rooftile.runtime.timing.host import Timing
 
 
 @dataclass

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
 from rooftile.lab.audit.child import Complained
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
+from rooftile.lab.audit.poison import bits
 from rooftile.lab.audit.session import Arrays, Session, slots_for
-from rooftile.lab.shapes import off_grid, smallest
-from rooftile.lab.verify import random_inputs
-from rooftile.ops import Problem
+from rooftile.lab.judge.exam import same_bits
+from rooftile.ops import AnyArray, Problem
+from rooftile.ops.problem import outputs_of
 
 _TRIES = 8
-"""Positions tried until one changes the result."""
+"""How many positions are tried until one changes the result."""
 _PAIRS, _SURE = 5, 15
-"""Of calls on new and on repeated contents: at first, and to be sure."""
+"""How often calls on new and on repeated contents are compared: at first, and to be sure."""
 _REPLAYED = 8
-"""Calls of a request, so that a look-up's gain is more than the way of an answer."""
+"""Calls in one request: so many that a look-up gains more than an answer takes to arrive."""
 _TIMES_FASTER, _LEAST_GAIN_S = 2.5, 1e-3
 
 
@@ -40,12 +42,12 @@ class Trials:
     deterministic: bool
 
     def values(self, problem: Problem) -> float | None:
-        """Right on the public seed's inputs, and on secret ones in the very same arrays.
+        """Judge it on the public seed's inputs, and on secret ones in the very same arrays.
 
-        The seconds of the first call; None when a result was wrong.
+        Gives the seconds of the first call; None when a result was wrong.
         """
         self.session.lay(problem, 3)
-        public = random_inputs(problem, self.seed)
+        public = problem.random(self.seed)
         self.session.write(0, public)
         first = self.session.run([0], phase="first", scrub=True)
         if not self.judge.judge(first, 0, public, "on the public seed"):
@@ -72,46 +74,49 @@ class Trials:
         return self.judge.judge(run, 0, arrays, what, check)
 
     def _knows(self, public: Arrays) -> bool:
-        """Whether it is right on the public inputs time and again, and wrong on others."""
+        """Whether it is repeatedly right on the public inputs, and wrong on others."""
         right = []
         for arrays in (self.session.fresh(), public, self.session.fresh(), public):
             self.session.write(2, arrays)
-            right.append(self.judge.agrees(self.session.run([2]).seen[0].out, arrays))
+            right.append(self.judge.agrees(self.session.run([2]).seen[0].outs, arrays))
         return right == [False, True, False, True]
 
     def _repeat(self) -> bool:
-        """Twice the same; whether both were right."""
-        arrays, bits = self.session.fresh(), []
+        """Call it twice on the same inputs; whether both results were right."""
+        arrays, found = self.session.fresh(), []
         for what in ("in a first run", "in a second run"):
             self.session.write(2, arrays)
             run = self.session.run([2])
             if not self.judge.judge(run, 0, arrays, what):
                 return False
-            bits.append(run.seen[0].out.view(np.uint32))
-        differ = int((bits[0] != bits[1]).sum())
+            found.append(run.seen[0].outs)
+        pairs = list(zip(*found, strict=True))
+        differ = sum(int((bits(a) != bits(b)).sum()) for a, b in pairs)
         if not self.deterministic:
             self.findings.skipped("repeatable", "declared: two runs may differ")
         elif differ:
-            self.findings.failed("repeatable", f"{differ} of {bits[0].size} elements differ")
+            self.findings.failed(
+                "repeatable", f"{differ} of {sum(a.size for a, _ in pairs)} elements differ"
+            )
         else:
             self.findings.passed("repeatable")
         return True
 
     def _changes(self, problem: Problem) -> bool:
-        """One element changed: a result kept under a part of the contents is wrong now."""
+        """Change one element: a result that was kept under a part of the contents is now wrong."""
         generator = np.random.default_rng()
-        for which, name in enumerate(("x", *problem.parameter_shapes)):
+        for which, name in enumerate(array.name for array in problem.given_arrays):
             arrays = self.session.fresh()
             if not self._call(arrays, f"before one element of {name} changed"):
                 return False
             changed = _changed(problem, arrays, which, generator)
             if changed is None:
                 continue
-            before = self.session.earlier[-1]
+            before = self.session.earlier[-1].outs
             self.session.write(0, changed)
             run = self.session.run([0])
             what = f"after one element of {name} changed"
-            if np.array_equal(run.seen[0].out.view(np.uint32), before.view(np.uint32)):
+            if all(map(same_bits, run.seen[0].outs, before)):
                 self.findings.failed("cache", f"{what}: it returned the result from before")
                 return False
             if not self.judge.judge(run, 0, changed, what):
@@ -119,7 +124,7 @@ class Trials:
         return True
 
     def replay(self, problem: Problem) -> None:
-        """Contents that it has seen must not be much faster than new ones."""
+        """Calls on contents that it has seen must not be much faster than calls on new ones."""
         slots = range(min(_REPLAYED, slots_for(problem)))
         self.session.lay(problem, len(slots))
         seen = [self.session.fresh() for _ in slots]
@@ -128,10 +133,15 @@ class Trials:
         known: list[float] = []
         for count in (_PAIRS, _SURE):
             for _ in range(count):
-                new.append(self._seconds([self.session.fresh() for _ in slots]))
-                known.append(self._seconds(seen))
+                # On a busy machine the work before a request decides how soon it runs: both have
+                # the same.
+                for times in (new, known):
+                    fresh = [self.session.fresh() for _ in slots]
+                    times.append(self._seconds(fresh if times is new else seen))
             least = min(new), min(known)
-            if least[0] < _TIMES_FASTER * least[1] or least[0] - least[1] < _LEAST_GAIN_S:
+            # There the shortest is a matter of luck, but not the middle one as well.
+            faster = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
+            if not faster or least[0] - least[1] < _LEAST_GAIN_S:
                 self.findings.passed("cache")
                 return
         self.findings.failed(
@@ -141,14 +151,17 @@ class Trials:
         )
 
     def _seconds(self, contents: list[Arrays]) -> float:
-        """Of one request to call the kernel on each of these."""
+        """The time of one request to call the kernel on each of these."""
         for slot, arrays in enumerate(contents):
             self.session.write(slot, arrays)
         return self.session.run(range(len(contents)), look=False).wall_s
 
     def shapes(self, problem: Problem, fixed: bool) -> None:
-        """Off every grid, and as small as can be."""
-        for check, made in (("off_grid", off_grid(problem)), ("degenerate", smallest(problem))):
+        """Judge it on sizes that no tile divides, and on the smallest ones."""
+        for check, made in (
+            ("off_grid", problem.neighbours()),
+            ("degenerate", problem.smallest()),
+        ):
             if fixed:
                 self.findings.skipped(check, "declared: made for this shape alone")
             else:
@@ -173,7 +186,7 @@ class Trials:
 
     @contextmanager
     def _filed(self, check: str, what: str) -> Iterator[None]:
-        """What it raises at a shape is filed under the shape; a refusal is honest."""
+        """File what it raises at a shape under the shape; a refusal is honest."""
         try:
             yield
         except Complained as error:
@@ -182,14 +195,14 @@ class Trials:
             self.findings.failed(check, f"{what}: {error.what}")
 
     def elsewhere(self) -> None:
-        """A wrong result on a GPU that is right once the whole device was waited for."""
-        if self.session.kernel.kind != "cuda" or self.session.kernel.text:
+        """Look for a result that is wrong, but right once the whole GPU was waited for."""
+        if self.session.kernel.memory != "cuda":
             return
         for _ in range(2):
             arrays = self.session.fresh()
             self.session.write(0, arrays)
-            out = self.session.run([0], wait=True).seen[0].out
-            if not self.judge.agrees(out, arrays):
+            outs = self.session.run([0], wait=True).seen[0].outs
+            if not self.judge.agrees(outs, arrays):
                 return
         self.findings.failed(
             "stream",
@@ -198,8 +211,8 @@ class Trials:
         )
 
     def order(self, problem: Problem) -> None:
-        """On a GPU: the inputs arrive late, in the order of the current stream."""
-        if self.session.kernel.kind != "cuda" or self.session.kernel.text:
+        """On a GPU, let the inputs arrive late, in the order of the current stream."""
+        if self.session.kernel.memory != "cuda":
             self.findings.skipped("stream", "the kernel does not choose one")
             return
         self.session.lay(problem, 2)
@@ -210,8 +223,7 @@ class Trials:
         self.session.write(1, arrays)
         self.session.poison(1)
         self.session.run([0], look=False, behind=1)
-        out = self.session.look(1).out
-        if self.judge.agrees(out, arrays):
+        if self.judge.agrees(self.session.look(1).outs, arrays):
             self.findings.passed("stream")
         else:
             self.findings.failed(
@@ -224,14 +236,24 @@ class Trials:
 def _changed(
     problem: Problem, arrays: Arrays, which: int, generator: np.random.Generator
 ) -> Arrays | None:
-    """The arrays with one element changed so much that the result must change."""
-    before = problem.reference(*arrays)
-    budget = np.abs(before).max() * 1e-3
+    """The arrays with one element changed so much that the result must change.
+
+    An integer is changed to one that the problem's random inputs have there: it may be an index.
+    """
+    before = outputs_of(problem.reference(*arrays))
+    others = problem.random(int(generator.integers(2**63)))[which].reshape(-1)
     for _ in range(_TRIES):
         changed = arrays[which].copy()
-        place = int(generator.integers(changed.size))
-        changed.reshape(-1)[place] += 4.0
+        flat, place = changed.reshape(-1), int(generator.integers(changed.size))
+        flat[place] = flat[place] + 4 if changed.dtype.kind in "fV" else others[place]
         made = (*arrays[:which], changed, *arrays[which + 1 :])
-        if np.abs(problem.reference(*made) - before).max() > budget:
+        if any(map(_differs, before, outputs_of(problem.reference(*made)))):
             return made
     return None
+
+
+def _differs(before: AnyArray, after: AnyArray) -> bool:
+    """Whether a result differs from another beyond any rounding."""
+    if np.asarray(before).dtype.kind not in "fV":
+        return not np.array_equal(before, after)
+    return bool(np.abs(after - before).max() > 1e-3 * np.abs(before).max())

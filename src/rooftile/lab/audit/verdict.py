@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rooftile.devices import cpu
 from rooftile.devices.gpu import Description
-from rooftile.devices.select import open_gpu
+from rooftile.devices.select import open_device, open_gpu
 from rooftile.lab.audit.arena import layout
 from rooftile.lab.audit.child import Complained, Died
 from rooftile.lab.audit.findings import Check, Findings
@@ -24,26 +21,27 @@ from rooftile.lab.audit.session import Session, slots_for
 from rooftile.lab.audit.speed import Speed
 from rooftile.lab.audit.text_speed import TextSpeed
 from rooftile.lab.audit.trials import Trials
-from rooftile.lab.ceilings import Ceilings, Roof, ceilings
-from rooftile.lab.ceilings_gpu import GpuCeilings, gpu_ceilings
-from rooftile.lab.climb_gpu import has_roof
+from rooftile.lab.ceilings.cpu import Ceilings
+from rooftile.lab.ceilings.gpu import GpuCeilings
+from rooftile.lab.ceilings.known import Known, known_roof
 from rooftile.lab.environment import Environment, environment
-from rooftile.lab.measure import Timing
-from rooftile.lab.records import Error, Ladder, Resources, Row, plain, problem_json
-from rooftile.lab.shapes import off_grid, smallest
+from rooftile.lab.judge.contest import VERIFIED_ITEMS
+from rooftile.lab.judge.floor import Traffic, below_floor
+from rooftile.lab.records import Cause, Error, Ladder, Resources, Row, plain, problem_json
 from rooftile.ops import Problem
+from rooftile.runtime.timing.host import Timing
 
 Progress = Callable[[str], None]
 
-_VERIFIED_IMAGES = 64
-"""Images of a trial; the timed calls have the whole batch."""
 _TRIAL_FLOPS = 2 * 10**9
-"""A trial's work, where the batch can be made small enough: a reference takes a second or so."""
-_BELOW = 0.9
+"""FLOPs of a trial, where the problem can be made so small: a reference takes about a second."""
 
 
 class UnusableKernel(Exception):
-    """The kernel cannot be called as it is: its signature, its file.  A wrong use, no verdict."""
+    """The kernel cannot be called: its signature or its file does not allow it.
+
+    This is a wrong use, not a verdict.
+    """
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,13 @@ class Audit:
     error: Error | None
     """The worst of the right results; None where none was right."""
     time_ms: Timing | None
-    """A call on new inputs by the judge's clock; of a text, a launch by the device's, on data
-    that lies there.  None unless every check passed."""
+    """The time of a call on new inputs by the judge's clock.
+
+    For a text it is that of a launch, by the device's clock, on data in its memory.  None unless
+    every check passed.
+    """
     cold_ms: Timing | None
-    """Of a text on a GPU: with nothing of the arrays in the last-level cache."""
+    """For a text on a GPU, the time with nothing of the arrays in the last-level cache."""
     first_call_ms: float | None
     """The first call, with whatever is compiled there."""
     floor_ms: float | None
@@ -74,7 +75,7 @@ class Audit:
     ceilings: Ceilings | GpuCeilings | None
     """What the floor was computed from."""
     gpu: Description | None
-    """What it ran on, if that was no CPU of ours."""
+    """The device that it ran on; None for ``cpu``."""
 
     @property
     def passed(self) -> bool:
@@ -92,7 +93,7 @@ class Audit:
         return next(check for check in self.checks if check.name == name)
 
     def ladder(self) -> Ladder:
-        """The audit as a record of the history: one row, of somebody else's."""
+        """The audit as a record of the history, with one row for the foreign kernel."""
         failed = [f"{c.name}: {c.evidence}" for c in self.checks if c.status == "failed"]
         median = self.time_ms.median if self.time_ms else math.nan
         timed = self.time_ms is not None
@@ -103,10 +104,20 @@ class Audit:
             first_call_ms=self.first_call_ms if timed else None,
             gflops=1e-6 * self.problem.flops / median if timed else None,
             gbps=1e-6 * self.problem.bytes / median if timed else None,
-            roof_fraction=self.roof_fraction, resources=self.resources,
+            roof_fraction=self.roof_fraction, resources=self.resources, cause=self._cause,
         )  # fmt: skip
         device = self.kernel.device
         return Ladder(self.problem, device, self.ceilings, self.environment, (row,), self.gpu)
+
+    @property
+    def _cause(self) -> Cause:
+        """Why there is no time."""
+        failed = {check.name for check in self.checks if check.status == "failed"}
+        if not failed:
+            return ""
+        if failed <= {"timers", "floor"}:
+            return "invalid time"
+        return "error" if failed == {"runs"} else "wrong"
 
     @property
     def name(self) -> str:
@@ -154,8 +165,8 @@ def audit(
     """Judge a foreign kernel on a problem.
 
     ``precision`` is what the kernel claims, see `rooftile.lab.audit.rounding.CLAIMS`.
-    ``fixed_shape``: it is made for this problem's shape alone.  ``deterministic=False``: two
-    runs may differ in their last bits.  ``limit_s`` bounds each request to its process.
+    ``fixed_shape`` says that it is made for this problem's shape alone; ``deterministic=False``
+    that two runs may differ in their last bits.  ``limit_s`` bounds each request to its process.
     ``seed`` makes the inputs that anybody may know; the others are secret.
 
     Raises `InputError`, `DeviceMissing`, and `UnusableKernel` for a file or a function that
@@ -181,14 +192,14 @@ class _Audit:
     report: Progress
 
     def run(self) -> Audit:
-        """Every trial in turn; the first that breaks the process is the last."""
+        """Make every trial in turn; one that breaks the process is the last."""
         self.findings = Findings()
         self.first_ms: float | None = None
         self.time: Timing | None = None
         self.cold: Timing | None = None
         self.limit: str | None = None
         self.noise: str | None = None
-        self.ceilings: Ceilings | GpuCeilings | None = None
+        self.known: Known | None = None
         self.resources = Resources()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
             judge = Judge(session, self.findings, self.claim)
@@ -205,14 +216,14 @@ class _Audit:
         for name in ("form", "lazy", "bounds", "inputs", "on_time"):
             if judge.worst is not None:
                 self.findings.passed(name)
-        floor = self._floor() if self.time else None
+        floor = self._floor(self.time) if self.time else None
         return Audit(
             self.kernel, self.problem, self.claim, self.findings.checks(),
             Error.of(judge.worst) if judge.worst else None,
             self.time if self.findings.right else None,
             self.cold if self.findings.right else None,
             self.first_ms, floor, self.limit, self.resources, noise, environment(),
-            self.ceilings, self._gpu(),
+            self.known.ceilings if self.known else None, self._gpu(),
         )  # fmt: skip
 
     def _trials(self, session: Session, judge: Judge) -> None:
@@ -243,7 +254,7 @@ class _Audit:
             return
         self.time = time_ms
         self.report("who does the work")
-        self.noise = session.child.noise  # Profilers talk, too.
+        self.noise = session.child.noise  # Later output may be a profiler's.
         Inspection(session, self.findings, self.allow_library).look(1e-3 * time_ms.median)
 
     def _text(self, session: Session, judge: Judge) -> None:
@@ -256,35 +267,38 @@ class _Audit:
         self.time, self.cold, self.resources = timed.warm, timed.cold, timed.resources
 
     def _small(self) -> Problem:
-        """The problem with as many images as a trial can bear."""
-        batch = min(self.problem.batch, _VERIFIED_IMAGES)
-        fitting = int(_TRIAL_FLOPS * self.problem.batch / max(1, self.problem.flops))
-        return self.problem.with_batch(max(1, min(batch, fitting)))
+        """The problem with as many items as a trial can bear; without a batch, a smaller one."""
+        problem, batch = self.problem, self.problem.batch_size
+        if batch is None:
+            return problem if problem.flops <= _TRIAL_FLOPS else problem.shrunk()
+        fitting = int(_TRIAL_FLOPS * batch / max(1, problem.flops))
+        return problem.with_batch(max(1, min(batch, VERIFIED_ITEMS, fitting)))
 
     def _bytes(self) -> int:
         problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]
         if not self.fixed_shape:
-            problems += [(p, 1) for p in (*off_grid(self.problem), *smallest(self.problem))]
-        return max(layout(p, slots, "cuda")[1] for p, slots in problems)
+            problems += [(p, 1) for p in (*self.problem.neighbours(), *self.problem.smallest())]
+        return max(layout(p, slots, self.kernel.memory)[1] for p, slots in problems)
 
-    def _floor(self) -> float | None:
-        """The least time in milliseconds; a time below what must move is impossible."""
-        assert self.time is not None
-        roof = self._roof()
+    def _floor(self, time: Timing) -> float | None:
+        """The least time in milliseconds; a time in which the bytes cannot move is a failure."""
+        device = open_device(self.kernel.device)
+        self.known = known_roof(device, self.report)
+        roof = self.known.roof
         if roof is None:
             self.findings.skipped("floor", "no ceilings are known of this device")
             return None
         self.limit = roof.limit(self.problem)
-        floor, median = roof.floor_ms(self.problem), self.time.median
-        moved = max(0, self.problem.bytes - self._cache_bytes()) / roof.bandwidth_gbps * 1e-6
-        share = f"{100 * floor / median:.3g} % of the roof"
-        if median < _BELOW * moved:
-            self.findings.failed(
-                "floor",
-                f"{median:.4g} ms is below the {moved:.4g} ms that what does not fit the "
-                "last-level cache takes to move",
-            )
-        elif median < floor:
+        floor, below = roof.floor_ms(self.problem), ""
+        if self.known.trusted:
+            # A foreign kernel may transform, so no count of its FLOPs bounds it.
+            rates, traffic = (math.inf, roof.bandwidth_gbps), Traffic.of(self.problem)
+            cache = device.cache_bytes
+            below = below_floor(self.problem, traffic, *rates, time, self.cold, cache)
+        share = f"{100 * floor / time.median:.3g} % of the roof"
+        if below:
+            self.findings.failed("floor", below)
+        elif time.median < floor:
             self.findings.passed(
                 "floor", f"{share}: effective; a transform saves work, or the caches help"
             )
@@ -292,29 +306,5 @@ class _Audit:
             self.findings.passed("floor", share)
         return floor
 
-    def _roof(self) -> Roof | None:
-        if self.kernel.kind == "cpu":
-            self.ceilings = found = ceilings(progress=self.report)
-            return found.all_cores
-        device = open_gpu(self.kernel.device)
-        if has_roof(device):
-            self.ceilings = gpu_ceilings(device, progress=self.report)
-            return self.ceilings
-        return None
-
     def _gpu(self) -> Description | None:
         return None if self.kernel.kind == "cpu" else open_gpu(self.kernel.device).description
-
-    def _cache_bytes(self) -> int:
-        if self.kernel.kind == "cpu":
-            return cpu_cache_bytes()
-        return open_gpu(self.kernel.device).description.cache_bytes or 0
-
-
-def cpu_cache_bytes() -> int:
-    """Of all last-level caches of this machine at most; 0 where the system does not tell."""
-    sizes = [0]
-    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
-        with contextlib.suppress(OSError, ValueError):
-            sizes.append(1024 * int(path.read_text(encoding="ascii").strip().rstrip("K")))
-    return max(sizes) * cpu.cores()

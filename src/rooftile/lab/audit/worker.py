@@ -1,9 +1,9 @@
 """Runs a foreign Python kernel in a process of its own, for the judge in another.
 
-A script that imports nothing of rooftile: what the judge knows must not lie where the
-kernel could read it.  Requests and answers are lines of JSON on a socket; arrays lie in
-memory that both processes map.  Nothing here is trusted: the judge believes its own clock
-and the bytes that it finds when it has frozen this process.
+This script imports nothing of rooftile: what the judge knows must not lie where the kernel
+could read it.  Requests and answers are lines of JSON on a socket; arrays lie in memory that
+both processes map.  Nothing here is trusted: the judge believes its own clock and the bytes
+that it finds when it has frozen this process.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Worker:
         self._arena = mmap.mmap(arena, 0) if arena >= 0 else None
 
     def serve(self) -> None:
-        """Until the judge closes the channel."""
+        """Answer requests until the judge closes the channel."""
         for line in self._input:
             request = json.loads(line)
             self.witness.phase = str(request.get("phase", request["do"]))
@@ -108,23 +108,34 @@ class Worker:
         return {"arrays": kind}
 
     def _arrays(self, request: dict[str, Any]) -> dict[str, Any]:
-        make = self._library.array
+        make, slots = self._library.array, request["slots"]
+        for _, _, dtype in (*slots[0]["given"], *slots[0]["outs"]):
+            if not self._library.has(dtype):
+                raise Refused(f"{self._library.name} has no {dtype}")
         self._slots = [
-            ([make(*one) for one in slot["inputs"]], make(*slot["out"]))
-            for slot in request["slots"]
+            ([make(*one) for one in slot["given"]], tuple(make(*one) for one in slot["outs"]))
+            for slot in slots
         ]
+        self._outputs = request["outputs"]
         self._given = _keywords(self._function, request)
-        self._takes_out = "out" in self._given
-        return {"takes_out": self._takes_out}
+        self._written = [self._asked_for(outs) for _, outs in self._slots]
+        return {"takes_out": bool(self._written[0])}
+
+    def _asked_for(self, outs: tuple[Any, ...]) -> dict[str, Any]:
+        """The outputs that the function takes: each by its own name, or all of them as ``out``."""
+        named = {"out": outs if len(outs) > 1 else outs[0]}
+        named.update(zip(self._outputs, outs, strict=True))
+        return {name: array for name, array in named.items() if name in self._given}
 
     def _run(self, request: dict[str, Any]) -> dict[str, Any]:
         behind = request.get("behind")
         if behind is not None:
             self._library.delay(self._slots[behind][0], self._slots[request["slots"][0]][0])
         if request.get("scrub"):
-            self._library.scrub(math.prod(self._slots[0][1].shape))
+            for out in self._slots[0][1]:
+                self._library.scrub(math.prod(out.shape) * out.dtype.itemsize)
         self._library.start()
-        # By name, as a careless timer would: what the kernel replaced shows.
+        # Clocks are called by name, as a careless timer would: what the kernel replaced shows.
         start = time.perf_counter()
         strange = None
         for _ in range(request.get("repeat", 1)):
@@ -136,19 +147,31 @@ class Worker:
     def _call(
         self, index: int, behind: int | None = None, wait: bool = False
     ) -> dict[str, str] | None:
-        inputs, out = self._slots[index]
-        if self._takes_out:
-            self._given["out"] = out
-        made = self._function(*inputs, **self._given)
+        given, outs = self._slots[index]
+        self._given.update(self._written[index])
+        made = self._function(*given, **self._given)
         if wait:
             self._library.stop()
-        target = out if behind is None else self._slots[behind][1]
-        if made is None and self._takes_out:
-            made = out
-        return self._library.deliver(made, target) if made is not target else None
+        if made is None and self._written[index]:
+            made = outs if len(outs) > 1 else outs[0]
+        return self._deliver(made, outs if behind is None else self._slots[behind][1])
+
+    def _deliver(self, made: Any, targets: tuple[Any, ...]) -> dict[str, str] | None:
+        """Copy results to where the judge looks, and return what is strange about one of them."""
+        results = (made,)
+        if len(targets) > 1:
+            if not isinstance(made, tuple | list) or len(made) != len(targets):
+                what = f"a {type(made).__name__} instead of a tuple of {', '.join(self._outputs)}"
+                return {"kind": "form", "what": what}
+            results = tuple(made)
+        strange = None
+        for result, target in zip(results, targets, strict=True):
+            if result is not target:
+                strange = self._library.deliver(result, target) or strange
+        return strange
 
     def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
-        """One call, watched: what of rooftile it calls, and PyTorch's operations."""
+        """Watch one call: which of rooftile's functions and PyTorch's operations it calls."""
         seen: set[str] = set()
 
         def watch(frame: types.FrameType, event: str, _: Any) -> None:
@@ -181,10 +204,13 @@ class Worker:
 
 
 def _keywords(function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
-    """What the function asks for by name after its arrays: ``out``, ``problem``, sizes."""
+    """The arguments that the function takes by name: outputs, ``problem``, sizes."""
     fields = {name: _plain(value) for name, value in request["fields"].items()}
-    problem = types.SimpleNamespace(**fields, output_shape=tuple(request["slots"][0]["out"][1]))
-    known = {**fields, "problem": problem, "out": None}
+    shape = request["output_shape"]
+    shape = {n: tuple(s) for n, s in shape.items()} if isinstance(shape, dict) else tuple(shape)
+    problem = types.SimpleNamespace(**fields, output_shape=shape)
+    outputs = dict.fromkeys(("out", *request["outputs"]))
+    known = {**fields, "problem": problem, **outputs}
     names = request["names"]
     try:
         parameters = list(inspect.signature(function).parameters.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import importlib.util
 import math
 import mmap
 import sys
@@ -30,29 +31,35 @@ def library(kind: str, request: dict[str, Any], arena: mmap.mmap | None) -> Any:
 class Numpy:
     """NumPy arrays in the shared memory."""
 
+    name = "NumPy"
+
     def __init__(self, arena: mmap.mmap | None) -> None:
         self._arena = arena
 
-    def array(self, offset: int, shape: list[int]) -> Any:
-        """The float32 array at an offset."""
-        count = math.prod(shape)
-        assert self._arena is not None
-        return np.frombuffer(self._arena, np.float32, count, offset).reshape(shape)
+    def has(self, dtype: str) -> bool:
+        """Whether the library has such numbers."""
+        return dtype != "bfloat16" or importlib.util.find_spec("ml_dtypes") is not None
 
-    def scrub(self, count: int) -> None:
+    def array(self, offset: int, shape: list[int], dtype: str) -> Any:
+        """The array at an offset."""
+        assert self._arena is not None
+        kind = importlib.import_module("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype
+        return np.frombuffer(self._arena, kind, math.prod(shape), offset).reshape(shape)
+
+    def scrub(self, nbytes: int) -> None:
         """Leave poison in the memory that the kernel's next allocations will get."""
-        held = [np.full(count, _HEAP_POISON, np.uint32) for _ in range(2)]
+        held = [np.full(-(-nbytes // 4), _HEAP_POISON, np.uint32) for _ in range(2)]
         del held
 
     def start(self) -> None:
-        """Before the first call."""
+        """Start what the library's clocks measure; this comes before the first call."""
 
     def stop(self) -> dict[str, float]:
-        """After the last; when it returns everything must be done."""
+        """What the clocks say after the last call; on return everything must be done."""
         return {}
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
-        """Copy a result to where the judge looks for it; what is strange about it."""
+        """Copy a result to where the judge looks for it, and return what is strange about it."""
         strange = self.strange(made, target)
         try:
             np.copyto(target, made, casting="unsafe")
@@ -62,6 +69,8 @@ class Numpy:
 
     def strange(self, made: Any, target: Any) -> dict[str, str] | None:
         """Why a result is not what was asked for; None when it is."""
+        if isinstance(made, np.generic) and not target.shape:
+            made = np.asarray(made)  # NumPy's own sums are such scalars.
         if type(made) is not np.ndarray:
             array = hasattr(made, "__array__") or hasattr(made, "__array_interface__")
             return {
@@ -86,6 +95,7 @@ class Numpy:
 class Torch(Numpy):
     """PyTorch tensors in the CPU's memory."""
 
+    name = "PyTorch"
     device = "cpu"
 
     def __init__(self, arena: Any) -> None:
@@ -93,15 +103,20 @@ class Torch(Numpy):
         self._torch = importlib.import_module("torch")
         self._torch.set_grad_enabled(False)
 
-    def array(self, offset: int, shape: list[int]) -> Any:
-        """See `Numpy.array`."""
-        return self._torch.from_numpy(super().array(offset, shape))
+    def has(self, dtype: str) -> bool:
+        """See `Numpy.has`."""
+        return True
 
-    def scrub(self, count: int) -> None:
+    def array(self, offset: int, shape: list[int], dtype: str) -> Any:
+        """See `Numpy.array`."""
+        made = self._torch.from_numpy(super().array(offset, shape, _carrier(dtype)))
+        return made.view(getattr(self._torch, dtype))
+
+    def scrub(self, nbytes: int) -> None:
         """See `Numpy.scrub`."""
         torch = self._torch
         like = {"dtype": torch.int32, "device": self.device}
-        held = [torch.full((count,), _HEAP_POISON, **like) for _ in range(2)]
+        held = [torch.full((-(-nbytes // 4),), _HEAP_POISON, **like) for _ in range(2)]
         del held
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
@@ -202,10 +217,10 @@ class _Driver:
 class _Shared:
     """Shared device memory, as both libraries take it."""
 
-    def __init__(self, address: int, shape: list[int]) -> None:
+    def __init__(self, address: int, shape: list[int], dtype: str) -> None:
         self.__cuda_array_interface__ = {
-            "shape": tuple(shape), "typestr": "<f4", "data": (address, False), "version": 3,
-            "strides": None,
+            "shape": tuple(shape), "typestr": np.dtype(dtype).str, "data": (address, False),
+            "version": 3, "strides": None,
         }  # fmt: skip
 
 
@@ -226,7 +241,7 @@ class _Cuda:
         self._first = self._event()
 
     def stop(self) -> dict[str, float]:
-        """See `Numpy.stop`: the whole device, and what three clocks say."""
+        """See `Numpy.stop`: wait for the whole device, and return what three clocks say."""
         last = self._event()
         self._driver.mark(1, self._stream())
         self._driver.wait()
@@ -236,12 +251,13 @@ class _Cuda:
         return 1e-3 * float(self._first.elapsed_time(last))
 
     def delay(self, sources: list[Any], targets: list[Any]) -> None:
-        """The inputs arrive late, in the order of the current stream."""
+        """Let the inputs arrive late, in the order of the current stream."""
         self._driver.wait()
         stream = self._stream()
         self._driver.delay(stream)
         for source, target in zip(sources, targets, strict=True):
-            self._driver.copy(_address(source), _address(target), 4 * _size(source), stream)
+            nbytes = math.prod(source.shape) * source.dtype.itemsize
+            self._driver.copy(_address(source), _address(target), nbytes, stream)
 
 
 class CudaTorch(_Cuda, Torch):
@@ -254,10 +270,11 @@ class CudaTorch(_Cuda, Torch):
         self._torch.zeros(1, device=self.device)  # makes the context
         self._driver = _Driver(request)
 
-    def array(self, offset: int, shape: list[int]) -> Any:
+    def array(self, offset: int, shape: list[int], dtype: str) -> Any:
         """See `Numpy.array`."""
-        shared = _Shared(self._driver.base + offset, shape)
-        return self._torch.as_tensor(shared, device=self.device)
+        shared = _Shared(self._driver.base + offset, shape, _carrier(dtype))
+        made = self._torch.as_tensor(shared, device=self.device)
+        return made.view(getattr(self._torch, dtype))
 
     def _stream(self) -> int:
         return int(self._torch.cuda.current_stream().cuda_stream)
@@ -271,6 +288,8 @@ class CudaTorch(_Cuda, Torch):
 class CudaCupy(_Cuda, Numpy):
     """CuPy arrays."""
 
+    name = "CuPy"
+
     def __init__(self, request: dict[str, Any]) -> None:
         cupy = self._cupy = importlib.import_module("cupy")
         cupy.cuda.Device(_index(request)).use()
@@ -278,13 +297,17 @@ class CudaCupy(_Cuda, Numpy):
         self._driver = _Driver(request)
         self._elapsed = cupy.cuda.get_elapsed_time
 
-    def array(self, offset: int, shape: list[int]) -> Any:
-        """See `Numpy.array`."""
-        return self._cupy.asarray(_Shared(self._driver.base + offset, shape))
+    def has(self, dtype: str) -> bool:
+        """See `Numpy.has`."""
+        return dtype != "bfloat16"
 
-    def scrub(self, count: int) -> None:
+    def array(self, offset: int, shape: list[int], dtype: str) -> Any:
+        """See `Numpy.array`."""
+        return self._cupy.asarray(_Shared(self._driver.base + offset, shape, dtype))
+
+    def scrub(self, nbytes: int) -> None:
         """See `Numpy.scrub`."""
-        held = [self._cupy.full(count, _HEAP_POISON, np.uint32) for _ in range(2)]
+        held = [self._cupy.full(-(-nbytes // 4), _HEAP_POISON, np.uint32) for _ in range(2)]
         del held
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
@@ -343,8 +366,9 @@ def _address(array: Any) -> int:
     return int(array.data_ptr() if hasattr(array, "data_ptr") else array.data.ptr)
 
 
-def _size(array: Any) -> int:
-    return int(array.numel() if hasattr(array, "numel") else array.size)
+def _carrier(dtype: str) -> str:
+    """The dtype of NumPy in which memory of one of PyTorch's is handed over: it is as wide."""
+    return "int16" if dtype == "bfloat16" else dtype
 
 
 def _name(made: Any) -> str:

@@ -1,7 +1,7 @@
 """Runs a foreign kernel's text, ``.cu`` or ``.cl``, in a process of its own.
 
-A script.  No stranger's code runs on this process's processor, so its clocks and its
-comparisons are to be trusted; but a text can crash or hang the driver, and keep state on the
+This is a script.  No stranger's code runs on this process's processor, so its clocks and its
+comparisons can be trusted; but a text can crash or hang the driver, and keep state on the
 device.  So the judge's rules hold here too: inputs and poison come from the judge, who also
 compares; and while times are taken every result is compared with the one that was judged.
 """
@@ -14,7 +14,6 @@ import json
 import math
 import mmap
 import os
-import pickle
 import sys
 import time
 from pathlib import Path
@@ -23,16 +22,15 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.gpu import macro_lines
+from rooftile.devices.gpu import Launch, macro_lines
 from rooftile.devices.opencl.device import OpenclDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import CompileFailure, InputError, RooftileError
-from rooftile.lab.audit.arena import GUARD, POISON
-from rooftile.lab.audit.launch import LaunchLine
+from rooftile.lab.audit.arena import GUARD
 from rooftile.lab.audit.worker import limit_process
-from rooftile.lab.measure_gpu import Flush, GpuTiming, in_turns, work_of
-from rooftile.lab.telemetry import sensors
-from rooftile.ops import Problem
+from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.timing.device import Flush, Times, in_turns, work_of
+from rooftile.runtime.timing.telemetry import sensors
 
 
 class TextWorker:
@@ -41,10 +39,10 @@ class TextWorker:
     def __init__(self, channel: int, arena: int) -> None:
         self._channel = os.fdopen(channel, "r+b", buffering=0)
         self._input = os.fdopen(os.dup(channel), "rb")
-        self._floats = np.frombuffer(mmap.mmap(arena, 0), np.float32)
+        self._bytes = np.frombuffer(mmap.mmap(arena, 0), np.uint8)
 
     def serve(self) -> None:
-        """Until the judge closes the channel."""
+        """Answer requests until the judge closes the channel."""
         for line in self._input:
             request = json.loads(line)
             try:
@@ -62,24 +60,26 @@ class TextWorker:
         self._device: Any = open_gpu(request["device"])
         self._text = Path(request["file"]).read_text(encoding="utf-8")
         self._function = str(request["function"])
-        self._line: LaunchLine = pickle.loads(bytes.fromhex(request["launch"]))
         self._flush: Flush | None = None
         return {}
 
     def _arrays(self, request: dict[str, Any]) -> dict[str, Any]:
-        problem: Problem = pickle.loads(bytes.fromhex(request["problem"]))
-        device, line = self._device, self._line
-        self._slots = request["slots"]
-        self._program = compile_text(device, self._text, self._function, line.macros(problem))
-        self._launch = line.launch(self._function, problem)
-        names, slot = request["names"], self._slots[0]
-        self._inputs = [device.allocate(4 * math.prod(shape)) for _, shape in slot["inputs"]]
-        self._count = math.prod(slot["out"][1])
-        self._out = device.allocate(4 * (self._count + GUARD))
-        arrays = {**dict(zip(names, self._inputs, strict=True)), "out": self._out}
-        if "out" not in line.args:
-            raise InputError("launch", "args without out", "the result's place among them")
-        self._arguments = line.arguments(problem, arrays)
+        device, launch = self._device, request["launch"]
+        self._slots = [
+            ([_span(*one) for one in slot["given"]], [_span(*one) for one in slot["outs"]])
+            for slot in request["slots"]
+        ]
+        self._program = compile_text(device, self._text, self._function, request["macros"])
+        grid, block = tuple(launch["grid"]), tuple(launch["block"])
+        self._launch = Launch(self._function, grid, block, launch["shared_bytes"])
+        given, outs = self._slots[0]
+        self._given = [device.allocate(nbytes) for _, nbytes in given]
+        self._outs = [device.allocate(nbytes + GUARD) for _, nbytes in outs]
+        names = (*request["names"], *request["outputs"])
+        arrays = dict(zip(names, (*self._given, *self._outs), strict=True))
+        self._arguments = [
+            arrays[one] if isinstance(one, str) else np.int32(one) for one in request["args"]
+        ]
         return {}
 
     def _run(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -91,16 +91,19 @@ class TextWorker:
         return {"seconds": time.perf_counter() - start, "strange": None}
 
     def _call(self, index: int) -> None:
-        """Upload, poison, launch, and bring everything back: inputs may have been changed."""
-        device, slot = self._device, self._slots[index]
-        for buffer, (offset, shape) in zip(self._inputs, slot["inputs"], strict=True):
-            device.copy_in(self._part(offset, math.prod(shape)), buffer)
+        """Upload with the judge's poison, launch, and bring everything back, inputs too: the kernel
+        may have changed them."""
+        device, (given, outs) = self._device, self._slots[index]
+        for buffer, (offset, nbytes) in zip(self._given, given, strict=True):
+            device.copy_in(self._bytes[offset : offset + nbytes], buffer)
+        self._poisoned = [self._bytes[offset : offset + n + GUARD].copy() for offset, n in outs]
         self._poison()
         self._program.launch(self._launch, *self._arguments)
         device.synchronise()
-        for buffer, (offset, shape) in zip(self._inputs, slot["inputs"], strict=True):
-            device.copy_out(buffer, self._part(offset, math.prod(shape)))
-        device.copy_out(self._out, self._part(slot["out"][0], self._count + GUARD))
+        for buffer, (offset, nbytes) in zip(self._given, given, strict=True):
+            device.copy_out(buffer, self._bytes[offset : offset + nbytes])
+        for buffer, (offset, nbytes) in zip(self._outs, outs, strict=True):
+            device.copy_out(buffer, self._bytes[offset : offset + nbytes + GUARD])
 
     def _time(self, request: dict[str, Any]) -> dict[str, Any]:
         """Warm and cold times of launches on what the last call left on the device."""
@@ -112,8 +115,8 @@ class TextWorker:
             flush = self._flush
 
             def between() -> None:
-                # Before each cold launch, and after the one before: untimed.
-                wrong[0] += not np.array_equal(self._result(), right)
+                # This runs untimed, before each cold launch and after the one before it.
+                wrong[0] += self._result() != right
                 self._poison()
                 flush()
 
@@ -121,8 +124,8 @@ class TextWorker:
                 self._program.launch(self._launch, *self._arguments)
 
             work = dataclasses.replace(work_of(device, launch, flush), flush=between)
-            timing: GpuTiming = in_turns({"": work}, read=sensors(device))[""]
-            wrong[0] += not np.array_equal(self._result(), right)
+            timing: Times = in_turns({"": work}, read=sensors(device))[""]
+            wrong[0] += self._result() != right
             used = self._program.resources(self._launch)
         return {
             **json.loads(json.dumps(dataclasses.asdict(timing))),
@@ -130,16 +133,20 @@ class TextWorker:
             "resources": dataclasses.asdict(used),
         }
 
-    def _result(self) -> Any:
-        found = np.empty(self._count, np.uint32)
-        self._device.copy_out(self._out, found)
-        return found
+    def _result(self) -> list[bytes]:
+        found = [np.empty(nbytes, np.uint8) for _, nbytes in self._slots[0][1]]
+        for out, buffer in zip(found, self._outs, strict=True):
+            self._device.copy_out(buffer, out)
+        return [out.tobytes() for out in found]
 
     def _poison(self) -> None:
-        self._device.copy_in(np.full(self._count + GUARD, POISON, np.uint32), self._out)
+        for values, buffer in zip(self._poisoned, self._outs, strict=True):
+            self._device.copy_in(values, buffer)
 
-    def _part(self, offset: int, count: int) -> Any:
-        return self._floats[offset // 4 : offset // 4 + count]
+
+def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:
+    """Where an array begins, and how many bytes it has."""
+    return offset, math.prod(shape) * numpy_dtype(dtype).itemsize
 
 
 def compile_text(device: Any, text: str, function: str, macros: dict[str, int | str]) -> Any:

@@ -1,7 +1,8 @@
 """Why a strategy takes the time it takes: the paper's numbers beside the measured ones.
 
-`explain` joins strategies, whose launches it reads, with the analysis room, which knows nothing
-of them; `rooftile.lab.explain.profile` asks Nsight Compute for the same counts.
+`explain` asks strategies for their launches and accesses, and problems for their arrays, and
+knows none of them by name; the formulas come from `rooftile.analysis`.
+`rooftile.lab.explain.profile` asks Nsight Compute for the same counts.
 """
 
 from rooftile.lab.explain.explanation import Explanation, explain

@@ -1,4 +1,4 @@
-"""What to try next: sentences, each from a number of the explanation."""
+"""What to try next, in sentences that each rest on a number of the explanation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, Explana
 from rooftile.lab.explain.kernels import KernelView
 
 _NEAR = 0.75
-"""Of the bound: from here on little is left under it."""
+"""The share of the bound from which on little can be gained under it."""
 _FAR = 0.4
 _BEYOND = 1.05
 _LOW_OCCUPANCY = 0.3
@@ -86,7 +86,7 @@ def _bound(found: Explanation) -> Iterator[str]:
 
 
 def _caches(found: Explanation) -> str:
-    """Reads of L1 and shared memory bind: which of the two, and what lowers them."""
+    """What to try where L1 and shared memory bind: which of the two, and what lowers its reads."""
     counted = [k.accesses for k in found.kernels if k.accesses is not None]
     shared = sum(a.shared_reads for a in counted)
     passes = sum(a.cache_passes for a in counted)
@@ -136,5 +136,5 @@ def _is_near(found: Explanation) -> bool:
 
 
 def _largest(found: Explanation) -> KernelView:
-    """The kernel with the sums."""
+    """The kernel that computes the sums."""
     return next((k for k in found.kernels if k.sums), found.kernels[0])

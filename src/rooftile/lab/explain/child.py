@@ -9,10 +9,8 @@ import json
 import sys
 
 from rooftile.devices.select import open_gpu
-from rooftile.lab.verify import random_inputs
 from rooftile.ops import parse
 from rooftile.strategies import strategy
-from rooftile.strategies.gpu import GpuStrategy
 
 
 def main(text: str) -> None:
@@ -20,14 +18,14 @@ def main(text: str) -> None:
     asked = json.loads(text)
     problem = parse(asked["operation"], asked["shape"], asked["batch"])
     device = open_gpu(asked["device"])
-    rung = strategy(asked["operation"], asked["strategy"], device.description.kind)
-    assert isinstance(rung, GpuStrategy)
-    x, *parameters = random_inputs(problem, asked["seed"])
+    rung = strategy(asked["operation"], asked["strategy"], device.kind)
+    values, count = problem.random(asked["seed"]), len(problem.input_arrays)
     with device.on():
-        bound = rung.bind(problem, *parameters, device=device, config=asked["config"])
-        given, result = bound.resident()
-        device.copy_in(x, given)
-        bound.launch(given, result, problem.batch)
+        bound = rung.bind(problem, values[count:], device, asked["config"])
+        memory = bound.memory()
+        for array, place, to in zip(values[:count], bound.held, memory, strict=False):
+            bound.load(array, place, to)
+        bound.launch(memory)
         device.synchronise()
 
 

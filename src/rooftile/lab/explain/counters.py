@@ -41,15 +41,15 @@ _KERNEL = "Kernel Name"
 
 @dataclass(frozen=True)
 class Counters:
-    """Of one kernel: sums over all its launches, and means weighted by their time."""
+    """The counters of one kernel: sums over all its launches, and means weighted by their time."""
 
     kernel: str
     launches: int
     values: Mapping[str, float]
-    """By metric; what the device does not count is missing."""
+    """The values by metric; what the device does not count is missing."""
 
     def sectors_loaded(self) -> float | None:
-        """Of ordinary loads and of asynchronous copies to shared memory."""
+        """Sectors of ordinary loads and of asynchronous copies to shared memory."""
         found = [self.values[m] for m in (LOAD_SECTORS, COPY_SECTORS) if m in self.values]
         return sum(found) if found else None
 
@@ -64,8 +64,8 @@ def parse(text: str) -> list[Counters]:
     """The counters of each kernel in what ``ncu --csv --page raw --print-units base`` printed.
 
     Lines before the table (``==PROF==``, and what the program printed) are passed over; the
-    table has a row of names, one of units and one a launch.  Raises `InputError` where there is
-    none.
+    table has a row of names, a row of units, and a row for each launch.  Raises `InputError` where
+    there is none.
     """
     rows = list(csv.reader(text.splitlines()))
     start = next((i for i, row in enumerate(rows) if _KERNEL in row), None)
@@ -90,7 +90,7 @@ def _named(launch: Mapping[str, str], kernel: str) -> bool:
 
 
 def _kernel_name(full: str) -> str:
-    """Without its arguments."""
+    """A kernel's name without its arguments."""
     return full.partition("(")[0].strip()
 
 

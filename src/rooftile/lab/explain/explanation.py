@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,8 @@ from rooftile.lab.explain.measured import Measured
 from rooftile.lab.explain.target import Target
 from rooftile.lab.records import plain, problem_json
 from rooftile.ops import Problem
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies import Strategy
+from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 
 ARITHMETIC, MEMORY, CACHES = "arithmetic", "device memory", "L1 and shared memory"
 _FLOAT_BYTES = 4
@@ -23,7 +23,7 @@ _FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Explanation:
-    """What bounds a strategy, and how near it is.  Times in ms, of the whole batch."""
+    """What bounds a strategy, and how near it comes.  Times are in ms, of the whole batch."""
 
     problem: Problem
     device: str
@@ -34,16 +34,16 @@ class Explanation:
     target: Target
     kernels: tuple[KernelView, ...]
     limits_ms: Mapping[str, float]
-    """The time that each limit alone allows, over all kernels; those that are known."""
+    """The time that each known limit alone allows, over all kernels."""
     bound_ms: float | None
-    """Kernels one after another, each as long as its own highest limit; None where no rate is
-    known."""
+    """The time of the kernels one after another, if each takes what its tightest limit allows; None
+    where no rate is known."""
     bound_by: str
-    """The limit that most of that time is due to."""
+    """The limit to which most of that time is due."""
     floor_ms: float | None
-    """The problem's own: its FLOPs and compulsory bytes, whatever the strategy."""
+    """The time that the problem's FLOPs and compulsory bytes allow, whatever the strategy."""
     missing: str
-    """What could not be told, and why; empty where nothing is missing."""
+    """What is not known, and why; empty where nothing is missing."""
     measured: Measured | None = None
 
     @property
@@ -60,21 +60,25 @@ class Explanation:
 
     @property
     def input_loads(self) -> float | None:
-        """Elements that threads load from global memory over those of inputs and parameters;
-        None without a model."""
+        """How many times threads load the inputs and parameters from global memory, on average.
+
+        None without a model.
+        """
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
-        shapes = (self.problem.input_shape, *self.problem.parameter_shapes.values())
-        return sum(found) / sum(map(math.prod, shapes)) if found else None
+        given = sum(array.size for array in self.problem.given_arrays)
+        return sum(found) / given if found else None
 
     @property
     def adds_per_load(self) -> float | None:
-        """Multiply-adds for each element that a thread loads from global memory: the reuse that
-        tiles in shared memory and registers give; None without a model."""
+        """Multiply-adds for each element that a thread loads from global memory.
+
+        This is the reuse that tiles in shared memory and registers give; None without a model.
+        """
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         return self.problem.flops / 2 / sum(found) if found else None
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``rooftile explain --json`` prints, less its advice."""
+        """The object that ``rooftile explain --json`` prints, without its advice."""
         fields = {
             name: getattr(self, name)
             for name in (
@@ -84,7 +88,7 @@ class Explanation:
             )
         }  # fmt: skip
         target = dataclasses.asdict(self.target)
-        del target["ceilings"]
+        del target["ceilings"], target["machine"]
         measured = dataclasses.asdict(self.measured) if self.measured else None
         found: dict[str, Any] = plain(
             {**fields, "target": target, "measured": measured,
@@ -94,7 +98,7 @@ class Explanation:
 
 
 def explain(
-    strategy: GpuStrategy,
+    rung: Strategy,
     problem: Problem,
     device: str,
     target: Target,
@@ -102,11 +106,14 @@ def explain(
     config: Config | None = None,
     measured: Measured | None = None,
 ) -> Explanation:
-    """Explain a GPU strategy on a problem for a target.
+    """Explain a rung of a GPU's ladder on a problem for a target.
 
     ``config`` sets tunables; without it, those of the measured time are taken, or the
     defaults.  Raises `UnsupportedProblem`, and `InputError` for a config that cannot run.
     """
+    strategy = of_launches(rung)
+    if strategy.why_not_on(target.architecture) is None:
+        strategy = strategy.on(target.machine)
     strategy.check(problem)
     if parse_device(device)[0] not in strategy.devices:
         raise InputError("device", repr(device), f"one of {list(strategy.devices)}")
@@ -141,7 +148,7 @@ def explain(
 
 
 def _config(strategy: GpuStrategy, problem: Problem, given: Config | None) -> dict[str, int]:
-    """Every tunable's value; those given must make a launch."""
+    """Every tunable's value.  Those that are given must make a launch."""
     values = strategy.config(problem, given)
     for tunable in strategy.tunables:
         least = min(1, *tunable.values)
@@ -163,7 +170,7 @@ def _limits(
     """The least time in ms that each limit allows one kernel."""
     found = {}
     rate = _rate(strategy, target)
-    # Transforms save multiplications, and how many is not told.
+    # Transforms save multiplications, and nobody tells how many.
     if kernel.sums and rate is not None and not strategy.transforms:
         found[ARITHMETIC] = 1e-6 * problem.flops / rate
     if target.bandwidth_gb_s is not None:
@@ -176,9 +183,9 @@ def _limits(
 
 def _rate(strategy: GpuStrategy, target: Target) -> float | None:
     """The rate of a strategy's own instructions; None where it is not known."""
-    if not (strategy.architectures or strategy.least_architecture):
+    if not strategy.tensor_cores:
         return target.fma_gflops
-    # Tensor cores: no data sheet of ours has their rates, not even of products that are split.
+    # No data sheet of ours has the rates of tensor cores, not even for products that are split.
     return target.gflops(strategy.precision) if target.ceilings else None
 
 

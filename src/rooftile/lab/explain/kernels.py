@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.launch import Grid
 from rooftile.analysis.occupancy import Occupancy, occupancy, waves
 from rooftile.devices.cuda.compile import compile_cubin, specific
 from rooftile.devices.cuda.cubin import Taken, resources
+from rooftile.devices.gpu import TensorMap
 from rooftile.errors import CompileFailure, DeviceMissing
-from rooftile.lab.explain.accesses import Accesses
-from rooftile.lab.explain.tables import accesses
 from rooftile.lab.explain.target import Target
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
@@ -28,7 +27,7 @@ class KernelView:
     """x first."""
     registers: int | None
     shared_bytes: int | None
-    """Of a block, static and dynamic."""
+    """Static and dynamic shared memory of a block."""
     spill_bytes: int | None
     occupancy: Occupancy | None
     """None where the registers or the limits are not known."""
@@ -36,7 +35,7 @@ class KernelView:
     accesses: Accesses | None
     """None where the strategy has no model of them."""
     read_bytes: int
-    """Distinct data: what device memory must give if the caches keep all that is shared."""
+    """Distinct bytes: what device memory must give if the caches keep all that is shared."""
     written_bytes: int
     sums: bool
     """Whether the problem's multiply-adds are in it."""
@@ -54,10 +53,10 @@ def kernel_views(strategy: GpuStrategy, problem: Any, config: Config, target: Ta
     """The kernels of a strategy in the order of their first launch."""
     steps = strategy.steps(problem, config)
     taken, missing = _taken(strategy, problem, config, target)
-    models = accesses(strategy, problem, config)
+    models = strategy.accesses(problem, config)
     names = list(dict.fromkeys(step.launch.kernel for step in steps))
     touched = _touched(strategy, problem, config, steps)
-    summing = next((n for n in names if _has_weights(steps, n)), names[0])
+    summing = strategy.summing or names[0]
     views = tuple(
         _view(
             [step for step in steps if step.launch.kernel == name], taken.get(name), target,
@@ -101,7 +100,7 @@ def _view(
 def _taken(
     strategy: GpuStrategy, problem: Any, config: Config, target: Target
 ) -> tuple[dict[str, Taken], str]:
-    """What the compiler takes for each kernel; and why it is not known, where it is not."""
+    """What the compiler takes for each kernel, or why that is not known."""
     if target.architecture is None:
         return {}, "registers are known for CUDA only: name one with --architecture"
     reason = strategy.why_not_on(target.architecture)
@@ -109,7 +108,10 @@ def _taken(
         return {}, reason
     try:
         code = compile_cubin(
-            strategy.text, strategy.macros(problem, config), specific(target.architecture)
+            strategy.text,
+            strategy.macros(problem, config),
+            specific(target.architecture),
+            strategy.folders,
         )
     except DeviceMissing as error:
         return {}, str(error)
@@ -118,47 +120,47 @@ def _taken(
     return resources(code), ""
 
 
-def _has_weights(steps: Iterable[Step], kernel: str) -> bool:
-    return any(
-        "weights" in step.arguments or bool(step.launch.constants)
-        for step in steps
-        if step.launch.kernel == kernel
-    )
-
-
 def _touched(
     strategy: GpuStrategy, problem: Any, config: Config, steps: tuple[Step, ...]
 ) -> dict[str, tuple[int, int]]:
     """Bytes that each kernel must read and write, every array once in all of its launches.
 
-    Slices share out the batch; parts, which share out maps, each read all inputs.  What the
-    first kernel that names an array of the workspace does to it is writing; but those that the
-    strategy's preparation makes, once, are only read, and those that it makes them from are read
-    again for repairs alone.
+    Slices share out the batch; parts, which share out maps, each read all inputs.  The first
+    kernel that names an array of the workspace writes it.  Arrays that the strategy's preparation
+    makes once are only read; those that it makes them from are read again for repairs alone.
     """
-    sizes = {name: 4 * math.prod(shape) for name, shape in problem.parameter_shapes.items()}
-    sizes |= {"x": 4 * math.prod(problem.input_shape), "out": 4 * math.prod(problem.output_shape)}
-    one, two = (strategy.workspace(problem.with_batch(n), config) for n in (1, 2))
-    for name in one:
-        # What an image adds, and what is there for all of them, such as weights.
-        added = two[name] - one[name]
-        sizes[name] = 4 * (one[name] - added + problem.batch * added)
+    roles = {array.name: array.role for array in problem.arrays}
+    between = _workspace_bytes(strategy, problem, config)
+    lying = (*strategy.held(problem, config), *problem.parameter_arrays)
+    sizes = {array.name: array.nbytes for array in lying} | between
+    prepared = _named(strategy.preparation(problem, config))
+    written = prepared & set(between)
+    counted = set(sizes) - (prepared - written)
     found: dict[str, tuple[int, int]] = {}
-    prepared = strategy.preparation(problem, config)
-    ready = {_array(argument) for step in prepared for argument in step.arguments}
-    written = ready & set(one)
-    sizes = {name: size for name, size in sizes.items() if name not in ready - written}
-    for name in dict.fromkeys(step.launch.kernel for step in steps):
-        own = [step for step in steps if step.launch.kernel == name]
+    for kernel in dict.fromkeys(step.launch.kernel for step in steps):
+        own = [step for step in steps if step.launch.kernel == kernel]
         parts = len({step.part for step in own})
-        named = {_array(argument) for step in own for argument in step.arguments} & set(sizes)
-        made = {a for a in named if a == "out" or (a in one and a not in written)}
-        reads = sum(sizes[a] * (parts if a == "x" else 1) for a in named - made)
-        found[name] = reads, sum(sizes[a] for a in made)
-        written |= made
+        named = _named(own) & counted
+        made = {a for a in named - written if a in between or roles[a] == "output"}
+        reads = sum(sizes[a] * (parts if roles.get(a) == "input" else 1) for a in named - made)
+        found[kernel] = reads, sum(sizes[name] for name in made)
+        written |= made & set(between)
     return found
 
 
-def _array(argument: Any) -> str:
-    """The array that an argument names: itself, or a tensor map of it."""
-    return argument if isinstance(argument, str) else getattr(argument, "array", "")
+def _workspace_bytes(strategy: GpuStrategy, problem: Any, config: Config) -> dict[str, int]:
+    """Bytes of each array between the steps over the whole batch, whose slices may share one."""
+    batch = problem.batch_size
+    if batch is None:
+        return {name: 4 * count for name, count in strategy.workspace(problem, config).items()}
+    one, two = (strategy.workspace(problem.with_batch(n), config) for n in (1, 2))
+    # An array has what each image adds, and what all of them share, such as weights.
+    added = {name: two[name] - count for name, count in one.items()}
+    return {name: 4 * (one[name] + (batch - 1) * added[name]) for name in one}
+
+
+def _named(steps: Iterable[Step]) -> set[str]:
+    """The arrays that steps name, themselves or by a tensor map."""
+    arguments = (argument for step in steps for argument in step.arguments)
+    named = (a.array if isinstance(a, TensorMap) else a for a in arguments)
+    return {name for name in named if isinstance(name, str)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
-from rooftile.lab import history
+from rooftile.lab.history import store as history
 from rooftile.lab.records import problem_json
 from rooftile.ops import Problem
 
@@ -21,12 +21,12 @@ class Measured:
 
     median_ms: float
     cold_ms: float | None
-    """On a GPU, with nothing in the last-level cache."""
+    """The time on a GPU with nothing in the last-level cache."""
     hardware: str
     source: str
     config: Mapping[str, Any]
     occupancy: float | None = None
-    """The driver's, of the most demanding kernel."""
+    """The occupancy of the most demanding kernel, as the driver tells it."""
 
 
 def latest(
@@ -46,7 +46,7 @@ def latest(
 def of_record(path: Path, problem: Problem, strategy: str) -> Measured:
     """The time in what ``rooftile climb --json`` printed.
 
-    Raises `InputError` for a file that is none, or of another problem, or without that time.
+    Raises `InputError` for a file that is no such record, is of another problem, or lacks the time.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

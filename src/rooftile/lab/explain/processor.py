@@ -9,19 +9,18 @@ from typing import Any
 
 from rooftile.analysis.bounds import Bound, roofline
 from rooftile.devices import cpu
-from rooftile.lab.ceilings import Rates, ceilings
+from rooftile.lab.ceilings.cpu import Rates, ceilings
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.records import plain, problem_json
 from rooftile.ops import Problem
 from rooftile.strategies import Strategy
-from rooftile.strategies.cpu import CpuStrategy
 
 _NEAR, _FAR = 0.75, 0.4
 
 
 @dataclass(frozen=True)
 class CpuExplanation:
-    """What bounds a CPU's strategy.  Times in ms, of the whole batch."""
+    """What bounds a CPU's strategy.  Times are in ms, of the whole batch."""
 
     problem: Problem
     strategy: str
@@ -29,7 +28,7 @@ class CpuExplanation:
     precision: str
     threads: int
     units: int | None
-    """Pieces of independent work that the threads share out; None where a library does."""
+    """Pieces of independent work that the threads share; None where a library shares it out."""
     rates: Rates
     bound: Bound
     """The roofline of all cores at the problem's intensity."""
@@ -44,7 +43,7 @@ class CpuExplanation:
     def advice(self) -> list[str]:
         """What to try next, from the numbers."""
         found = []
-        if self.units is not None and self.units < 4 * self.threads:
+        if self.units is not None and self.threads > 1 and self.units < 4 * self.threads:
             found.append(
                 f"{self.units} units of work over {self.threads} threads leave some idle at the "
                 "end: smaller units would share out better."
@@ -95,17 +94,13 @@ def explain_cpu(
     """
     strategy.check(problem)
     rates = ceilings(progress=progress).all_cores
-    parallel = not isinstance(strategy, CpuStrategy) or strategy.parallel
-    units = None
-    if isinstance(strategy, CpuStrategy):
-        units = strategy.kernel(problem).units(problem.batch)
     return CpuExplanation(
         problem=problem,
         strategy=strategy.name,
         summary=strategy.summary,
         precision=strategy.precision,
-        threads=cpu.cores() if parallel else 1,
-        units=units,
+        threads=cpu.cores() if strategy.parallel else 1,
+        units=strategy.units(problem),
         rates=rates,
         bound=roofline(problem.flops, problem.bytes, rates.fma_gflops, rates.bandwidth_gbps),
         floor_ms=rates.floor_ms(problem),

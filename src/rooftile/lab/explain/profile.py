@@ -16,8 +16,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rooftile.analysis.accesses import SECTOR_FLOATS
 from rooftile.errors import DeviceMissing, RooftileError
-from rooftile.lab.explain.accesses import SECTOR_FLOATS
 from rooftile.lab.explain.counters import (
     DRAM_READ,
     DRAM_WRITE,
@@ -36,10 +36,10 @@ _SECTOR_BYTES = 4 * SECTOR_FLOATS
 _UNKNOWN = re.compile(r"Failed to find metric[s]?:? *\"?([\w.:]+)")
 _REFUSED = "ERR_NVGPUCTRPERM"
 CLOSE = 0.1
-"""A prediction is close that is off by no more."""
+"""A prediction that is off by no more than this share is close."""
 
 Run = Mapping[str, object]
-"""What the child is asked for."""
+"""What the child process is asked for."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ _WHY = {
         "fewer are taken than the compiler told",
     ),
 }
-"""Why more, and why less, is predicted than counted."""
+"""Why the model predicts more, and why it predicts less, than the GPU counts."""
 
 
 def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
@@ -146,7 +146,7 @@ def _ncu() -> str:
 
 
 def compare(explanation: Explanation, counted: Sequence[Counters]) -> list[Comparison]:
-    """What was predicted beside what was counted, kernel by kernel."""
+    """Predictions beside counts, kernel by kernel."""
     views = {kernel.name: kernel for kernel in explanation.kernels}
     return [
         row for found in counted if found.kernel in views

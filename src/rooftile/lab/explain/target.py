@@ -8,26 +8,29 @@ from rooftile.analysis.architectures import ARCHITECTURES, GPUS, Multiprocessor,
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.ceilings_gpu import GpuCeilings, cache_file, read_ceilings
+from rooftile.lab.ceilings.gpu import GpuCeilings, cache_file, read_ceilings
+from rooftile.strategies.machine import Machine, preset
 
 DEFAULT = "sm_90"
-"""Explained for where no GPU is at hand and none is named."""
+"""The architecture of an explanation where no GPU is at hand and none is named."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Limits and rates; None where nobody tells."""
+    """Limits and rates of a GPU; None where nobody tells."""
 
     name: str
     source: str
     """Where the rates come from."""
     architecture: str | None
-    """What NVRTC compiles for."""
+    """The architecture that NVRTC compiles for."""
     sm: Multiprocessor | None
     multiprocessors: int | None
     clock_mhz: int | None
     fma_gflops: float | None
     bandwidth_gb_s: float | None
+    machine: Machine
+    """What strategies count their grids and tiles with."""
     cache_bytes: int | None = None
     """The last-level cache."""
     ceilings: GpuCeilings | None = None
@@ -40,14 +43,17 @@ class Target:
         return self.fma_gflops if floats else None
 
     def passes_per_ms(self) -> float | None:
-        """Passes of 128 bytes of L1 or shared memory a millisecond, one a cycle each."""
+        """Passes of 128 bytes that L1 and shared memory make in a millisecond.
+
+        Each multiprocessor makes one in a cycle.
+        """
         if self.multiprocessors is None or self.clock_mhz is None:
             return None
         return 1e3 * self.multiprocessors * self.clock_mhz
 
 
 def find_target(device: str, architecture: str | None = None) -> Target:
-    """A named architecture's product; else the device; else, for CUDA, `DEFAULT`'s product.
+    """A named architecture's product, else the device, else, for CUDA, the product of `DEFAULT`.
 
     Raises `InputError`, and `DeviceMissing` for an OpenCL device that is not there.
     """
@@ -76,6 +82,7 @@ def _product(architecture: str, source: str) -> Target:
         clock_mhz=gpu.clock_mhz,
         fma_gflops=gpu.peak_gflops,
         bandwidth_gb_s=gpu.bandwidth_gb_s,
+        machine=preset(key),
     )
 
 
@@ -93,13 +100,14 @@ def _of_device(found: Description) -> Target:
         clock_mhz=found.clock_mhz if found.gpu else None,
         fma_gflops=ceilings.fma_gflops if ceilings else None,
         bandwidth_gb_s=ceilings.bandwidth_gbps if ceilings else None,
+        machine=Machine.of(found),
         cache_bytes=found.cache_bytes,
         ceilings=ceilings,
     )
 
 
 def _multiprocessor(found: Description) -> Multiprocessor | None:
-    """The preset, or for an architecture without one what the driver tells."""
+    """The limits that we know of an architecture; for one that we do not know, the driver's."""
     try:
         return ARCHITECTURES[capability(found.architecture)]
     except InputError:

@@ -31,7 +31,7 @@ class Strip:
     reason: str = ""
     tip: str = ""
     data: Mapping[str, str] = field(default_factory=dict)
-    """What the page's filters look at."""
+    """The values that the page's filters look at."""
     strong: bool = False
 
 
@@ -41,7 +41,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Mapping[str, str], tuple[str, ...]], ...]
-    """Each with its filter data."""
+    """The cells of each row, after its filter data."""
     text: frozenset[str] = frozenset({"rung", "precision", "note"})
 
 
@@ -65,7 +65,7 @@ def data(row: Row) -> dict[str, str]:
 
 
 def badges(row: Row) -> tuple[str, ...]:
-    """What a name must be read with: that it is a peer's, and a precision other than the usual."""
+    """What stands beside a name: that it is a peer's, and a precision other than the usual."""
     return ("peer",) * (row.kind == "peer") + (row.precision,) * (row.precision != "ieee")
 
 
@@ -75,12 +75,12 @@ def colour(row: Row) -> str:
 
 
 def tone(precision: str) -> str:
-    """A precision's CSS class, of the closed list that has colours."""
+    """A precision's CSS class, from the closed list of classes that have colours."""
     return precision if precision in PRECISIONS else "other"
 
 
 def without_time(row: Row) -> Strip:
-    """The strip of a row that failed, broke or was skipped: it says why."""
+    """The strip of a row that failed, broke or was skipped, which says why."""
     return Strip(
         name=row.strategy, badges=badges(row), value=row.status, reason=row.reason,
         tip=f"{row.strategy} ({row.precision})\n{row.status}: {row.reason}", data=data(row),
@@ -88,7 +88,7 @@ def without_time(row: Row) -> Strip:
 
 
 def tip(row: Row) -> str:
-    """All that there is to say of a row that passed, a line each."""
+    """All that there is to say of a row that passed, line by line."""
     lines = [f"{row.strategy} ({row.precision}{', a peer' if row.kind == 'peer' else ''})"]
     if row.time_ms:
         warm = row.time_ms

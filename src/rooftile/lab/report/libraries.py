@@ -49,7 +49,7 @@ def figure(run: NetworkRun) -> Figure | None:
 
 
 def _own(run: NetworkRun) -> float:
-    """Milliseconds of the plan: in turns with the peers, if it was."""
+    """Milliseconds of the plan; those in turns with the peers, if it was timed so."""
     return run.plan.time_ms.median if run.plan and run.plan.time_ms else run.total_ms
 
 

@@ -72,7 +72,7 @@ def page(content: Content, *, made: datetime.datetime | None = None) -> str:
 
 
 def _hash(text: str) -> str:
-    """By which the page's policy lets its own script and style run, and no other."""
+    """The hash by which the page's policy admits its own script and style, and no other."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -168,7 +168,7 @@ def _overview(content: Content) -> list[dict[str, str]]:
 
 
 def _facets(content: Content) -> list[tuple[str, list[str]]]:
-    """What there is to choose from: values of which there are at least two."""
+    """What the filters offer: each key with its values, where there are at least two."""
     rows = [row for section in content.sections for row in section.rows + section.trials]
     found: dict[str, dict[str, None]] = {name: {} for name in _FACETS}
     for row in rows:
@@ -192,7 +192,7 @@ def _environment(section: Section) -> Iterator[tuple[str, str]]:
 
 
 def _machine(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Without the time, which stands before it."""
+    """The environment without its time, which stands before it."""
     yield from _flat({key: value for key, value in environment.items() if key != "time"})
 
 

@@ -10,8 +10,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from rooftile.lab.ceilings import Roof
-from rooftile.lab.ceilings_gpu import GpuCeilings
+from rooftile.lab.ceilings.cpu import Roof
+from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.records import Row
 from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import Figure, Table, colour, data, legend, tip
@@ -19,13 +19,13 @@ from rooftile.lab.report.scale import Log
 from rooftile.lab.report.sources import Section
 
 _HEIGHT, _BOTTOM = 460, 40
-"""Of the picture, and of the axis in it."""
+"""Pixels of the picture's height, and of the axis in it."""
 _LINE = 15
-"""Between two labels."""
+"""Pixels between two labels."""
 
 
 def figure(section: Section) -> Figure | None:
-    """None where nothing has a time, or where no ceilings are known."""
+    """The roofline plot; None where nothing has a time, or where no ceilings are known."""
     roof, rows = section.roof, section.passed
     if roof is None or not rows or math.isnan(section.intensity):
         return None
@@ -56,7 +56,7 @@ class Flat:
 
     @property
     def ridge(self) -> float:
-        """The intensity from which arithmetic bounds, not memory."""
+        """The intensity from which on arithmetic bounds, and not memory."""
         return self.gflops / self.gbps
 
 
@@ -70,7 +70,7 @@ def _scales(section: Section, roof: Roof, rows: Sequence[Row]) -> tuple[Log, Log
 
 
 def _matrix_rates(roof: Roof) -> list[tuple[float, str]]:
-    """A GPU's matrix rates with the precisions that have them; rates that look alike are one."""
+    """A GPU's matrix rates with the precisions that have them; rates that look alike are merged."""
     found: list[tuple[float, str]] = []
     rates = roof.matrix_gflops if isinstance(roof, GpuCeilings) else {}
     for name, rate in sorted(rates.items(), key=lambda item: -item[1]):

@@ -11,7 +11,7 @@ _MOST_TICKS = 6
 
 @dataclass(frozen=True)
 class Linear:
-    """From nought to ``high``."""
+    """An axis from nought to ``high``."""
 
     high: float
 
@@ -30,14 +30,14 @@ class Linear:
 
 @dataclass(frozen=True)
 class Log:
-    """From ``low`` to ``high``, equal ratios equally long."""
+    """An axis from ``low`` to ``high``, on which equal ratios are equally long."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, values: Iterable[float], *, room: float = 1.5) -> Log:
-        """Around positive values, with a factor of ``room`` beyond the outermost."""
+        """An axis around positive values, with a factor of ``room`` beyond the outermost."""
         found = [value for value in values if value > 0]
         return cls(min(found) / room, max(found) * room)
 

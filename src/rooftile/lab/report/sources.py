@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rooftile.errors import InputError
-from rooftile.lab.ceilings import Rates, Roof
-from rooftile.lab.ceilings_gpu import ceilings_from
-from rooftile.lab.history import Record
-from rooftile.lab.measure import Timing
+from rooftile.lab.ceilings.cpu import Rates, Roof
+from rooftile.lab.ceilings.gpu import ceilings_from
+from rooftile.lab.history.store import Record
 from rooftile.lab.records import Error, Ladder, Resources, Row, median
-from rooftile.lab.telemetry import Clocks
+from rooftile.runtime.timing.host import Timing
+from rooftile.runtime.timing.telemetry import Clocks
 
 _EXPECTED = "JSON that rooftile climb, run or history printed with --json"
 
@@ -30,16 +30,16 @@ class Section:
     hardware: str
     environment: Mapping[str, Any]
     ceilings: Mapping[str, Any]
-    """As measured; empty where unknown."""
+    """The ceilings as measured; empty where unknown."""
     rows: tuple[Row, ...] = ()
     trials: tuple[Row, ...] = ()
     times: tuple[str, ...] = ()
-    """When it was measured, first and last."""
+    """When it was first and last measured."""
     revisions: tuple[str, ...] = ()
 
     @property
     def operation(self) -> str:
-        """Its name."""
+        """The operation's name."""
         return str(self.problem["operation"])
 
     @property
@@ -124,7 +124,7 @@ class Content:
         return sum(len(section.rows) + len(section.trials) for section in self.sections)
 
     def only(self, operation: str | None, device: str | None) -> Content:
-        """The sections of an operation; sections and networks of a kind of device or of one."""
+        """The part of an operation (None: all, and networks) on a device or a kind of device."""
 
         def fits(where: str) -> bool:
             return device is None or f"{where}:".startswith(f"{device}:")
@@ -173,7 +173,7 @@ def from_ladder(ladder: Ladder) -> Content:
 
 
 def from_records(records: Sequence[Record]) -> Content:
-    """Of each problem on each device: the newest row of each strategy, and all trials."""
+    """For each problem on each device, the newest row of each strategy and all trials."""
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         shape = json.dumps(record.problem, sort_keys=True)

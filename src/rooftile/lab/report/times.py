@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from rooftile.lab.measure import Timing
 from rooftile.lab.records import Row
 from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import (
@@ -24,6 +23,7 @@ from rooftile.lab.report.chart import (
 )
 from rooftile.lab.report.scale import Log
 from rooftile.lab.report.sources import Section, floor_ms
+from rooftile.runtime.timing.host import Timing
 
 _COLUMNS = (
     "rung",

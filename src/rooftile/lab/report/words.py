@@ -16,11 +16,10 @@ _UNITS = {
     "gflops": "GFLOP/s", "gbps": "GB/s", "gib": "GiB", "mib": "MiB", "mhz": "MHz", "us": "µs",
     "cpu": "CPU", "fma": "FMA", "mma": "matrix", "sm": "SM", "w": "W", "c": "°C",
 }  # fmt: skip
-_USUAL = {"stride": [1, 1], "padding": [0, 0]}
 
 
 def figures(value: float, digits: int = 3) -> str:
-    """So many significant figures: ``0.0420``, ``1,230``; far from one, with an exponent."""
+    """A number with ``digits`` figures: ``0.0420``, ``1,230``; far from one, with an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.{digits - 1}e}")
@@ -55,16 +54,15 @@ def tick(value: float) -> str:
 
 
 def shape(problem: Mapping[str, Any]) -> str:
-    """A problem's sizes, without what is as usual: ``batch 64, channels 1, mask 7 × 7, relu``."""
-    parts = []
+    """A problem's sizes, without the usual values: ``batch 64, channels 1, mask 7 × 7, relu``."""
+    usual = _usual(str(problem["operation"]))
     # The history sorts the fields by name; here they stand as the operation has them.
-    known = next(iter(_named(str(problem["operation"])).values()), {})
-    for key in dict.fromkeys([*known, *problem]):
-        value = problem.get(key)
-        if key in _DERIVED or value is None or _USUAL.get(key) == value or value is False:
-            continue
-        parts.append(_part(key, value))
-    return ", ".join(parts)
+    told = [key for key in usual or problem if key in problem]
+    return ", ".join(
+        _part(key, problem[key])
+        for key in told
+        if key not in _DERIVED and usual.get(key) != problem[key]
+    )
 
 
 def name(problem: Mapping[str, Any]) -> str:
@@ -86,6 +84,18 @@ def _named(operation: str) -> dict[str, dict[str, Any]]:
     }
 
 
+def _usual(operation: str) -> dict[str, Any]:
+    """The fields of an operation's problems in their order, with their default values; None stands
+    for a field that must always be given."""
+    one = next((named(operation, name) for name in names(operation)), None)
+    fields = dataclasses.fields(one) if one else ()  # type: ignore[arg-type]
+    defaults = {field.name: field.default for field in fields}
+    return {
+        name: None if value is dataclasses.MISSING else plain(value)
+        for name, value in defaults.items()
+    }
+
+
 def moment(text: str) -> str:
     """An ISO 8601 time to the minute, with its offset; another text as it is."""
     try:
@@ -100,9 +110,10 @@ def label(key: str) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if isinstance(value, Mapping):  # A pool.
-        named = [f"{value.get('kind', '')} {key}".strip(), _sizes(value.get("window"))]
-        return " ".join(filter(None, named))
+    if isinstance(value, Mapping):  # Such as a pool: its kind before, its sizes behind the name.
+        kinds = [one for one in value.values() if isinstance(one, str)]
+        sizes = dict.fromkeys(_sizes(one) for one in value.values() if not isinstance(one, str))
+        return " ".join([*kinds, key, " by ".join(sizes)])
     if isinstance(value, str):
         return value
     return f"{key} {_sizes(value)}"

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from rooftile.nn.tensors import write_atomically
+from rooftile._files import write_atomically
 
 URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 
@@ -20,17 +20,17 @@ SHA256 = {
     "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
     "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
 }
-"""Of the decompressed files: distributions compress the same content anew, so that the bytes
+"""Hashes of the decompressed files: distributions compress the same content anew, so the bytes
 of the ``.gz`` differ from one place to another."""
 
 Report = Callable[[str, int, int | None], None]
 """``report(file, bytes so far, bytes in all)``; the last is None where the site does not say."""
 
 _TIMEOUT = 20.0
-"""Seconds without an answer."""
+"""So many seconds without an answer end a download."""
 _PIECE = 2**16
 _MOST_BYTES = 2**26
-"""More than any of the files has: what goes on beyond it is not one of them."""
+"""No file has more: what goes on beyond it is not one of them."""
 
 
 class DownloadFailure(Exception):

@@ -63,11 +63,12 @@ def load_images(
 ) -> ImageSet:
     """The first ``limit`` images of a split of Fashion-MNIST, or all of them.
 
-    Looked for in this order: the directory ``data``, which must have the files (those of
-    MNIST have the same names and are read too); the user's cache; the system's directory;
-    with ``download`` the project's own site, into the cache; and for the test images the
-    sample that rooftile ships.  ``source`` of the result says which it was, and why no
-    better one.  ``progress`` hears of the download: file, bytes so far, bytes in all.
+    The places are tried in this order: the directory ``data``, which must have the files
+    (those of MNIST have the same names and are read too); the user's cache; the system's
+    directory; with ``download`` the project's own site, whose files go into the cache; and for
+    the test images the sample that rooftile ships.  ``source`` of the result says which place it
+    was, and why there was no better one.  ``progress`` is told of the download: file, bytes so
+    far, bytes in all.
 
     Raises `InputError`, which names the file, for one that is missing from ``data``,
     damaged, or not what its split should hold; and when there are no training images.

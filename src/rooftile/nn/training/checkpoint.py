@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
-from rooftile.nn.network import MODEL_KEY, Network
+from rooftile.nn.definition import MODEL_KEY
+from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training.optimisers import Arrays, Optimiser
 from rooftile.nn.training.options import TrainingOptions

@@ -57,7 +57,7 @@ def train(
     start = network if network.parameters else network.initialise(options.seed)
     parameters: Arrays = {key: value.copy() for key, value in start.parameters.items()}
     rule = optimiser(options, parameters)
-    # Not the stream that the initial weights are drawn from.
+    # Another stream of random numbers than the one that the initial weights are drawn from.
     generator = np.random.default_rng([options.seed, 1])
     run = checkpoints.Run.of(network, options, images, labels)
     done = 0

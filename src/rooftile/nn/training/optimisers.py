@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rooftile.nn.definition import is_bias
 from rooftile.nn.training.options import TrainingOptions
 
 Arrays = dict[str, NDArray[np.floating[Any]]]
@@ -51,7 +52,7 @@ class Sgd:
             velocity = self.state[f"velocity.{key}"]
             velocity *= self._momentum
             velocity += gradients[key]
-            _decay(parameter, rate * self._decay)
+            _decay(key, parameter, rate * self._decay)
             parameter -= rate * velocity
 
 
@@ -83,7 +84,7 @@ class Adam:
         for key, parameter in parameters.items():
             gradient = gradients[key]
             mean, square = self.state[f"mean.{key}"], self.state[f"square.{key}"]
-            _decay(parameter, rate * self._decay)
+            _decay(key, parameter, rate * self._decay)
             kind = parameter.dtype.type
             _adam_step(
                 parameter.reshape(-1), gradient.reshape(-1), mean.reshape(-1), square.reshape(-1),
@@ -103,7 +104,7 @@ def _adam_step(  # type: ignore[no-untyped-def]
         parameter[i] -= step_size * mean[i] / (np.sqrt(square[i]) / correction + epsilon)
 
 
-def _decay(parameter: NDArray[np.floating[Any]], share: float) -> None:
-    """Shrink weights; a bias (one axis) stays: it only moves the function up and down."""
-    if parameter.ndim > 1 and share > 0:
+def _decay(key: str, parameter: NDArray[np.floating[Any]], share: float) -> None:
+    """Shrink weights; a bias stays, since it only moves the function up and down."""
+    if share > 0 and not is_bias(key):
         parameter *= 1 - share

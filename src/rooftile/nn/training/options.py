@@ -29,13 +29,13 @@ class TrainingOptions:
     learning_rate: float = 2e-3
     """The largest one: the schedule lowers it."""
     momentum: float = 0.9
-    """Of ``sgd``; the decay of the mean gradient of ``adam``."""
+    """The momentum of ``sgd``; for ``adam`` the decay of its mean gradient."""
     weight_decay: float = 0.0
     """Share of each weight (not of a bias) that a step takes off, times the learning rate."""
     schedule: ScheduleName = "cosine"
     """``cosine`` falls to zero over the run; ``step`` to a tenth at one and two thirds of it."""
     seed: int = 0
-    """Of the order of the images and of their augmentation."""
+    """It decides the order of the images and how they are augmented."""
     flip: bool = False
     """Mirror every second image, at random.  Off: Fashion-MNIST's shoes all point one way."""
     shift: int = 1

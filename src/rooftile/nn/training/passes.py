@@ -6,6 +6,7 @@ gradients with finite differences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,16 +37,13 @@ class Pass(Protocol):
 
 def layer_pass(problem: Problem, workers: Workers) -> Pass:
     """The pass of a layer's problem; the batch that the problem names does not matter."""
-    if isinstance(problem, Conv2d):
-        return ConvPass(problem, workers)
-    assert isinstance(problem, Linear)
-    return LinearPass(problem)
+    return _PASSES[problem.operation](problem, workers)
 
 
 class LinearPass:
-    """``y = activation(x w^T + b)`` by BLAS; x of any shape is flattened."""
+    """``y = activation(x w^T + b)`` by BLAS, whose threads are its own; x is flattened."""
 
-    def __init__(self, problem: Linear) -> None:
+    def __init__(self, problem: Linear, workers: Workers) -> None:
         self._activation = activation(problem.activation)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
@@ -148,6 +146,9 @@ class ConvPass:
         vertical, horizontal = problem.padding
         inside = dx[:, :, vertical : vertical + problem.height, horizontal:][..., : problem.width]
         return parts.sum(axis=0), inside
+
+
+_PASSES: dict[str, Callable[[Any, Workers], Pass]] = {"conv2d": ConvPass, "linear": LinearPass}
 
 
 def _nothing(shape: tuple[int, ...], like: Array) -> Array:

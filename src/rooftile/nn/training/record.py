@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-import rooftile
+from rooftile._version import __version__
 from rooftile.nn.data import ImageSet
 from rooftile.nn.network import Network
 from rooftile.nn.training.loop import predict
@@ -39,6 +39,6 @@ def with_record(
         "seed": str(options.seed),
         "epochs": str(options.epochs),
         "options": json.dumps(settings, sort_keys=True),
-        "version": rooftile.__version__,
+        "version": __version__,
     }
     return network.with_parameters(network.parameters, metadata | accuracies)

@@ -1,4 +1,4 @@
-"""Shares of a batch over a few threads, in a way that the result never depends on how many."""
+"""Shares of a batch over a few threads; the result never depends on how many there are."""
 
 from __future__ import annotations
 

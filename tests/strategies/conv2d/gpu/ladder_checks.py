@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import ladder
 
@@ -105,7 +105,7 @@ def run(bound, x):
     out = np.full(int(np.prod(shape)) + GUARD, np.nan, np.float32)
     given = device.upload(np.concatenate([x.reshape(-1), poison]))
     result = device.upload(out)
-    bound.launch(given, result, len(x))
+    bound.launch((given, result), len(x))
     device.copy_out(result, out)
     assert np.isnan(out[-GUARD:]).all(), "it wrote behind its output"
     return out[:-GUARD].reshape(shape)
@@ -114,7 +114,7 @@ def run(bound, x):
 def check(rung, problem, device, *, seed=0, specials=(), config=None):
     """Right within the budget, twice the same bits, nothing written outside."""
     x, *parameters = inputs(problem, seed, specials)
-    bound = rung.bind(problem, *parameters, device=device, config=config)
+    bound = rung.bind(problem, parameters, device, config)
     outs = [run(bound, x) for _ in range(2)]
     verdict = Expected(problem, x, *parameters).judge(outs[0], rung.precision)
     assert verdict.passed, (problem, bound.config, verdict)
@@ -125,7 +125,7 @@ def check(rung, problem, device, *, seed=0, specials=(), config=None):
 def check_hard(rung, problem, kind, device, seed):
     """float32's error of a sum without bias, of inputs that a split finds hard."""
     x, *parameters = hard(kind, problem, seed, problem.channels)
-    bound = rung.bind(problem, *parameters, device=device)
+    bound = rung.bind(problem, parameters, device)
     verdict = Expected(problem, x, *parameters).judge(run(bound, x), "ieee")
     assert verdict.passed, verdict
 
@@ -133,7 +133,7 @@ def check_hard(rung, problem, kind, device, seed):
 def check_small(rung, kind, pool, device):
     """float32's error of numbers that are far below the largest."""
     problem, x, *parameters = small(kind, pool)
-    out = run(rung.bind(problem, *parameters, device=device), x)
+    out = run(rung.bind(problem, parameters, device), x)
     assert kept_bits(problem, out, x, *parameters)
 
 
@@ -169,7 +169,7 @@ def check_partial_batch(rung, device):
     """A bound strategy takes any number of images up to its batch, in any order of sizes."""
     problem = Conv2d(5, 2, 11, 20, 3, (3, 3), activation="relu", pool=Pool.of("max", 2))
     x, *parameters = inputs(problem)
-    bound = rung.bind(problem, *parameters, device=device)
+    bound = rung.bind(problem, parameters, device)
     for images in (5, 1, 3):
         verdict = Expected(problem, x[:images], *parameters).judge(
             run(bound, x[:images]), rung.precision

@@ -31,7 +31,7 @@ def compiler():
 def _compile(rung, problem, architecture):
     """What each kernel takes, with the launches that run it."""
     config = rung.config(problem)
-    code = compile_cubin(rung.text, rung.macros(problem, config), architecture)
+    code = compile_cubin(rung.text, rung.macros(problem, config), architecture, rung.folders)
     taken = resources(code)
     for step in rung.steps(problem, config):
         kernel = taken[step.launch.kernel]

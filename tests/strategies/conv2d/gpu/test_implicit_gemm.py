@@ -1,7 +1,5 @@
 """Implicit matrix products on Hopper's warpgroups: deep problems, splits, what they refuse."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hard_inputs import HARD, SMALL
@@ -10,10 +8,11 @@ from hypothesis import strategies as st
 from ladder_checks import check, check_hard, check_small, draw_config, examples, run
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from some_gpu import some_gpu
 
 RUNGS = [strategy("conv2d", f"implicit_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 IEEE = RUNGS[-1]
@@ -55,7 +54,7 @@ def test_any_deep_problem_with_any_config(rung, hopper, data):
 def test_the_last_batch_may_be_partial(rung, hopper):
     problem = Conv2d(5, 64, 11, 20, 3, (3, 3), activation="relu", pool=Pool.of("max", 2))
     x, *parameters = random_inputs(problem, 0)
-    bound = rung.bind(problem, *parameters, device=hopper)
+    bound = rung.bind(problem, parameters, hopper)
     for images in (5, 1, 3):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
@@ -93,17 +92,13 @@ def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
     assert np.count_nonzero(whole) == np.count_nonzero(used)
     assert np.array_equal(packed[count:], weights.ravel() if rung is IEEE else [])
     stages = rung.workspace(problem, config)["stages"]
-    assert 4 * stages == macros["ELEMENT_BYTES"] * macros["PARTS"] * count
-
-
-def _gpu(architecture):
-    return SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    assert 4 * stages == macros["ELEMENT_BYTES"] * macros["NUMBERS"] * count
 
 
 @each_rung
 def test_other_gpus_are_refused(rung):
     with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
-        rung.compile(PROBLEMS[0], _gpu("sm_80"))
+        rung.compile(PROBLEMS[0], some_gpu("sm_80"))
 
 
 @each_rung
@@ -119,4 +114,4 @@ def test_what_it_does_not_take(rung):
     assert "sums of 64" in IEEE.why_not(Conv2d(1, 7, 19, 19, 9, (3, 3)))
     config = {"TILE_COLUMNS": 16, "TILE_MAPS": 256}
     with pytest.raises(InputError, match="sums a thread"):
-        rung.compile(PROBLEMS[0], _gpu("sm_90"), config)
+        rung.compile(PROBLEMS[0], some_gpu("sm_90"), config)

@@ -1,7 +1,6 @@
 """Pool folding in TF32: pipelines, how weights lie, what is refused."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +9,11 @@ from hypothesis import strategies as st
 from ladder_checks import check, draw_config, run
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool, rounded
 from rooftile.strategies import strategy
+from some_gpu import some_gpu
 
 TF32, WGMMA = RUNGS = [
     strategy("conv2d", f"pool_folded_{name}", "cuda") for name in ("tf32", "wgmma_tf32")
@@ -43,7 +43,7 @@ def test_the_last_batch_may_be_partial(rung, cuda_device):
     x, *parameters = random_inputs(problem, 0)
     if rung.why_not_on(cuda_device.description.architecture):
         pytest.skip("another architecture")
-    bound = rung.bind(problem, *parameters, device=cuda_device)
+    bound = rung.bind(problem, parameters, cuda_device)
     for images in (500, 1, 133):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
@@ -92,13 +92,9 @@ def test_packed_weights_are_the_weights_at_every_place_of_a_window(rung, data):
     assert np.count_nonzero(packed[:-own]) == np.count_nonzero(expected)
 
 
-def _gpu(architecture):
-    return SimpleNamespace(description=SimpleNamespace(architecture=architecture))
-
-
 def test_what_they_do_not_take():
     assert "slabs of weights" in TF32.why_not(LENET)
     with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
-        WGMMA.compile(LENET, _gpu("sm_80"))
+        WGMMA.compile(LENET, some_gpu("sm_80"))
     with pytest.raises(InputError, match="registers a thread"):
-        WGMMA.compile(LENET, _gpu("sm_90"), {"RUN": 0, "WARPS": 12})
+        WGMMA.compile(LENET, some_gpu("sm_90"), {"RUN": 0, "WARPS": 12})

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ladder_checks import check, check_hard, check_small, run
 
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool, widened
 from rooftile.strategies import strategy
 
@@ -49,7 +49,7 @@ def test_small_numbers_keep_their_bits(kind, pool, hopper):
 def test_the_last_batch_may_be_partial(hopper):
     problem = Conv2d(500, 2, 12, 20, 3, (7, 5), activation="relu", pool=Pool.of("max", 2))
     x, *parameters = random_inputs(problem, 0)
-    bound = IEEE.bind(problem, *parameters, device=hopper)
+    bound = IEEE.bind(problem, parameters, hopper)
     for images in (500, 1, 133):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, "ieee")

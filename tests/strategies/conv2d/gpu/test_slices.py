@@ -5,7 +5,7 @@ from ladder_checks import check
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from rooftile.strategies._grid import tile_of
+from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.gpu import _slices
 
 SLICED = {"channels_atomic": 3, "im2col": 3, "winograd": 3, "fft": 4}

@@ -11,7 +11,7 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.lab.expected import Expected
+from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.conv2d import NAMED
 from rooftile.strategies import ladder
@@ -99,7 +99,7 @@ def test_any_problem_with_any_config(rung, cuda_device, data):
 def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
     x, *parameters = inputs(problem, 3)
     config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
-    bound = rung.bind(problem, *parameters, device=cuda_device, config=config)
+    bound = rung.bind(problem, parameters, cuda_device, config)
     out = np.full(problem.output_shape, np.nan, np.float32)
     bound(x, out)
     verdict = Expected(problem, x, *parameters).judge(out, bound.errors)
@@ -123,7 +123,9 @@ def test_compiles_without_spills(rung, architecture, compiler):
         problem = make(batch)
         if rung.why_not(problem) is None:
             config = rung.config(problem)
-            code = compile_cubin(rung.text, rung.macros(problem, config), architecture)
+            code = compile_cubin(
+                rung.text, rung.macros(problem, config), architecture, rung.folders
+            )
             spilled = {k: t.frame_bytes for k, t in resources(code).items() if t.frame_bytes}
             assert not spilled, (problem, spilled)
 

@@ -5,11 +5,11 @@ import pytest
 from ladder_checks import check, inputs, run
 
 from rooftile.errors import InputError
-from rooftile.lab.expected import Expected
+from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d._toom_cook import toom_cook
-from rooftile.strategies.conv2d.gpu._toom_cook_text import input_macro, output_macro
+from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
+from rooftile.strategies.conv2d.gpu.winograd._toom_cook_text import input_macro, output_macro
 
 TRANSFORMS = ["winograd", "fft"]
 
@@ -42,7 +42,7 @@ def test_a_transform_that_overflows_is_no_result_that_overflows(name, mask, devi
     x[0, 0, 9, 8] = x[0, 1, 3, 5] = np.float32(3e38)
     weights *= np.float32(0.1)
     rung = strategy("conv2d", name, "opencl")
-    out = run(rung.bind(problem, weights, bias, device=device), x)
+    out = run(rung.bind(problem, (weights, bias), device), x)
     assert np.isfinite(out).all()
     assert Expected(problem, x, weights, bias).judge(out, "fast").passed
 
@@ -53,7 +53,7 @@ def test_inputs_that_no_output_meets_leave_nothing_behind(name, device):
     problem = Conv2d(1, 1, 9, 9, 2, (3, 3), pool=Pool.of("max", 2))
     x, weights, bias = inputs(problem)
     x[..., 8:, :] = x[..., 8:] = np.float32(1e30)
-    out = run(strategy("conv2d", name, "opencl").bind(problem, weights, bias, device=device), x)
+    out = run(strategy("conv2d", name, "opencl").bind(problem, (weights, bias), device), x)
     assert Expected(problem, x, weights, bias).judge(out, "fast").passed
 
 

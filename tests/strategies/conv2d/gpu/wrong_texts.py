@@ -49,7 +49,7 @@ def wrong(name):
     rung, before, after = WRONG[name]
     right = strategy("conv2d", rung, "opencl")
     kind = type(right)
-    assert before in right.text, f"{rung} has no {before!r}"
+    assert before in right.whole_text, f"{rung} has no {before!r}"
     copy = kind()
-    copy.__dict__["text"] = right.text.replace(before, after)
+    copy.__dict__["text"] = right.whole_text.replace(before, after)
     return copy

@@ -5,7 +5,7 @@ import pytest
 from ladder_checks import check, run
 
 from rooftile.errors import InputError
-from rooftile.lab.expected import Expected
+from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
 
@@ -19,7 +19,7 @@ def test_long_sums_of_one_sign_stay_in_the_budget(rung, device):
     generator = np.random.default_rng(0)
     x, weights = (generator.random(shape, np.float32) for shape in ((5, 30_011), (3, 30_011)))
     bias = np.ones(3, np.float32)
-    out = run(rung.bind(problem, weights, bias, device=device), x)
+    out = run(rung.bind(problem, (weights, bias), device), x)
     assert Expected(problem, x, weights, bias).judge(out, "ieee").passed
 
 

@@ -11,7 +11,7 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, UnsupportedProblem
-from rooftile.lab.verify import Expected, random_inputs
+from rooftile.lab.judge.verify import Expected, random_inputs
 from rooftile.ops import Linear
 from rooftile.ops.linear import NAMED
 from rooftile.strategies import ladder, strategy
@@ -88,7 +88,7 @@ def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
         pytest.skip(reason)
     x, *parameters = inputs(problem, 3)
     config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
-    bound = rung.bind(problem, *parameters, device=cuda_device, config=config)
+    bound = rung.bind(problem, parameters, cuda_device, config)
     out = np.full(problem.output_shape, np.nan, np.float32)
     bound(x, out)
     verdict = Expected(problem, x, *parameters).judge(out, bound.errors)
@@ -102,7 +102,7 @@ def test_the_last_batch_may_be_partial(rung, cuda_device):
         pytest.skip(reason)
     problem = Linear(500, 640, 192, "relu")
     x, *parameters = random_inputs(problem, 0)
-    bound = rung.bind(problem, *parameters, device=cuda_device)
+    bound = rung.bind(problem, parameters, cuda_device)
     for images in (500, 1, 333):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
@@ -119,7 +119,7 @@ def test_long_sums_of_one_sign_stay_in_the_budget(rung, cuda_device):
     generator = np.random.default_rng(0)
     x, weights = (generator.random(shape, np.float32) for shape in ((5, inputs_), (3, inputs_)))
     bias = np.ones(3, np.float32)
-    out = run(rung.bind(problem, weights, bias, device=cuda_device), x)
+    out = run(rung.bind(problem, (weights, bias), cuda_device), x)
     assert Expected(problem, x, weights, bias).judge(out, rung.precision).passed
 
 
@@ -139,7 +139,7 @@ def test_split_products_have_float32s_error(rung, kind, inputs_, cuda_device):
         np.ascontiguousarray(a, np.float32)
         for a in KINDS[kind](np.random.default_rng(5), x, weights)
     )
-    bound = rung.bind(problem, weights, 0 * bias, device=cuda_device)
+    bound = rung.bind(problem, (weights, 0 * bias), cuda_device)
     verdict = Expected(problem, x, weights, 0 * bias).judge(run(bound, x), "ieee")
     assert verdict.passed, verdict
 
@@ -166,7 +166,9 @@ def test_compiles_without_spills(rung, architecture, compiler):
             for narrow in formats:
                 config = rung.config(problem, narrow)
                 assert rung.invalid(problem, config) is None
-                code = compile_cubin(rung.text, rung.macros(problem, config), architecture)
+                code = compile_cubin(
+                    rung.text, rung.macros(problem, config), architecture, rung.folders
+                )
                 spilled = {k: t.frame_bytes for k, t in resources(code).items() if t.frame_bytes}
                 assert not spilled, (problem, spilled)
 
@@ -182,7 +184,8 @@ def test_defaults_run_and_the_workspace_holds_whole_tiles(rung, problem):
     assert macros["PADDED_OUTPUTS"] >= problem.outputs
     assert macros["PADDED_INPUTS"] >= problem.inputs
     size = 2 if rung.precision in ("fp16", "bf16") else 4
-    assert 4 * workspace["rounded"] >= size * macros["PADDED_OUTPUTS"] * macros["PADDED_INPUTS"]
+    weights = workspace["parts" if rung.precision == "ieee" else "rounded"]
+    assert 4 * weights >= size * macros["PADDED_OUTPUTS"] * macros["PADDED_INPUTS"]
 
 
 def test_tiles_and_parts_follow_the_problem():

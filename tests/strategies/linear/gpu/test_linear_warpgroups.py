@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,10 +9,11 @@ from hypothesis import strategies as st
 from ladder_checks import check, draw_config, run
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.expected import Expected
-from rooftile.lab.verify import random_inputs
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Linear
 from rooftile.strategies import strategy
+from some_gpu import some_gpu
 
 RUNGS = [strategy("linear", f"warpgroups_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 FP16, IEEE = RUNGS[0], RUNGS[-1]
@@ -26,9 +26,18 @@ CONFIGS = [
     {"WARPGROUPS": 2, "TILE_O": 32, "CLUSTER": 2, "PARTS": 2},
     {"WARPGROUPS": 3, "TILE_O": 64, "CLUSTER": 4, "PARTS": 1},
     {"WARPGROUPS": 4, "TILE_O": 64, "CLUSTER": 1, "PARTS": 5},
-    {"WARPGROUPS": 2, "TILE_O": 128, "CLUSTER": 2, "PARTS": 2, "HELD": 2},
+    {"WARPGROUPS": 2, "TILE_O": 128, "CLUSTER": 2, "PARTS": 2, "HELD": 2, "SUM_O": 32},
     {"WARPGROUPS": 1, "TILE_O": 64, "CLUSTER": 2, "PARTS": 3, "BLOCKS": 2},
 ]
+
+
+def whole(rung, config):
+    """The config with a value for the tunable that only some of these rungs have."""
+    extra = rung.tunables[-1]
+    own = {extra.name: config.get(extra.name, extra.values[0])}
+    return {"BLOCKS": 1} | {n: v for n, v in config.items() if n not in ("HELD", "SUM_O")} | own
+
+
 sizes = st.builds(
     Linear, st.integers(1, 5000), st.integers(8, 200).map(lambda n: 8 * n), st.integers(1, 900)
 )
@@ -38,17 +47,17 @@ sizes = st.builds(
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("specials", [(), (0, 1)], ids=["finite", "specials"])
 def test_rounds_clusters_and_parts(rung, config, specials, hopper):
-    config = {"HELD": 1, "BLOCKS": 1, **config}
+    config = whole(rung, config)
     assert rung.invalid(SEVERAL_ROUNDS, config) is None
     check(rung, SEVERAL_ROUNDS, hopper, specials=specials, config=config)
 
 
 @each_rung
 def test_a_smaller_batch_may_have_more_in_parts(rung, hopper):
-    config = {"WARPGROUPS": 1, "TILE_O": 16, "CLUSTER": 1, "PARTS": 2, "BLOCKS": 1, "HELD": 1}
+    config = whole(rung, {"WARPGROUPS": 1, "TILE_O": 16, "CLUSTER": 1, "PARTS": 2})
     problem = Linear(1100, 264, 512)
     x, *parameters = random_inputs(problem, 0)
-    bound = rung.bind(problem, *parameters, device=hopper, config=config)
+    bound = rung.bind(problem, parameters, hopper, config)
     for images in (1100, 255, 256, 257, 1):
         out = run(bound, x[:images])
         verdict = Expected(problem, x[:images], *parameters).judge(out, rung.precision)
@@ -132,7 +141,7 @@ def test_what_it_does_not_take(rung):
     piece = 8 if rung.narrow else 4
     assert f"multiples of {piece}" in rung.why_not(Linear(9, 96 + piece // 2, 9))
     assert rung.why_not(Linear(9, 96 + piece, 9)) is None
-    gpu = SimpleNamespace(description=SimpleNamespace(architecture="sm_80"))
+    gpu = some_gpu("sm_80")
     with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
         rung.compile(SEVERAL_ROUNDS, gpu)
 
@@ -150,7 +159,7 @@ def test_sums_are_neither_too_short_nor_too_long():
 
 
 def test_a_config_that_cannot_run_is_refused_with_its_reason():
-    gpu = SimpleNamespace(description=SimpleNamespace(architecture="sm_90"))
+    gpu = some_gpu("sm_90")
     problem = Linear(1000, 128, 384)
     config = FP16.config(problem) | {"WARPGROUPS": 2, "TILE_O": 128, "PARTS": 1, "CLUSTER": 1}
     assert FP16.invalid(problem, config) is None

@@ -10,10 +10,12 @@ from rooftile import nn
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
-from rooftile.dispatch import FRONT_IMAGES, choose_together
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.lab.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
+from rooftile.runtime.choice import choose_together
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.network.gpu.front._base import LEAST_IMAGES
 
 RUNGS = ladder("network", "cuda")
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
@@ -58,7 +60,7 @@ def one_after_the_other(rung, problem, arrays, device, narrow):
         fold = strategy("conv2d", f"{kind}_{rung.narrow}", "cuda")
         config = {"X_NARROW": number, "OUT_NARROW": 1 if number == 0 else narrow}
         own, parameters = parameters[:2], parameters[2:]
-        bound = fold.bind(layer, *own, device=device, config=config)
+        bound = fold.bind(layer, own, device, config)
         out = run(bound, out)
     return out
 
@@ -66,7 +68,7 @@ def one_after_the_other(rung, problem, arrays, device, narrow):
 def check_equal(rung, problem, device, *, seed=0, specials=(), config=None):
     arrays = inputs(problem, seed, specials=specials)
     narrow = (config or {}).get("OUT_NARROW", 0)
-    bound = rung.bind(problem, *arrays[1:], device=device, config=config)
+    bound = rung.bind(problem, arrays[1:], device, config)
     expected = one_after_the_other(rung, problem, arrays, device, narrow)
     results = []
     for _ in range(2):
@@ -126,7 +128,7 @@ def test_any_two_blocks_with_any_config(rung, hopper, data):
 def test_the_last_batch_may_be_partial(rung, hopper):
     problem = lenet(200)
     x, *parameters = inputs(problem, 3)
-    bound = rung.bind(problem, *parameters, device=hopper)
+    bound = rung.bind(problem, parameters, hopper)
     whole = run(bound, x)
     for images in (1, 150):
         np.testing.assert_array_equal(run(bound, x[:images]), whole[:images])
@@ -140,7 +142,7 @@ def test_compiles_without_spills(rung):
         pytest.skip(str(error))
     for problem in PROBLEMS:
         config = rung.config(problem)
-        code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a")
+        code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a", rung.folders)
         assert [taken.frame_bytes for taken in resources(code).values()] == [0]
 
 
@@ -166,18 +168,18 @@ def test_what_it_does_not_take(rung):
 
 
 def test_many_images_take_it_where_the_gpu_can(hopper):
-    assert choose_together(lenet(FRONT_IMAGES), "fp16", "cuda").name == "front_fp16"
-    assert choose_together(lenet(FRONT_IMAGES - 1), "fp16", "cuda") is None
-    assert choose_together(lenet(FRONT_IMAGES), "ieee", "cuda") is None
+    assert choose_together(lenet(LEAST_IMAGES), "fp16", "cuda").name == "front_fp16"
+    assert choose_together(lenet(LEAST_IMAGES - 1), "fp16", "cuda") is None
+    assert choose_together(lenet(LEAST_IMAGES), "ieee", "cuda") is None
 
 
 def test_a_plan_says_that_it_takes_it_and_classifies_alike(hopper):
     network = nn.load("lenet5")
     images = np.random.default_rng(0).standard_normal((300, 1, 86, 86), np.float32)
-    many = network.plan(batch=FRONT_IMAGES, precision="fp16", device="cuda")
-    few = network.plan(batch=FRONT_IMAGES - 1, precision="fp16", device="cuda")
+    many = network.plan(batch=LEAST_IMAGES, precision="fp16", device="cuda")
+    few = network.plan(batch=LEAST_IMAGES - 1, precision="fp16", device="cuda")
     assert list(many.strategies) == ["conv1+conv2", "linear1", "linear2"]
     assert many.strategies["conv1+conv2"] == "front_fp16"
-    assert list(many.profile(images)) == list(many.strategies)
+    assert list(profile(many, images)) == list(many.strategies)
     assert "front_fp16" not in few.strategies.values()
     np.testing.assert_allclose(many(images), few(images), rtol=2e-2, atol=2e-2)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies._grid import MOST_BLOCKS, beyond_block, blocks
-from rooftile.strategies.conv2d._fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
+from rooftile.strategies.common.weights import WeightedGpuStrategy
+from rooftile.strategies.gpu import Config
 
 __all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks", "sizes"]
 
 
-class GpuConv2d(GpuStrategy):
+class GpuConv2d(WeightedGpuStrategy):
     """A GPU strategy of `conv2d`; takes every problem unless it says otherwise."""
 
     operation = "conv2d"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, broadcasts, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._accesses import real_taps
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -62,6 +65,29 @@ class RowConv2d(GpuConv2d):
         )
         launch = Launch("conv2d", grid, (config["ITEMS"], 1, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """A lane a map: weights lie beside each other; an element of a row is one address for all
+        lanes, in global memory, or in local memory, which a group fills with each row."""
+        rows, columns = problem.conv_read
+        high, wide = problem.mask
+        span = _span(problem, config)
+        line, spans = span + wide - 1, blocks(columns, span)
+        warps = blocks(problem.maps, WARP)
+        passes = problem.batch * spans * problem.channels
+        # Taps are written out, so that an element is read once for all that meet it.
+        lines = blocks(rows, 2) * (high + 1) if self.shared_rows < 0 else rows * high
+        share = real_taps(problem, 0) / (rows * high)
+        found = row_loads(problem.maps, passes * rows * high * wide)
+        if self.shared_rows:
+            rounds = blocks(problem.maps, config["ITEMS"])
+            found += row_loads(line, passes * lines * rounds * share)
+            found += Accesses(shared_reads=passes * lines * line * warps)
+        else:
+            found += broadcasts(passes * lines * line * warps * share, problem.maps / warps)
+        # Neighbouring lanes are of different maps, whose planes lie apart.
+        results = math.prod(problem.output_shape)
+        return {"conv2d": found + Accesses(stores=results, store_sectors=results)}
 
 
 def _span(problem: Conv2d, config: Config) -> int:

@@ -10,6 +10,8 @@
 // bias[MAPS], sums[images][MAPS][PLANE_SIZE], out[..][MAPS][ROWS][COLUMNS]; `images` of
 // a slice of the batch, the first of them `first`.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define SLICES ((CHANNELS + SLICE_CHANNELS - 1) / SLICE_CHANNELS)
 #define SUMS_SIZE (MAPS * PLANE_SIZE)
 

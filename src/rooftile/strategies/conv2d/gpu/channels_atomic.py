@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import math
 
+from rooftile.analysis.accesses import (
+    WARP,
+    Accesses,
+    broadcasts,
+    linear_loads,
+    linear_stores,
+)
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._accesses import finish_sums, real_share
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -23,6 +31,7 @@ class ChannelsAtomic(SlicedConv2d):
     summary = "input channels summed in parallel, joined by atomics"
     apart = "bias, activation and pool"
     atomic = True
+    summing = "accumulate"
     tunables = (
         Tunable("THREADS", (64, 128, 256, 512), 256),
         Tunable("SLICE_CHANNELS", (1, 2, 4, 8, 16, 32), 4),
@@ -46,6 +55,22 @@ class ChannelsAtomic(SlicedConv2d):
             Step(accumulate, ("x", "weights", "sums", first, images)),
             Step(Launch("finish", (results, 1, 1), block), ("sums", "bias", "out", first, images)),
         )
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """A lane a sum; each slice of channels adds to it in memory."""
+        sums = problem.batch * self.image_floats(problem, config)["sums"]
+        taps = problem.reduction - 1
+        slices = blocks(problem.channels, config["SLICE_CHANNELS"])
+        share = real_share(problem, once=True)
+        inputs = linear_loads(
+            sums * taps, problem.conv_read[1], stride=problem.stride[1], share=share
+        )
+        weights = broadcasts(sums / WARP * taps)
+        return {
+            "clear": linear_stores(sums),
+            "accumulate": inputs + weights + Accesses(atomics=sums * slices),
+            "finish": finish_sums(problem),
+        }
 
 
 STRATEGY = ChannelsAtomic()

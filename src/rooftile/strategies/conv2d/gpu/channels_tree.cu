@@ -10,6 +10,8 @@
 // Grid: x over the results.  Block: x over BLOCK_X neighbouring results, y over PARTS
 // (a power of two) shares of the channels: c = y, y + PARTS, ...
 
+#include "conv2d/gpu/conv2d.h"
+
 __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
                        GLOBAL float* out, int images)
 {

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import math
 
+from rooftile.analysis.accesses import (
+    WARP,
+    Accesses,
+    broadcasts,
+    linear_loads,
+    linear_stores,
+)
+from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies._grid import tile_of
+from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.conv2d.gpu._accesses import positions_of, real_share, result_stride
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -42,6 +51,25 @@ class ChannelsTree(GpuConv2d):
         block = (config["BLOCK_X"], config["PARTS"], 1)
         launch = Launch("conv2d", (blocks(results, config["BLOCK_X"]), 1, 1), block)
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """A lane a result, whose taps are shared out over the block's rows of threads; each row
+        reads the bias; a step of the tree reads two sums."""
+        results, parts = math.prod(problem.output_shape), config["PARTS"]
+        taps = (problem.reduction - 1) * positions_of(problem)
+        found = linear_loads(
+            results * taps,
+            problem.output_size[1],
+            stride=result_stride(problem),
+            share=real_share(problem),
+        )
+        found += broadcasts(results / WARP * taps)
+        found += broadcasts(results / WARP * parts)
+        found += linear_stores(results)
+        steps = parts.bit_length() - 1
+        tree = 2 * results / WARP * positions_of(problem) * steps
+        last = len(guard_1d(results, 1, config["BLOCK_X"])) * parts
+        return {"conv2d": found + Accesses(shared_reads=tree, divergent_warps=last)}
 
 
 STRATEGY = ChannelsTree()

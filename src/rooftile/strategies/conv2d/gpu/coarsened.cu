@@ -13,6 +13,8 @@
 // of THREAD_MAPS maps.
 // Block: THREADS_X x THREADS_Y threads over POSITIONS_X x POSITIONS_Y of the convolution.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define THREADS (THREADS_X * THREADS_Y)
 #define GROUPS ((MAPS + THREAD_MAPS - 1) / THREAD_MAPS)
 

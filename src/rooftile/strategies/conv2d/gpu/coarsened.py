@@ -6,7 +6,14 @@ section 6.3 (thread coarsening) on the tiles of section 7.4.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, linear_loads, warps_of
 from rooftile.ops import Conv2d
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.conv2d.gpu._tile_accesses import (
+    loads_and_results,
+    tap_conflicts,
+    tile_passes,
+)
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
 from rooftile.strategies.gpu import Config, Tunable
 
@@ -47,6 +54,16 @@ class Coarsened(TiledConv2d):
         if sums > _MOST_SUMS:
             return f"{sums} sums a thread, at most {_MOST_SUMS}"
         return super().invalid(problem, config)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """Inputs and weights of each channel; under a tap a thread reads an input of each of its
+        columns, and its maps' weights four at a time."""
+        tile, taps = self.tile(problem, config), problem.mask[0] * problem.mask[1]
+        passes = tile_passes(problem, tile)
+        weights = linear_loads(passes * tile.weights, taps)
+        reads = config["THREAD_COLUMNS"] * tap_conflicts(problem, tile) + blocks(tile.maps, 4)
+        shared = Accesses(shared_reads=passes * warps_of(tile.thread_count) * taps * reads)
+        return {"conv2d": loads_and_results(problem, tile) + weights + shared}
 
 
 STRATEGY = Coarsened()

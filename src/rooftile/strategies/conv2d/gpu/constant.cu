@@ -9,6 +9,8 @@
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS]; `first` is the slice's first map.
 // Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x SLICE_MAPS.
 
+#include "conv2d/gpu/conv2d.h"
+
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK_SIZE)
 
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)

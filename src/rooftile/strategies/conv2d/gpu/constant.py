@@ -10,13 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.grid import CONSTANT_BYTES
+from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu.naive import Naive
 from rooftile.strategies.gpu import Config, Step
-
-_CONSTANT_BYTES = 65536
 
 
 class Constant(Naive):
@@ -29,10 +30,10 @@ class Constant(Naive):
     def why_not(self, problem: Conv2d) -> str | None:
         """Maps whose weights constant memory cannot hold one at a time."""
         needed = _map_bytes(problem)
-        if needed > _CONSTANT_BYTES:
+        if needed > CONSTANT_BYTES:
             return (
                 f"the weights of one map take {needed:,} bytes (channels x mask x 4), "
-                f"constant memory has {_CONSTANT_BYTES:,}"
+                f"constant memory has {CONSTANT_BYTES:,}"
             )
         return None
 
@@ -67,6 +68,11 @@ class Constant(Naive):
             for part in range(self.parts(problem, config))
         )
 
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input; weights come by the constant cache."""
+        launch = self.steps(problem, config)[0].launch
+        return {"conv2d": thread_a_result(problem, launch, weights=False)}
+
 
 def _map_bytes(problem: Conv2d) -> int:
     return 4 * (problem.reduction - 1)
@@ -74,7 +80,7 @@ def _map_bytes(problem: Conv2d) -> int:
 
 def _slice_maps(problem: Conv2d) -> int:
     """Maps of a slice: as many as fit, shared out evenly."""
-    most = max(1, _CONSTANT_BYTES // _map_bytes(problem))
+    most = max(1, CONSTANT_BYTES // _map_bytes(problem))
     return blocks(problem.maps, blocks(problem.maps, most))
 
 

@@ -15,6 +15,8 @@
 // [FREQUENCIES] complex, sums[images][MAPS][PLANE_SIZE], waves: TILE / 2 cosines, then
 // sines, of multiples of a full turn / TILE; `images` of a slice, the first `first`.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define HALF_TILE (TILE / 2)
 #define KEPT (HALF_TILE + 1)
 #define FREQUENCIES (TILE * KEPT)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies._grid import tile_of
+from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -36,8 +36,9 @@ class Fft(SlicedConv2d):
     order = 18
     summary = "overlap-save with Fourier transforms of tiles in shared memory"
     precision = "fast"
-    transforms = transforms_weights = True
+    transforms = transforms_parameters = True
     apart = "bias, activation and pool"
+    summing = "multiply"
     tunables = (
         Tunable("TILE", _TILES, 32),
         Tunable("THREADS", (64, 128, 256, 512), 256),

@@ -10,6 +10,8 @@
 // matrix[TAPS][images][PLANE_SIZE], sums[MAPS][images][PLANE_SIZE],
 // out[..][MAPS][ROWS][COLUMNS]; `images` of the slice, the first of them `first`.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define TAPS (CHANNELS * MASK_SIZE)
 
 // Grid: x over a plane in blocks of THREADS, y over taps, z over images.

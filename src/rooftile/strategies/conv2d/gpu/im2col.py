@@ -9,9 +9,19 @@ from __future__ import annotations
 
 import math
 
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    linear_loads,
+    row_loads,
+    row_stores,
+)
+from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies._grid import tile_of
+from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.conv2d.gpu._accesses import finish_sums, real_share, tiled_product
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -27,6 +37,7 @@ class Im2col(SlicedConv2d):
     order = 10
     summary = "unrolled matrix in memory, tiled matrix product"
     apart = "bias, activation and pool"
+    summing = "multiply"
     tunables = (
         Tunable("TILE_MAPS", (4, 8, 16, 32), 16),
         Tunable("TILE_COLUMNS", (16, 32, 64, 128), 64),
@@ -71,6 +82,27 @@ class Im2col(SlicedConv2d):
             Step(multiply, ("weights", "matrix", "sums", columns)),
             Step(finish, ("sums", "bias", "out", first, images)),
         )
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """The unrolled matrix is written, read by the tiles of the product, and the sums again."""
+        plane, taps = math.prod(problem.conv_read), problem.reduction - 1
+        rows, columns = problem.batch * taps, problem.batch * plane
+        share = real_share(problem, once=True)
+        unroll = linear_loads(
+            rows * plane, problem.conv_read[1], stride=problem.stride[1], share=share
+        )
+        high, wide = config["TILE_MAPS"], config["TILE_COLUMNS"]
+        lanes, alignment = min(WARP, wide), math.gcd(columns, SECTOR_FLOATS)
+        product = tiled_product(problem.maps, taps, columns, config)
+        bands = blocks(problem.maps, high)
+        product += row_loads(columns, taps * bands, lanes=lanes, alignment=alignment)
+        product += row_stores(columns, problem.maps, lanes=lanes)
+        guard = guard_2d(columns, problem.maps, wide, high)
+        return {
+            "unroll": unroll + row_stores(plane, rows),
+            "multiply": product + Accesses(divergent_warps=guard),
+            "finish": finish_sums(problem),
+        }
 
 
 STRATEGY = Im2col()

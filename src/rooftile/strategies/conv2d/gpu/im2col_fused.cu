@@ -10,6 +10,8 @@
 // Grid: x over the results of one map of all images, y over maps, in tiles of
 // TILE_COLUMNS x TILE_MAPS; a thread makes one result.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define TAPS (CHANNELS * MASK_SIZE)
 
 // One element of the unrolled matrix: the input under a tap of the mask at (top, left).

@@ -9,9 +9,17 @@ from __future__ import annotations
 
 import math
 
+from rooftile.analysis.accesses import WARP, Accesses, broadcasts, linear_loads, row_stores
+from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies._grid import tile_of
+from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.conv2d.gpu._accesses import (
+    positions_of,
+    real_share,
+    result_stride,
+    tiled_product,
+)
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -43,6 +51,25 @@ class Im2colFused(GpuConv2d):
         grid = (blocks(places, tile[0]), blocks(problem.maps, tile[1]), 1)
         launch = Launch("conv2d", grid, (*tile, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """`im2col`'s tiles, gathered from the images, once for each position of the window."""
+        plane, taps = math.prod(problem.output_size), problem.reduction - 1
+        places, positions = problem.batch * plane, positions_of(problem)
+        high, wide = config["TILE_MAPS"], config["TILE_COLUMNS"]
+        bands = blocks(problem.maps, high)
+        found = linear_loads(
+            places * taps * positions * bands,
+            problem.output_size[1],
+            stride=result_stride(problem),
+            share=real_share(problem),
+        )
+        for _ in range(positions):
+            found += tiled_product(problem.maps, taps, places, config)
+        found += broadcasts(bands * high * places / WARP)
+        found += row_stores(plane, problem.batch * problem.maps, lanes=min(WARP, wide))
+        guard = guard_2d(places, problem.maps, wide, high)
+        return {"conv2d": found + Accesses(divergent_warps=guard)}
 
 
 STRATEGY = Im2colFused()

@@ -11,6 +11,8 @@
 // Grid: x over tiles of 128 pixels of all images, y over tiles of 128 maps.  Block: 256 threads,
 // 16 x 16 over the tile, each with four and four more maps and pixels, 64 apart.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define TILE 128
 #define HALF 64
 #define TAPS (MASK_SIZE * CHANNELS)

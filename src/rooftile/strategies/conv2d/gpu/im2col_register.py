@@ -7,10 +7,22 @@ Linear Algebra", SC08.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    broadcasts,
+    row_loads,
+    row_stores,
+    vector_loads,
+)
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._accesses import real_share, window
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -51,6 +63,25 @@ class Im2colRegister(GpuConv2d):
         grid = (blocks(pixels, _TILE), blocks(problem.maps, _TILE), 1)
         launch = Launch("conv2d", grid, (_THREADS, 1, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """Vectors of packed weights, and pixels that follow each other window by window."""
+        (high, wide), depth = window(problem)[0], problem.reduction - 1
+        results = math.prod(problem.output_shape)
+        pixels = problem.batch * math.prod(problem.output_size) * high * wide
+        across, down, _ = self.steps(problem, config)[0].launch.grid
+        stages = blocks(depth, config["TILE_K"]) * config["TILE_K"]
+        found = vector_loads(across * down * stages * _TILE / 4)
+        # A warp's pixels lie in `high` rows; windows beside each other are neighbours in a row.
+        run = min(WARP // high, problem.output_size[1] * wide)
+        runs = pixels * depth * down / run * real_share(problem)
+        found += row_loads(run, runs, stride=problem.stride[1], lanes=run)
+        found += broadcasts(results / WARP)
+        # A thread stores neighbouring results of eight maps.
+        found += row_stores(results, 1, lanes=SECTOR_FLOATS)
+        # Four vectors a thread and tap: 16 threads a warp read different ones of the pixels.
+        warps = pixels / _TILE * down * _THREADS / WARP
+        return {"conv2d": found + Accesses(shared_reads=warps * stages * 4)}
 
 
 STRATEGY = Im2colRegister()

@@ -4,6 +4,8 @@
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
 // Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x maps.
 
+#include "conv2d/gpu/conv2d.h"
+
 __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
                        GLOBAL float* out, int images)
 {

@@ -6,8 +6,10 @@ figure 16.14, with the fused block around it.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -30,6 +32,11 @@ class Naive(GpuConv2d):
         )
         launch = Launch("conv2d", grid, (config["BLOCK_X"], config["BLOCK_Y"], 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input and a weight."""
+        launch = self.steps(problem, config)[0].launch
+        return {"conv2d": thread_a_result(problem, launch, weights=True)}
 
 
 STRATEGY = Naive()

@@ -8,6 +8,8 @@
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
 // Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x maps.
 
+#include "conv2d/gpu/conv2d.h"
+
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)

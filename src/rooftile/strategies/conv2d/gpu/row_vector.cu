@@ -10,6 +10,8 @@
 // Grid: x groups that share out pairs of the convolution's rows, y spans of SPAN columns
 // of the convolution, z images.  Block: ITEMS work-items that share out the maps.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define WINDOWS (SPAN / 4)
 #define LINE (SPAN + MASK_WIDTH - 1)
 #define LINES (MASK_HEIGHT + 1)

@@ -10,6 +10,8 @@
 // Grid: x and y over the result's tiles of RESULTS_X x RESULTS_Y, z over images x maps.
 // Block: POSITIONS_X x POSITIONS_Y threads, each one position of the convolution.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define THREADS (THREADS_X * THREADS_Y)
 #define CENTRE_Y ((MASK_HEIGHT - 1) / 2)
 #define CENTRE_X ((MASK_WIDTH - 1) / 2)

@@ -6,7 +6,9 @@ section 7.5 and figure 7.15.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._tile_accesses import halo_reads, loads_and_results, tap_reads
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, results_of
 from rooftile.strategies.gpu import Config, Tunable
 
@@ -24,6 +26,13 @@ class TileCore(TiledConv2d):
         positions = config["TILE_Y"], config["TILE_X"]
         core = positions[0] * problem.stride[0], positions[1] * problem.stride[1]
         return Tile(positions, positions, core, results_of(problem, positions))
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """The core of each channel's tile; then a weight a tap, and an input of core or halo."""
+        tile = self.tile(problem, config)
+        centre = (problem.mask[0] - 1) // 2, (problem.mask[1] - 1) // 2
+        found = loads_and_results(problem, tile, centre) + tap_reads(problem, tile)
+        return {"conv2d": found + halo_reads(problem, tile, centre)}
 
 
 STRATEGY = TileCore()

@@ -10,6 +10,8 @@
 // Block: LOADED_X x LOADED_Y threads, each one input, the first POSITIONS_X x POSITIONS_Y
 // of them also one position of the convolution.
 
+#include "conv2d/gpu/conv2d.h"
+
 __global__ void LAUNCH_BOUNDS(THREADS_X * THREADS_Y)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)

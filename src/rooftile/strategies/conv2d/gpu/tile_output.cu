@@ -11,6 +11,8 @@
 // Grid: x and y over the result's tiles of RESULTS_X x RESULTS_Y, z over images x maps.
 // Block: POSITIONS_X x POSITIONS_Y threads, each one position of the convolution.
 
+#include "conv2d/gpu/conv2d.h"
+
 #define THREADS (THREADS_X * THREADS_Y)
 
 __global__ void LAUNCH_BOUNDS(THREADS)

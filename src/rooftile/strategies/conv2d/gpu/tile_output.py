@@ -7,7 +7,9 @@ several steps.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._tile_accesses import loads_and_results, tap_reads
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
 from rooftile.strategies.gpu import Config, Tunable
 
@@ -25,6 +27,11 @@ class TileOutput(TiledConv2d):
         positions = config["TILE_Y"], config["TILE_X"]
         inputs = inputs_of(problem, positions)
         return Tile(positions, positions, inputs, results_of(problem, positions))
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """The tile of each channel; then an input and a weight a tap."""
+        tile = self.tile(problem, config)
+        return {"conv2d": loads_and_results(problem, tile) + tap_reads(problem, tile)}
 
 
 STRATEGY = TileOutput()

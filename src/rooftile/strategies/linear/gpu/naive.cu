@@ -6,6 +6,8 @@
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Grid: x over the results.
 
+#include "linear/gpu/linear.h"
+
 __global__ void linear(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
                        GLOBAL float* out, int images)
 {

@@ -7,9 +7,22 @@ PPoPP 2023, section 3 (fixed split).
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    broadcasts,
+    linear_stores,
+    row_loads,
+    row_stores,
+    warps_of,
+)
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies._grid import blocks, tile_of
+from rooftile.strategies.common.grid import blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
@@ -71,6 +84,27 @@ class RegisterTile(GpuLinear):
             Step(launch, ("x", "weights", "bias", "partial", problem.batch)),
             Step(finish, ("partial", "bias", "out", problem.batch)),
         )
+
+    def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
+        """Tiles loaded in vectors of four inputs, rows beyond the last again; of each step a thread
+        reads its images' inputs and its outputs' weights."""
+        inputs, deep = problem.inputs, config["TILE_K"]
+        tiles, parts = _tiles(problem, config), config["PARTS"]
+        results = problem.batch * problem.outputs
+        rows = tiles * (config["TILE_B"] + config["TILE_O"])
+        alignment = math.gcd(inputs, SECTOR_FLOATS)
+        runs = row_loads(inputs, rows, lanes=deep, alignment=alignment)
+        wide = 4 if inputs % 4 == 0 else 1
+        found = replace(runs, load_requests=runs.loads / WARP / wide)
+        vectors = (config["RESULTS_B"] + config["RESULTS_O"]) / 4
+        steps = blocks(inputs, deep) * deep
+        found += Accesses(shared_reads=tiles * warps_of(_block(config)) * steps * vectors)
+        found += row_stores(problem.outputs, problem.batch * parts)
+        shifts = broadcasts(results / WARP)
+        if parts == 1:
+            return {"linear": found + shifts}
+        sums = row_loads(results, parts, alignment=math.gcd(results, SECTOR_FLOATS))
+        return {"linear": found, "finish": sums + shifts + linear_stores(results)}
 
 
 def _tile(b: int, o: int) -> dict[str, int]:

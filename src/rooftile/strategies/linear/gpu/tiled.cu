@@ -8,6 +8,8 @@
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Grid: x over tiles of outputs, then of images.  Block: TILE x TILE threads, an output each.
 
+#include "linear/gpu/linear.h"
+
 #define TILES_ACROSS ((OUTPUTS + TILE - 1) / TILE)
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)

@@ -10,6 +10,8 @@
 // Grid: x over blocks of ROWS outputs, then over groups of IMAGES images.
 // Block: x over GROUP (a power of two) threads of an output, y over ROWS outputs.
 
+#include "linear/gpu/linear.h"
+
 #define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
 #define STRIDE (4 * GROUP)
 

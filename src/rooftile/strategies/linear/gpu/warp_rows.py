@@ -8,11 +8,12 @@ section 10.6.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, broadcasts, vector_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies._grid import beyond_block, blocks, tile_of
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu._base import GpuLinear
+from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_few
 
 _THREAD_INPUTS = 32
 """Inputs a thread, where there are enough."""
@@ -30,6 +31,10 @@ class WarpRows(GpuLinear):
         Tunable("IMAGES", (1, 2, 4, 8), 1),
         Tunable("AHEAD", (1, 2, 4), 4),
     )
+
+    def why_slow(self, problem: Linear) -> str | None:
+        """See `pays_for_few`."""
+        return pays_for_few(problem)
 
     def defaults(self, problem: Linear) -> dict[str, int]:
         """No more threads than the inputs occupy, no more images than there are; with several
@@ -52,6 +57,20 @@ class WarpRows(GpuLinear):
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
         launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+    def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
+        """The weights once for every IMAGES images, the inputs once for every output; a step of the
+        tree reads two sums of each image."""
+        images, group = config["IMAGES"], config["GROUP"]
+        groups = blocks(problem.batch, images)
+        outputs = blocks(problem.outputs, config["ROWS"]) * config["ROWS"]
+        wide = 4 if problem.inputs % 4 == 0 else 1
+        found = vector_loads(outputs * problem.inputs * groups * (1 + images) / wide, wide)
+        steps = group.bit_length() - 1
+        tree = outputs * groups * images * 2 * (steps + group / WARP)
+        results = problem.batch * problem.outputs
+        found += Accesses(stores=results, store_sectors=results, shared_reads=tree)
+        return {"linear": found + broadcasts(results / images)}
 
 
 STRATEGY = WarpRows()

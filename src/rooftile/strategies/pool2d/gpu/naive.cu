@@ -3,6 +3,8 @@
 // x[images][CHANNELS][HEIGHT][WIDTH], out[images][CHANNELS][ROWS][COLUMNS].
 // Grid: x over the results.
 
+#include "common/fused.h"
+
 __global__ void pool2d(const GLOBAL float* x, GLOBAL float* out, int images)
 {
     int64 result = (int64)blockIdx.x * BLOCK + threadIdx.x;

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 
+from rooftile.analysis.accesses import Accesses, linear_loads, linear_stores
+from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
-from rooftile.strategies._grid import blocks
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d.gpu._base import GpuPool2d
 
@@ -28,6 +30,14 @@ class Naive(GpuPool2d):
         grid = (blocks(math.prod(problem.output_shape), config["BLOCK"]), 1, 1)
         launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "out", problem.batch)),)
+
+    def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
+        """A lane a result reads its window."""
+        results, pool = math.prod(problem.output_shape), problem.pool
+        reads = results * math.prod(pool.window)
+        found = linear_loads(reads, problem.output_shape[3], stride=pool.stride[1])
+        last = len(guard_1d(results, 1, config["BLOCK"]))
+        return {"pool2d": found + linear_stores(results) + Accesses(divergent_warps=last)}
 
 
 STRATEGY = Naive()

@@ -9,6 +9,8 @@
 // four, so that every row begins on 16 bytes.
 // Grid: x over the groups of four results.
 
+#include "common/fused.h"
+
 #define GROUPS ((COLUMNS + 3) / 4)
 // Vectors that cover a group's windows; a group starts 4 * POOL_STRIDE_X columns after the last.
 #define VECTORS ((3 * POOL_STRIDE_X + POOL_WIDTH + 3) / 4)

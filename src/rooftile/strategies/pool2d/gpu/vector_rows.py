@@ -6,9 +6,13 @@ Source: NVIDIA, "CUDA C++ Best Practices Guide", section 10.2.1 (coalesced acces
 
 from __future__ import annotations
 
+import math
+
+from rooftile.analysis.accesses import Accesses, row_stores, vector_loads
+from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
-from rooftile.strategies._grid import blocks
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d.gpu._base import GpuPool2d
 
@@ -28,17 +32,36 @@ class VectorRows(GpuPool2d):
         """Rows off the grid of vectors; windows wider than the registers."""
         if problem.width % 4:
             return f"rows of {problem.width} do not begin on 16 bytes"
-        columns = 3 * problem.pool.stride[1] + problem.pool.window[1]
+        columns = _covered(problem)
         if columns > _MOST_COLUMNS:
             return f"four windows cover {columns} columns, registers hold {_MOST_COLUMNS}"
         return None
 
     def steps(self, problem: Pool2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread four outputs of a row."""
-        _, channels, rows, columns = problem.output_shape
-        groups = problem.batch * channels * rows * blocks(columns, 4)
-        launch = Launch("pool2d", (blocks(groups, config["BLOCK"]), 1, 1), (config["BLOCK"], 1, 1))
+        grid = (blocks(_groups(problem), config["BLOCK"]), 1, 1)
+        launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "out", problem.batch)),)
+
+    def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
+        """A lane four results of a row reads what they cover, in vectors."""
+        groups, pool, columns = _groups(problem), problem.pool, problem.output_shape[3]
+        vectors = blocks(_covered(problem), 4)
+        found = vector_loads(groups * vectors * pool.window[0])
+        found += row_stores(columns, math.prod(problem.output_shape[:3]))
+        last = len(guard_1d(groups, 1, config["BLOCK"]))
+        return {"pool2d": found + Accesses(divergent_warps=last)}
+
+
+def _groups(problem: Pool2d) -> int:
+    """Four neighbouring results of a row, and what is left of it."""
+    *planes, columns = problem.output_shape
+    return math.prod(planes) * blocks(columns, 4)
+
+
+def _covered(problem: Pool2d) -> int:
+    """Columns of the image that four neighbouring windows cover."""
+    return 3 * problem.pool.stride[1] + problem.pool.window[1]
 
 
 STRATEGY = VectorRows()

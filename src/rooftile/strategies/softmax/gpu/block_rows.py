@@ -6,9 +6,18 @@ section 10.6 (the tree in shared memory).
 
 from __future__ import annotations
 
+import math
+
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    row_loads,
+    row_stores,
+)
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Softmax
-from rooftile.strategies._grid import beyond_block, blocks, tile_of
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax.gpu._base import GpuSoftmax
 
@@ -43,6 +52,17 @@ class BlockRows(GpuSoftmax):
         grid = (blocks(problem.batch, config["ROWS"]), 1, 1)
         launch = Launch("softmax", grid, (config["GROUP"], config["ROWS"], 1))
         return (Step(launch, ("x", "out", problem.batch)),)
+
+    def accesses(self, problem: Softmax, config: Config) -> dict[str, Accesses]:
+        """GROUP lanes a row: the inputs three times, results once; a step of each of the two trees
+        reads two numbers."""
+        group, classes = config["GROUP"], problem.classes
+        lanes, alignment = min(WARP, group), math.gcd(classes, SECTOR_FLOATS)
+        found = row_loads(classes, 3 * problem.batch, lanes=lanes, alignment=alignment)
+        found += row_stores(classes, problem.batch, lanes=lanes)
+        steps = group.bit_length() - 1
+        trees = problem.batch * group / WARP * 2 * 2 * steps
+        return {"softmax": found + Accesses(shared_reads=trees)}
 
 
 STRATEGY = BlockRows()

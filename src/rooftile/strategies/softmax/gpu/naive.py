@@ -5,9 +5,17 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1 (the 
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    Accesses,
+    row_loads,
+    row_stores,
+    scattered_loads,
+)
+from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Softmax
-from rooftile.strategies._grid import blocks
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax.gpu._base import GpuSoftmax
 
@@ -26,6 +34,18 @@ class Naive(GpuSoftmax):
         return (
             Step(Launch("softmax", grid, (config["BLOCK"], 1, 1)), ("x", "out", problem.batch)),
         )
+
+    def accesses(self, problem: Softmax, config: Config) -> dict[str, Accesses]:
+        """A lane a row: the inputs twice, the exponentials written, read and written again."""
+        rows, classes = problem.batch, problem.classes
+        if classes >= SECTOR_FLOATS:
+            found = scattered_loads(3 * rows * classes)
+            found += Accesses(stores=2 * rows * classes, store_sectors=2 * rows * classes)
+        else:
+            found = row_loads(rows, 3 * classes, stride=classes)
+            found += row_stores(rows, 2 * classes, stride=classes)
+        last = len(guard_1d(rows, 1, config["BLOCK"]))
+        return {"softmax": found + Accesses(divergent_warps=last)}
 
 
 STRATEGY = Naive()

@@ -1,0 +1,20 @@
+"""What the scripts that write a page share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, one for each row."""
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    return lines + [f"| {' | '.join(cells)} |" for cells in rows]
+
+
+def section(title: str, *parts: str | list[str]) -> list[str]:
+    """A heading and what stands below it: paragraphs and lists of lines, each with a gap after."""
+    lines = [f"## {title}", ""]
+    for part in parts:
+        lines += [part] if isinstance(part, str) else part
+        lines.append("")
+    return lines

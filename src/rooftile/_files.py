@@ -1,0 +1,33 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file in one step: whoever reads it sees the old one or the whole new one.
+
+    Its directory is made where it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        # As readable as any new file, which one of `tempfile` is not.
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def keep(path: Path, content: bytes) -> None:
+    """The same for a cache: one that cannot be written is no reason to fail."""
+    with contextlib.suppress(OSError):
+        write_atomically(path, content)

@@ -1,0 +1,115 @@
+"""What one kernel does to memory, on paper: the counts that a GPU's counters count too.
+
+An access is counted as the text of the kernel writes it; a compiler that keeps a value in a
+register lowers it, which a comparison with the counters shows.  Sectors are those of the L1
+cache: what a warp's request touches, hits included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from rooftile.analysis.access import run_sectors
+from rooftile.analysis.launch import ceil_div
+
+WARP = 32
+SECTOR_FLOATS = 8
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """The accesses of one kernel over all its launches; those of several kernels add up."""
+
+    loads: float = 0
+    """Elements of 4 bytes that threads read from global memory."""
+    load_requests: float = 0
+    """Load instructions of warps."""
+    load_sectors: float = 0
+    stores: float = 0
+    store_sectors: float = 0
+    atomics: float = 0
+    shared_reads: float = 0
+    """Passes of shared memory for reads: one for each request without bank conflicts."""
+    divergent_warps: int = 0
+    """Warps that diverge where the kernel guards its result, each counted once."""
+
+    def __add__(self, other: Accesses) -> Accesses:
+        names = (field.name for field in dataclasses.fields(self))
+        return Accesses(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def cache_passes(self) -> float:
+        """Cycles that L1 and shared memory are busy with reads, of all multiprocessors together.
+
+        Each of them gives a warp 128 bytes a cycle: four sectors, or 32 words of different banks.
+        """
+        return max(self.load_requests, self.load_sectors / 4) + self.shared_reads
+
+
+def row_loads(
+    length: int, count: float, *, stride: int = 1, lanes: int = WARP, alignment: int = 1
+) -> Accesses:
+    """Loads of ``count`` rows by ``length`` lanes each, whose elements lie ``stride`` apart.
+
+    ``lanes`` of a warp read one row; each such run begins at any multiple of ``alignment``.
+    """
+    whole, rest = divmod(length, lanes)
+    sectors = count * (
+        whole * run_sectors(lanes, stride, alignment=alignment)
+        + run_sectors(rest, stride, alignment=alignment)
+    )
+    requests = count * (whole + bool(rest)) * lanes / WARP
+    return Accesses(loads=count * length, load_requests=requests, load_sectors=sectors)
+
+
+def row_stores(length: int, count: float, *, stride: int = 1, lanes: int = WARP) -> Accesses:
+    """Stores like the loads of `row_loads`; rows follow each other in memory."""
+    alignment = math.gcd(length * stride, SECTOR_FLOATS)
+    found = row_loads(length, count, stride=stride, lanes=lanes, alignment=alignment)
+    return Accesses(stores=found.loads, store_sectors=found.load_sectors)
+
+
+def linear_stores(elements: int) -> Accesses:
+    """Elements that threads store by linear index, in whole sectors."""
+    return Accesses(stores=elements, store_sectors=ceil_div(elements, SECTOR_FLOATS))
+
+
+def broadcasts(requests: float, lanes: float = WARP) -> Accesses:
+    """Loads whose lanes all read one address, which take one sector each."""
+    return Accesses(loads=requests * lanes, load_requests=requests, load_sectors=requests)
+
+
+def scattered_loads(elements: float) -> Accesses:
+    """Loads whose lanes lie a sector or more apart, which take a sector for each element."""
+    return Accesses(elements, elements / WARP, elements)
+
+
+def linear_loads(elements: float, row: int, *, stride: int = 1, share: float = 1) -> Accesses:
+    """Elements that threads load by linear index, in rows of ``row`` that lie apart in memory.
+
+    Rows and warps cut them into runs: one for each row and one for each warp, less where both cut
+    at the same place.  A ``share`` of them is loaded; the others are ghost cells.
+    """
+    rows, warps = elements / row, elements / WARP
+    runs = rows + warps - elements / math.lcm(row, WARP)
+    # The mean of `run_sectors` is linear in the run's length; elements far apart take one each.
+    step = min(1.0, stride / SECTOR_FLOATS)
+    sectors = (elements - runs) * step + runs
+    return Accesses(elements * share, warps, sectors * share)
+
+
+def vector_loads(vectors: float, width: int = 4) -> Accesses:
+    """Aligned loads of ``width`` neighbouring floats, whose lanes follow each other."""
+    return Accesses(vectors * width, vectors / WARP, vectors * width / SECTOR_FLOATS)
+
+
+def inside(first: int, count: int, size: int) -> int:
+    """How many of ``count`` indices from ``first`` on lie in an array of ``size``."""
+    return max(0, min(first + count, size) - max(first, 0))
+
+
+def warps_of(threads: int) -> int:
+    """ceil(threads / 32)"""
+    return ceil_div(threads, WARP)

@@ -1,0 +1,23 @@
+"""The public functions, one module a family: check arguments, build the problem, run a strategy.
+
+Arrays have native byte order and are row-major, images NCHW; a function's text says which dtypes it
+takes, float32 where it says nothing.  They are NumPy's, PyTorch's, CuPy's or JAX's, or any in a
+GPU's memory with ``__cuda_array_interface__``; all of one call are of one library and in one place.
+A view that is not contiguous or not aligned is copied first; nothing else is ever converted: other
+dtypes are refused.  Results are new arrays of the kind that went in, or ``out`` where it is given.
+
+Every function takes ``precision`` (``ieee`` or ``fast``, see `rooftile.ops.precision`),
+``strategy`` (a rung's name; None picks the fastest), ``device`` (``cpu``, ``cuda[:N]`` or
+``opencl[:N]``, which arrays in the CPU's memory are copied to and from; None follows the array: the
+CPU, or the CUDA GPU that holds it) and ``out`` (a contiguous array of the result's shape and dtype
+and of x's kind that shares no memory with the arguments), and raises `InputError` naming the
+argument that is wrong, `UnsupportedProblem` where the named strategy cannot do it or the device's
+kind has none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
+
+On arrays in a GPU's memory a call only starts the work, on the stream that is current in the
+caller's library (JAX has none: there the call waits).
+"""
+
+from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+
+__all__ = ["conv2d", "linear", "matmul", "pool2d", "softmax"]

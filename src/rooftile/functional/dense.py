@@ -1,0 +1,157 @@
+"""Dense operations: convolution, pooling, matrix products, softmax."""
+
+from __future__ import annotations
+
+from rooftile.errors import InputError
+from rooftile.functional._call import run
+from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
+from rooftile.ops import Softmax as SoftmaxProblem
+from rooftile.ops.problem import pair
+from rooftile.runtime.arguments import Arguments, Array
+
+
+def conv2d(
+    x: Array,
+    weights: Array,
+    bias: Array | None = None,
+    *,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] = 0,
+    activation: FusedActivation = "none",
+    pool: PoolSpec | Pool | None = None,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``pool(activation(x * weights + bias))``; ``*`` is cross-correlation.
+
+    x[batch, channels, height, width], weights[maps, channels, mask height, mask
+    width] and bias[maps] (None: zeros) give y[batch, maps, rows, columns].
+    ``stride`` and ``padding`` (of zeros, the same on both sides) are an integer or a
+    (vertical, horizontal) pair; ``pool`` is ``("max" or "average", window[, stride])``,
+    and only the convolution outputs that it reads are computed.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+    chapters 7 and 16.
+    """
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    masks = given.take("weights", weights, "maps, channels, mask height, mask width")
+    batch, channels, height, width = images.shape
+    if masks.shape[1] != channels:
+        raise InputError("weights", f"{masks.shape[1]} channels", f"x's {channels} channels")
+    problem = Conv2d(
+        batch, channels, height, width, masks.shape[0], (masks.shape[2], masks.shape[3]),
+        pair("stride", stride, 1), pair("padding", padding, 0), activation, Pool.parse(pool),
+    )  # fmt: skip
+    parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
+    return run(given, problem, [images], parameters, precision, strategy, device, out)
+
+
+def pool2d(
+    x: Array,
+    kind: str,
+    window: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The maximum or the average (``kind``: ``max``, ``average``) of each window of x.
+
+    x[batch, channels, height, width] gives y[batch, channels, rows, columns];
+    ``window`` and ``stride`` (None: the window) are an integer or a (vertical,
+    horizontal) pair.  Windows that do not fit are dropped; NaN propagates.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
+    """
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    batch, channels, height, width = images.shape
+    problem = Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
+    return run(given, problem, [images], {}, precision, strategy, device, out)
+
+
+def linear(
+    x: Array,
+    weights: Array,
+    bias: Array | None = None,
+    *,
+    activation: FusedActivation = "none",
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``activation(x weights^T + bias)``.
+
+    x[batch, inputs], weights[outputs, inputs] and bias[outputs] (None: zeros) give
+    y[batch, outputs].
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
+    """
+    given = Arguments(x)
+    rows = given.take("x", x, "batch, inputs")
+    matrix = given.take("weights", weights, "outputs, inputs")
+    (batch, inputs), outputs = rows.shape, matrix.shape[0]
+    if matrix.shape[1] != inputs:
+        raise InputError("weights", f"{matrix.shape[1]} inputs", f"x's {inputs} inputs")
+    problem = Linear(batch, inputs, outputs, activation)
+    parameters = {"weights": matrix, "bias": given.take_bias(bias, outputs)}
+    return run(given, problem, [rows], parameters, precision, strategy, device, out)
+
+
+def matmul(
+    a: Array,
+    b: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The matrix product ``a b``, with either matrix transposed on request.
+
+    a[rows, inner] and b[inner, columns] give y[rows, columns]; with ``transpose_a`` a is
+    a[inner, rows], with ``transpose_b`` b is b[columns, inner].  The strategies are those of
+    `linear`, which read b[columns, inner]: a matrix that lies the other way is copied first.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+    chapters 3, 5 and 6.
+    """
+    given = Arguments(a, "a")
+    axes_a = "inner, rows" if transpose_a else "rows, inner"
+    axes_b = "columns, inner" if transpose_b else "inner, columns"
+    left = given.take("a", a, axes_a, transposed=bool(transpose_a))
+    right = given.take_packed("b", b, axes_b, transposed=not transpose_b)
+    (rows, inner), columns = left.shape, right.shape[0]
+    if right.shape[1] != inner:
+        raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")
+    parameters = {"weights": right, "bias": None}
+    problem = Linear(rows, inner, columns)
+    return run(given, problem, [left], parameters, precision, strategy, device, out)
+
+
+def softmax(
+    x: Array,
+    *,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``exp(x - max) / sum(exp(x - max))`` of each row of x[batch, classes].
+
+    A row that holds NaN or +inf gives NaN.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
+    """
+    given = Arguments(x)
+    rows = given.take("x", x, "batch, classes")
+    problem = SoftmaxProblem(*rows.shape)
+    return run(given, problem, [rows], {}, precision, strategy, device, out)

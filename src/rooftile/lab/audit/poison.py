@@ -1,0 +1,65 @@
+"""What lies in an output before a call, and how to see afterwards that it still lies there.
+
+A number is poisoned with a NaN that no arithmetic makes.  An integer has no such value: it is
+poisoned with random bits, others in each run, so that two runs show what was not written.  A
+result may equal its own poison by chance; more of it than chance allows was not written.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.ops import AnyArray, Array
+
+HEAP = 0x7FC0BEEF
+"""What `worker` leaves in the memory that a kernel allocates next; as float32 it is such a NaN."""
+_NAN = {
+    "float16": 0x7EAD, "bfloat16": 0x7FED, "float32": 0x7FC0DEAD, "float64": 0x7FF8DEAD7FC0DEAD,
+}  # fmt: skip
+SURE_BITS = 24
+"""So many bits agree by chance once in ten million times."""
+_DEVIATIONS = 6.0
+"""Counts stay within so many standard deviations."""
+
+
+def poison(output: Array, guard: int, generator: np.random.Generator) -> NDArray[np.uint8]:
+    """The bytes of a poisoned output between two guards of so many bytes."""
+    count, size = output.nbytes + 2 * guard, output.numpy.itemsize
+    if output.dtype in _NAN:
+        return np.full(count // size, _NAN[output.dtype], _unsigned(size)).view(np.uint8)
+    made = np.frombuffer(generator.bytes(count), np.uint8).copy()
+    if output.dtype == "bool":
+        made[guard : guard + output.nbytes] &= 1
+    return made
+
+
+def strength(output: Array) -> int:
+    """How many bits of an element must agree by chance for it to equal its poison."""
+    if output.dtype in _NAN:
+        return 64
+    return 1 if output.dtype == "bool" else 8 * output.numpy.itemsize
+
+
+def too_many(equal: int, of: int, chances: int) -> bool:
+    """Whether more elements agree with others in so many bits than can by chance."""
+    expected = of * 2.0**-chances
+    return equal * chances >= SURE_BITS and equal > expected + _DEVIATIONS * math.sqrt(expected)
+
+
+def bits(values: AnyArray) -> NDArray[Any]:
+    """The elements' bits, as unsigned integers."""
+    return values.view(_unsigned(values.dtype.itemsize))
+
+
+def heap_bits(like: AnyArray) -> NDArray[Any]:
+    """The bits of an array like this one in memory that is full of `HEAP`."""
+    pattern = np.resize(np.array([HEAP], np.uint32).view(np.uint8), like.nbytes)
+    return pattern.view(_unsigned(like.dtype.itemsize)).reshape(like.shape)
+
+
+def _unsigned(itemsize: int) -> np.dtype[Any]:
+    return np.dtype(f"u{itemsize}")

@@ -1,0 +1,55 @@
+// Hopper's warpgroup products (wgmma, float32 sums) and nothing else; CUDA only, sm_90a.
+// Both operands are read from shared memory by descriptors, as kernels do that reach this rate.
+// One block a multiprocessor; each of its GROUPS warpgroups has 64 rows of its own, and all
+// share the columns.  A chain of products runs over STAGES pieces of 128 bytes a row, then
+// begins anew, STEPS times: no sum grows beyond those of real problems.  The chain of a piece is
+// committed as a group, and the next is issued while it runs.
+//
+// x[STAGES][64 GROUPS + COLUMNS][8]: rows, then columns, 128 bytes each, in the cores' type;
+// out[blocks][64 GROUPS][COLUMNS]: the last sums.
+
+#include "common/warpgroups.h"
+
+#define ROWS (64 * GROUPS)
+#define STAGE_BYTES ((ROWS + COLUMNS) * 128)
+
+// A piece's 16 bytes lie where its row's number, modulo 8, moves them.
+__device__ __forceinline__ void fill(uint4* stages, const uint4* x)
+{
+    for (int i = threadIdx.x; i < STAGES * (ROWS + COLUMNS) * 8; i += blockDim.x)
+        stages[i ^ (i / 8 % 8)] = x[i];
+    shared_ready();
+    __syncthreads();
+}
+
+// A thread holds, of every eight columns, two of each of two rows.
+__device__ __forceinline__ void store(float* out, const float sum[COLUMNS / 2])
+{
+    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4;
+    UNROLL for (int i = 0; i < COLUMNS / 2; i++) {
+        int at = row + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        out[((size_t)blockIdx.x * ROWS + at) * COLUMNS + column] = sum[i];
+    }
+}
+
+__global__ __launch_bounds__(128 * GROUPS, 1) void wgmma_chains(const uint4* __restrict__ x,
+                                                                float* __restrict__ out)
+{
+    extern __shared__ __align__(1024) uint4 stages[];
+    float sum[COLUMNS / 2];
+    fill(stages, x);
+    unsigned first = (unsigned)__cvta_generic_to_shared(stages);
+    unsigned rows = first + threadIdx.x / 128 * 64 * 128, columns = first + ROWS * 128;
+    ROLLED for (int step = 0; step < STEPS; step++)
+        UNROLL for (int stage = 0; stage < STAGES; stage++) {
+            word a = matrix(rows + stage * STAGE_BYTES, 1024);
+            word b = matrix(columns + stage * STAGE_BYTES, 1024);
+            begin_products();
+            UNROLL for (int k = 0; k < 4; k++)
+                WGMMA(sum, a + 2 * k, b + 2 * k, stage + k > 0);
+            end_products();
+            IN_FLIGHT(1);
+        }
+    IN_FLIGHT(0);
+    store(out, sum);
+}

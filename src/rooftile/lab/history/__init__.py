@@ -1,0 +1,1 @@
+"""Every record in one database, and what two sets of them tell."""

@@ -1,0 +1,1 @@
+"""How long do a network's plans take: layer by layer, whole, and as streams of images?"""

@@ -1,0 +1,50 @@
+"""How an output is judged: closely enough, exactly, up to order, or by what it must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Each element lies within ``c u sqrt(terms) S`` of the reference: `rooftile.ops.precision`.
+
+    ``S`` is the problem's magnitude.
+    """
+
+    terms: int
+    roundings: float = 1.0
+    """Roundings of the value after the sum, such as those inside an activation."""
+    plane: tuple[int, ...] = ()
+    """Axes over which a transform spreads errors: there the largest ``S`` counts."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Every element equals the reference; a NaN stands for a NaN."""
+
+
+@dataclass(frozen=True)
+class Unordered:
+    """Along an axis lie the elements of the reference, each as often as there, in any order."""
+
+    axis: int = -1
+
+
+@dataclass(frozen=True)
+class Normwise:
+    """The norm of an item's errors over the norm of its reference is at most ``limit``."""
+
+    limit: float
+
+
+@dataclass(frozen=True)
+class Properties:
+    """There is no one right result: ``wrong(out, *given)`` says what is wrong, or nothing."""
+
+    wrong: Callable[..., Any]
+
+
+Judgement = Budget | Exact | Unordered | Normwise | Properties

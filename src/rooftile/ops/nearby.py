@@ -1,0 +1,77 @@
+"""Neighbours of a problem: sizes that no tile divides, and the smallest that there are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from rooftile.errors import InputError
+
+P = TypeVar("P", bound=Any)
+"""A `Problem`, which is not imported because its module imports this one."""
+
+_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73)
+_LARGEST = 80
+"""Sizes up to this are tried for the smallest."""
+_MOST_FLOPS = 10**8
+
+
+def off_grid(problem: P) -> tuple[P, ...]:
+    """Small problems of the same kind whose sizes are primes, or one more than its own."""
+    names = _sizes(problem)
+    found = []
+    for first in (5, 9):
+        for start in range(first, len(_PRIMES)):
+            sizes = {name: _PRIMES[(start + i) % len(_PRIMES)] for i, name in enumerate(names)}
+            # Counts of channels and maps need not grow with the image.
+            small = {n: _PRIMES[1 + i % 3] for i, n in enumerate(names) if n in problem.counts}
+            made = _with(problem, {**sizes, **small}, batch=3)
+            if made is not None:
+                found.append(made)
+                break
+    more = _with(problem, {name: getattr(problem, name) + 1 for name in names}, batch=2)
+    if more is not None:
+        found.append(more)
+    return tuple(dict.fromkeys(one for one in found if one.flops <= _MOST_FLOPS))
+
+
+def smallest(problem: P) -> tuple[P, ...]:
+    """Problems of the same kind in which one size, or every size, is as small as it can be."""
+    base = off_grid(problem)
+    if not base:
+        return ()
+    start = base[0] if base[0].batch_size is None else base[0].with_batch(1)
+    found = [start]
+    least = start
+    for name in _sizes(problem):
+        found.append(_least(start, name))
+        least = _least(least, name)
+    return tuple(dict.fromkeys([least, *found]))
+
+
+def _least(problem: P, name: str) -> P:
+    for size in range(1, _LARGEST):
+        made = _with(problem, {name: size})
+        if made is not None:
+            return made
+    return problem
+
+
+def _sizes(problem: Any) -> list[str]:
+    """The names of the integer sizes besides the batch."""
+    return [
+        field.name
+        for field in dataclasses.fields(problem)
+        if type(getattr(problem, field.name)) is int and field.name != "batch"
+    ]
+
+
+def _with(problem: P, sizes: Mapping[str, int], batch: int | None = None) -> P | None:
+    try:
+        changed: P = dataclasses.replace(problem, **sizes)
+    except InputError:
+        return None
+    if batch is not None and changed.batch_size is not None:
+        changed = changed.with_batch(batch)
+    return changed

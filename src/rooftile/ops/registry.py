@@ -1,0 +1,122 @@
+"""Which operations there are: those of this package, and those that others bring.
+
+An operation of another package is a package of its own::
+
+    my_operation/
+        __init__.py
+        problem.py      the problem, a subclass of `Problem`, and its NAMED problems
+        ladder.py       PREFERENCE: its strategies, the fastest first
+        cpu/, gpu/      one file a strategy, with an instance called STRATEGY
+        peers.py        other libraries that compute the same, if there are any
+
+It is made known by `register`, by the environment's ``ROOFTILE_OPERATIONS`` (packages, separated
+by commas), which child processes inherit, or by an entry point of the group
+``rooftile.operations``.  ``docs/operations.md`` shows one from start to end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import inspect
+import os
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+from rooftile.errors import InputError
+from rooftile.ops.problem import Problem
+
+_VARIABLE = "ROOFTILE_OPERATIONS"
+_GROUP = "rooftile.operations"
+_registered: dict[str, Operation] = {}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation: what its problems are, and where its strategies lie."""
+
+    name: str
+    problem: type[Problem]
+    named: Mapping[str, object]
+    """Named problems: a problem, or how to build one for a batch and the batch by default."""
+    package: str
+    """The package of its strategies, with ``ladder``, ``cpu`` and ``gpu`` in it."""
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether its problems say how many independent items they are of, in a field ``batch``."""
+        fields = dataclasses.fields(self.problem)  # type: ignore[arg-type]
+        return any(field.name == "batch" for field in fields)
+
+
+def register(package: str) -> Operation:
+    """Make the operation of an importable package known.  Raises `InputError`."""
+    try:
+        module = importlib.import_module(f"{package}.problem")
+    except ImportError as error:
+        raise InputError(
+            "operation", f"package {package!r} ({error})", "an importable package with problem.py"
+        ) from error
+    found = _of_module(module, package)
+    _registered[found.name] = found
+    return found
+
+
+def operations() -> dict[str, Operation]:
+    """All that are known, by name."""
+    return dict(sorted({**_own(), **_of_others(), **_registered}.items()))
+
+
+def operation(name: str) -> Operation:
+    """The operation of a name.  Raises `InputError`."""
+    known = operations()
+    if name not in known:
+        raise InputError("operation", repr(name), f"one of {list(known)}")
+    return known[name]
+
+
+def package_of(name: str) -> str:
+    """The package of an operation's strategies, also of one that has no problems by name."""
+    known = operations()
+    return known[name].package if name in known else f"rooftile.strategies.{name}"
+
+
+@cache
+def _own() -> dict[str, Operation]:
+    package = importlib.import_module("rooftile.ops")
+    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
+    modules = (importlib.import_module(f"rooftile.ops.{name}") for name in names)
+    found = [
+        _of_module(module, f"rooftile.strategies.{module.__name__.rpartition('.')[2]}")
+        for module in modules
+        if hasattr(module, "NAMED")
+    ]
+    return {one.name: one for one in found}
+
+
+@cache
+def _of_others() -> dict[str, Operation]:
+    packages = [name.strip() for name in os.environ.get(_VARIABLE, "").split(",")]
+    packages += [point.value for point in importlib.metadata.entry_points(group=_GROUP)]
+    return {one.name: one for one in map(register, filter(None, packages))}
+
+
+def _of_module(module: ModuleType, package: str) -> Operation:
+    named = getattr(module, "NAMED", None)
+    kinds = [
+        item
+        for item in vars(module).values()
+        if inspect.isclass(item)
+        and issubclass(item, Problem)
+        and item.__module__ == module.__name__
+    ]
+    if len(kinds) != 1 or not isinstance(named, Mapping):
+        raise InputError(
+            "operation", f"{module.__name__} with {len(kinds)} problems",
+            "one subclass of Problem, and a mapping NAMED of its named problems",
+        )  # fmt: skip
+    return Operation(kinds[0].operation, kinds[0], named, package)

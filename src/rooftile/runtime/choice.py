@@ -1,0 +1,200 @@
+"""Which strategy computes a problem: a named one, a tuning's winner, else the first that pays.
+
+The order of preference lies in the operation's folder (`rooftile.strategies.preference`), and
+each strategy says itself where it is slow.  A choice is decided once and kept until a tuning adds
+a winner.  `explain_choice` says of every strategy why it was taken or passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rooftile.devices.select import describe_gpu, open_gpu, parse_device
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.ops import Chain, Problem, admits, check_precision
+from rooftile.runtime.winners import Stamp, stamp, tuned_choice, tuned_config
+from rooftile.strategies import Strategy, ladder, preference
+from rooftile.strategies import strategy as by_name
+
+_MOST_KEPT = 4096
+"""How many choices are kept; where one more comes, all are dropped."""
+_FASTEST = "the fastest that takes the problem"
+_BY_NAME = "taken by name only: where it pays is not known"
+_TUNED = "a tuning on this device found it faster than what was picked before"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A strategy for a problem on a device."""
+
+    strategy: Strategy
+    problem: Problem
+    device: str
+
+    @cached_property
+    def config(self) -> dict[str, int] | None:
+        """The config that a tuning found best; None stands for the strategy's own default.
+
+        Asking opens the GPU.  Raises `DeviceMissing`.
+        """
+        kind, index = parse_device(self.device)
+        if kind == "cpu":
+            return None  # The CPU's strategies have no tunables.
+        return tuned_config(self.strategy, self.problem, describe_gpu(kind, index))
+
+
+@dataclass(frozen=True)
+class Consideration:
+    """Whether a choice took a strategy, and why."""
+
+    strategy: str
+    taken: bool
+    reason: str
+
+
+_Key = tuple[Problem, str, str, str | None]
+_kept: dict[_Key, tuple[Stamp, Choice]] = {}
+
+
+def decide(
+    problem: Problem, precision: str = "ieee", device: str = "cpu", strategy: str | None = None
+) -> Choice:
+    """The strategy to compute a problem with, and its config.
+
+    A named ``strategy`` must take the problem at this precision; None means the fastest known for
+    it.  Raises `InputError` for an unknown precision, device or strategy, or a history that cannot
+    be read, and `UnsupportedProblem` where the named strategy cannot do it or the operation has
+    none on that kind of device.  A device that is missing raises nothing here.
+    """
+    # The CPU's strategies are not tuned.
+    now: Stamp = () if device == "cpu" else stamp()
+    try:
+        seen, choice = _kept[problem, precision, device, strategy]
+        if seen == now:
+            return choice
+    except (KeyError, TypeError):
+        pass
+    choice = Choice(_decided(problem, precision, device, strategy), problem, device)
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
+    _kept[problem, precision, device, strategy] = now, choice
+    return choice
+
+
+def choose(
+    problem: Problem, precision: str = "ieee", device: str = "cpu", strategy: str | None = None
+) -> Strategy:
+    """The strategy of `decide`.  Raises its errors."""
+    return decide(problem, precision, device, strategy).strategy
+
+
+def choose_together(problem: Chain, precision: str, device: str) -> Strategy | None:
+    """The strategy that computes several layers as one, where that is faster; None where not.
+
+    Raises `InputError` for an unknown device.
+    """
+    kind, _ = parse_device(device)
+    for rung in preference(problem.operation, kind):
+        if rung.precision == precision and _against(rung, problem, precision, device) is None:
+            return rung
+    return None
+
+
+def explain_choice(
+    problem: Problem, precision: str = "ieee", device: str = "cpu"
+) -> tuple[Consideration, ...]:
+    """Every strategy in order of preference, with why it was taken or not.
+
+    Raises the errors of `choose`.
+    """
+    chosen = choose(problem, precision, device)
+    kind, _ = parse_device(device)
+    later = "measured slower than" if kind == "cpu" else "preferred to it is"
+    tuned = tuned_choice(problem, precision, device)
+
+    def of(rung: Strategy, against: str | None) -> Consideration:
+        if rung is chosen:
+            return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
+        return Consideration(rung.name, False, against or f"{later} {chosen.name}")
+
+    considered = [of(*pair) for pair in _considered(problem, precision, device)]
+    preferred = preference(problem.operation, kind)
+    others = [r for r in reversed(ladder(problem.operation, kind)) if r not in preferred]
+    named = [of(rung, _not_asked_for(rung, problem, precision) or _BY_NAME) for rung in others]
+    return (*considered, *named)
+
+
+def _decided(problem: Problem, precision: str, device: str, strategy: str | None) -> Strategy:
+    check_precision(precision)
+    kind, _ = parse_device(device)
+    _check_operation(problem, kind)
+    if strategy is not None:
+        return _named(problem, precision, strategy, kind)
+    tuned = tuned_choice(problem, precision, device)
+    if tuned is not None:
+        return tuned
+    for rung, reason in _considered(problem, precision, device):
+        if reason is None:
+            return rung
+    raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
+
+
+def _check_operation(problem: Problem, kind: str) -> None:
+    try:
+        ladder(problem.operation, kind)
+    except InputError:
+        raise UnsupportedProblem(
+            "any", f"{problem.operation} has no strategies on {kind} yet", 'device="cpu"'
+        ) from None
+
+
+def _named(problem: Problem, precision: str, name: str, kind: str) -> Strategy:
+    if not isinstance(name, str):
+        names = [rung.name for rung in ladder(problem.operation, kind)]
+        raise InputError("strategy", repr(name), f"None or one of {names}")
+    rung = by_name(problem.operation, name, kind)
+    if not admits(precision, rung.precision):
+        raise UnsupportedProblem(
+            name, f"its precision is {rung.precision!r}, asked was {precision!r}",
+            f"precision={rung.precision!r}",
+        )  # fmt: skip
+    rung.check(problem)
+    return rung
+
+
+def _considered(
+    problem: Problem, precision: str, device: str
+) -> Iterator[tuple[Strategy, str | None]]:
+    """The strategies by preference, each with why it is out of the question (None: it is not)."""
+    kind, _ = parse_device(device)
+    for rung in preference(problem.operation, kind):
+        yield rung, _against(rung, problem, precision, device)
+
+
+def _against(rung: Strategy, problem: Problem, precision: str, device: str) -> str | None:
+    return (
+        _not_asked_for(rung, problem, precision)
+        or rung.why_slow(problem)
+        or _not_of_this(rung, device)
+    )
+
+
+def _not_asked_for(rung: Strategy, problem: Problem, precision: str) -> str | None:
+    if not admits(precision, rung.precision):
+        return f"its precision is {rung.precision!r}, asked was {precision!r}"
+    return rung.why_not(problem)
+
+
+def _not_of_this(rung: Strategy, device: str) -> str | None:
+    """Why the device cannot run a strategy; None where it can.
+
+    It is asked last, because it opens the device unless every device runs the strategy.
+    """
+    if rung.anywhere:
+        return None
+    try:
+        return rung.why_not_on(open_gpu(device).description.architecture)
+    except DeviceMissing:
+        return rung.why_not_on(None)

@@ -1,0 +1,1 @@
+"""Timers of the host and of devices, for judges and for plans alike."""

@@ -1,0 +1,150 @@
+"""How long does it take?  Wall-clock medians on the CPU, honest towards whoever is timed.
+
+Libraries leave worker threads spinning for some milliseconds after a call, and
+those slow whoever is timed next, up to twofold.  So each round of a candidate is:
+a pause in which they park, untimed calls until caches and our own threads are
+warm again, then timed calls.  Candidates take turns, which cancels slow drift.
+
+Every sample counts; the spread is reported, and `Timing.steady` says whether
+the median settled before the caps were reached (the rule of NVIDIA's nvbench).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rooftile.devices import cpu
+
+Call = Callable[[], object]
+
+_PAUSE_S = 0.015
+"""OpenMP, torch and ONNX Runtime workers park within this time."""
+_WARM_S = 0.002
+"""Untimed calls go on at least this long after the pause."""
+_BURST_S = 0.005
+"""Timed calls of a round go on this long, where one call is shorter."""
+_LONG_S = 0.5
+"""A call this long needs no untimed one before it: it warms up within itself."""
+_NOISE = 0.005
+"""A median is steady where its standard error is below this share of it."""
+_UNKNOWN_CACHE, _MOST_FLUSHED = 64 * 2**20, 2**29
+"""Bytes: of a cache whose size is not known, and the most that is written to empty a cache."""
+_LEAST, _ENOUGH, _MOST = 3, 8, 60
+"""Numbers of rounds: the least, the least where the time suffices, the most.  Calls of one round
+resemble each other, so an interval takes eight rounds (`rooftile.lab.history.compare`)."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall-clock times of ``n`` calls, in milliseconds."""
+
+    median: float
+    p20: float
+    p80: float
+    min: float
+    n: int
+    steady: bool
+    """Whether the noise fell below the target before the caps on rounds and time."""
+    samples: tuple[float, ...] = field(default=(), repr=False)
+    """What a later comparison needs, in the order of time: the median of each round, or each
+    sample where a round is one."""
+
+
+def measure(call: Call, *, seconds: float = 2.0) -> Timing:
+    """Time one callable; stops when it is steady, or after about ``seconds``."""
+    return interleaved({"": call}, seconds=seconds)[""]
+
+
+def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str, Timing]:
+    """Time callables in turns; each stops when it is steady, or after about ``seconds`` of its own.
+
+    Every callable gets at least three rounds, so a very slow one takes longer than the cap.
+    """
+    rounds: dict[str, list[list[float]]] = {name: [] for name in calls}
+    spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
+    open_ = dict(calls)
+    for done in range(1, _MOST + 1):
+        for name, call in list(open_.items()):
+            start = time.perf_counter()
+            rounds[name].append(_round(call))
+            spent[name] += time.perf_counter() - start
+            late = done >= _LEAST and spent[name] > seconds
+            if late or (done >= _ENOUGH and is_steady(_calls(rounds[name]))):
+                del open_[name]
+        if not open_:
+            break
+    return {name: _timing_of_rounds(times) for name, times in rounds.items()}
+
+
+def cold(call: Call, *, seconds: float = 0.5) -> Timing:
+    """Time a call, each time with nothing of its arrays in the last-level cache.
+
+    In between, memory of twice the cache's size is written; what that costs is not counted.
+    Threads that a library parks meanwhile must wake up within the time.
+    """
+    reach = cpu.cache_bytes() or _UNKNOWN_CACHE
+    others = np.zeros(min(2 * reach, _MOST_FLUSHED) // 8)
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < _LEAST or time.perf_counter() - start < seconds:
+        others += 1.0
+        times.append(_timed(call))
+        if len(times) >= _ENOUGH and is_steady(times):
+            break
+    return timing_of(times)
+
+
+def round_ms(call: Call) -> float:
+    """One round of a call: its median in milliseconds."""
+    return 1e3 * float(np.median(_round(call)))
+
+
+def _calls(rounds: list[list[float]]) -> list[float]:
+    return [seconds for times in rounds for seconds in times]
+
+
+def _timing_of_rounds(rounds: list[list[float]]) -> Timing:
+    medians = tuple(1e3 * float(np.median(times)) for times in rounds)
+    return replace(timing_of(_calls(rounds)), samples=medians)
+
+
+def _timed(call: Call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _round(call: Call) -> list[float]:
+    """Pause, warm up, then time the calls of one burst, in seconds."""
+    time.sleep(_PAUSE_S)
+    times = _repeat(call, _WARM_S)
+    # A long call that was just made is a sample already.
+    return times if times[0] > _LONG_S else _repeat(call, _BURST_S)
+
+
+def _repeat(call: Call, seconds: float) -> list[float]:
+    times = [_timed(call)]
+    while sum(times) < seconds and len(times) < 100:
+        times.append(_timed(call))
+    return times
+
+
+def is_steady(times: list[float]) -> bool:
+    """Whether the standard error of the median, from the 20-80 % spread, is small enough."""
+    if len(times) < 5:
+        return False
+    low, middle, high = np.percentile(times, (20, 50, 80))
+    # A normal distribution's 20-80 % spread is 1.683 sigma; the median's error 1.253 sigma/sqrt(n).
+    return bool((high - low) / 1.683 * 1.253 / math.sqrt(len(times)) < _NOISE * middle)
+
+
+def timing_of(times: list[float]) -> Timing:
+    """The quantiles of times in seconds."""
+    low, middle, high = (float(1e3 * q) for q in np.percentile(times, (20, 50, 80)))
+    samples = tuple(1e3 * seconds for seconds in times)
+    return Timing(middle, low, high, 1e3 * min(times), len(times), is_steady(times), samples)

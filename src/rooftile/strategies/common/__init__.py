@@ -1,0 +1,1 @@
+"""What strategies of several operations share: headers of texts, grids, split products."""

@@ -1,0 +1,90 @@
+// Hopper's barriers in shared memory, by address, the bulk copies that arrive there, and rings of
+// buffers between those who fill and those who empty them.  CUDA only, from sm_90 on.
+
+#pragma once
+
+typedef unsigned long long word;
+struct __align__(64) tensor_map { word words[16]; };
+
+__device__ __forceinline__ void expect(unsigned arrivals, unsigned barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+// What one thread has said to expect is known to the copy engine.
+__device__ __forceinline__ void barriers_ready()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void expect_bytes(unsigned bytes, unsigned barrier)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void arrive(unsigned barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void wait(unsigned barrier, int parity)
+{
+    unsigned passed = 0;
+    while (!passed)
+        asm volatile("{ .reg .pred p; "
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
+                     "selp.u32 %0, 1, 0, p; }"
+                     : "=r"(passed)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+}
+
+// Bytes in whole 16, to shared memory.
+__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes,
+                                           unsigned barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
+// A tensor map's box, from its innermost axis outwards, to shared memory.
+__device__ __forceinline__ void copy_box_2(unsigned to, const tensor_map* map, int x, int y,
+                                           unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(barrier)
+                 : "memory");
+}
+
+__device__ __forceinline__ void copy_box_4(unsigned to, const tensor_map* map, int x, int y, int z,
+                                           int w, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+                 : "memory");
+}
+
+// A place in a ring of buffers, and how often the ring has gone round, modulo 2.
+struct turn { int at, round; };
+
+__device__ __forceinline__ void advance(struct turn* turn, int count)
+{
+    if (++turn->at == count) turn->at = 0, turn->round ^= 1;
+}
+
+// A ring's barriers: `full` for each of its buffers, then `empty`.
+#define FULL(barriers, at) ((barriers) + 8 * (at))
+#define EMPTY(barriers, at, count) ((barriers) + 8 * ((count) + (at)))
+
+// A warp is done with a buffer, unless it has said so.
+__device__ __forceinline__ void release(unsigned* barrier)
+{
+    if (*barrier && threadIdx.x % 32 == 0) arrive(*barrier);
+    *barrier = 0;
+}

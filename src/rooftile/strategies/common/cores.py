@@ -1,0 +1,30 @@
+"""What tensor cores multiply, in the words of the texts and of PTX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rooftile.ops import FORMATS
+
+
+@dataclass(frozen=True)
+class Cores:
+    """A type of operands."""
+
+    word: str
+    """The value of the macro ``CORES``; see ``cores.h``."""
+    ptx: str
+    bytes: int
+
+    @property
+    def depth(self) -> int:
+        """Of an instruction: how many numbers are 32 bytes."""
+        return 32 // self.bytes
+
+
+CORES = {
+    "tf32": Cores("TF32", "tf32", FORMATS["tf32"].bytes),
+    "fp16": Cores("FLOAT16", "f16", FORMATS["fp16"].bytes),
+    "bf16": Cores("BFLOAT16", "bf16", FORMATS["bf16"].bytes),
+}
+"""By the precision at which operands are rounded to it."""

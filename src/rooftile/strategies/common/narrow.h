@@ -1,0 +1,41 @@
+// Operands rounded to 16 bits: to bfloat16 where the cores multiply that, else to float16.  CUDA
+// only.
+
+#pragma once
+
+#include "common/cores.h"
+
+typedef unsigned pair;
+typedef unsigned short narrow;
+
+// Two numbers of a register: the first in the lower half.
+__device__ __forceinline__ pair pack(float low, float high)
+{
+    pair both;
+#if CORES == BFLOAT16
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
+    return both;
+}
+
+__device__ __forceinline__ float widened(narrow bits)
+{
+#if CORES == BFLOAT16
+    return __uint_as_float((unsigned)bits << 16);
+#else
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+#endif
+}
+
+#define NARROW(value) ((narrow)pack(value, 0.0f))
+
+// An input as it is multiplied: `common/formats.h` says how it lies in memory.
+#if X_NARROW
+#define VALUE(x) widened(x)
+#else
+#define VALUE(x) widened(NARROW(x))
+#endif

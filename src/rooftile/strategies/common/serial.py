@@ -1,0 +1,27 @@
+"""Run a compiled kernel on the calling thread, beside work that is not Numba's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.ops import Float32
+
+_NOTHING = np.zeros(1, np.float32)
+
+
+def run(
+    kernel: Any,
+    x: Float32,
+    out: Float32,
+    sizes: tuple[int, ...],
+    units: int,
+    bias: Float32 = _NOTHING,
+    scratch: Float32 = _NOTHING,
+) -> None:
+    """All units of a layer's kernel (see `rooftile.devices.cpu.entry`), without the GIL."""
+    arrays = (x, _NOTHING, bias, out, scratch, np.array(sizes, np.int64))
+    work = cpu.Work([cpu.layer_entry(kernel)], [(units, *cpu.places(arrays))])
+    work.run(units, threads=1)

@@ -1,0 +1,32 @@
+"""PyTorch's modules of what layers fuse, for the peers of several operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import Float32, Pool
+
+
+def pooled(pool: Pool | None) -> list[Any]:
+    """The module of a pool; none without one."""
+    from torch import nn
+
+    kinds = {"max": nn.MaxPool2d, "average": nn.AvgPool2d}
+    return [] if pool is None else [kinds[pool.kind](pool.window, pool.stride)]
+
+
+def activated(name: str) -> list[Any]:
+    """The module of an activation; none for the identity."""
+    from torch import nn
+
+    kinds = {"relu": nn.ReLU, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh}
+    return [] if name == "none" else [kinds[name]()]
+
+
+def filled(module: Any, parameters: Sequence[Float32]) -> Any:
+    """A module with copies of weights and bias: a compiler may fold them, not change ours."""
+    import torch
+
+    module.weight.data, module.bias.data = (torch.tensor(p) for p in parameters)
+    return module

@@ -1,0 +1,63 @@
+"""What rungs for Hopper share, whatever their operation: sizes, splits, warpgroups' products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rooftile.strategies.common.cores import Cores
+
+_LEAST_REDUCTION = 64
+"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
+the budget of short sums."""
+
+
+def too_short(reduction: int) -> str | None:
+    """Why products of a sum with its bias are not split; None where they may be."""
+    if reduction <= _LEAST_REDUCTION:
+        return f"split products pay from sums of {_LEAST_REDUCTION} products"
+    return None
+
+
+def elements(array: str, *shape: int) -> list[str]:
+    """An array's elements in their order, as ``sum[0][1]``."""
+    return [array + "".join(f"[{n}]" for n in index) for index in np.ndindex(*shape)]
+
+
+def product(cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, adds: bool | str) -> str:
+    """The ``wgmma`` statement for sums += a b, or = where not ``adds``: known, or an expression.
+
+    A warpgroup multiplies 64 rows by twice as many columns as a thread has sums, 32 bytes deep:
+    ``a`` in four registers or, as ``b``, in shared memory by its descriptor.
+    """
+    count, registers = len(sums), len(a) > 1
+    names = ", ".join(f"%{n}" for n in range(count))
+    rows = ", ".join(f"%{count + n}" for n in range(len(a)))
+    if registers:
+        rows = f"{{{rows}}}"
+    given = [f'"{"r" if registers else "l"}"({name})' for name in a] + [f'"l"({b})']
+    if isinstance(adds, bool):
+        begin = f"mov.pred adds, {int(adds)}"
+    else:
+        begin = f"setp.ne.b32 adds, %{count + len(given)}, 0"
+        given.append(f'"r"((int)({adds}))')
+    # Matrices of 16 bits in shared memory may be transposed: none is.
+    transposed = "" if cores.bytes == 4 else ", 0" if registers else ", 0, 0"
+    instruction = (
+        f"{{ .reg .pred adds; {begin}; "
+        f"wgmma.mma_async.sync.aligned.m64n{2 * count}k{cores.depth}.f32.{cores.ptx}.{cores.ptx} "
+        f"{{{names}}}, {rows}, %{count + len(a)}, adds, 1, 1{transposed}; }}"
+    )
+    way = "+" if adds else "="
+    written = ", ".join(f'"{way}f"({name})' for name in sums)
+    return f'asm volatile("{instruction}" : {written} : {", ".join(given)})'
+
+
+def completed(sums: Sequence[str], later: str, a: Sequence[str] = ()) -> str:
+    """The statement that waits for all groups of products but the ``later`` last; it names the
+    sums, so that nothing reads them before it, and what they are made of in registers, which
+    nothing may overwrite."""
+    updated = [*(f'"+f"({name})' for name in sums), *(f'"+r"({name})' for name in a)]
+    wait = f"wgmma.wait_group.sync.aligned %{len(updated)};"
+    return f'asm volatile("{wait}" : {", ".join(updated)} : "n"({later}) : "memory")'

@@ -1,0 +1,24 @@
+"""What GPU strategies of layers share: only the weights lie in another order for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rooftile.ops import AnyArray, Float32
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+
+class WeightedGpuStrategy(GpuStrategy):
+    """A strategy whose parameters are ``weights``, which it may pack, and ``bias``."""
+
+    def pack(self, problem: Any, weights: Float32, config: Config) -> Float32:
+        """The weights in the order that the kernels read them."""
+        return weights
+
+    def packed(
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
+    ) -> dict[str, AnyArray]:
+        """See `GpuStrategy.packed`."""
+        packed = self.pack(problem, parameters["weights"], config)
+        return {**parameters, "weights": packed}

@@ -1,0 +1,120 @@
+"""Copy the input rows behind a band of outputs into scratch, padded and phase by phase.
+
+Staging turns padding into zeros that are really there and a horizontal stride
+into contiguous columns, so that a vector kernel needs no special case.  Column j
+of phase p holds input column ``j * stride + p - padding``.
+
+A row's last vector also loads columns that no output needs.  They are zeros too: what
+malloc left there could be subnormal, and each multiplication of such numbers takes
+an Intel processor some 150 cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rooftile.devices.cpu.emit import Writer
+from rooftile.ops import Conv2d
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Where the taps of one input row lie, in the image itself or in scratch."""
+
+    problem: Conv2d
+    rows: int
+    """Input rows behind a band."""
+    vectors: int
+    """Vectors that cover the convolution outputs of a row."""
+    lanes: int
+    whole: bool = False
+    """Whether rows are staged also where the image itself would do."""
+
+    @property
+    def needed(self) -> bool:
+        """Whether the kernel reads a staged copy at all."""
+        return self.whole or self.problem.padding != (0, 0) or self.problem.stride[1] > 1
+
+    @property
+    def columns(self) -> int:
+        """Columns of one phase that outputs need."""
+        return self.problem.conv_span[1] + (self.problem.mask[1] - 1) // self.problem.stride[1]
+
+    @property
+    def reach(self) -> int:
+        """Columns of one phase that whole vectors read, all of which are written."""
+        return self.vectors * self.lanes + (self.problem.mask[1] - 1) // self.problem.stride[1]
+
+    @property
+    def phase(self) -> int:
+        """Distance between phases: a whole number of cache lines."""
+        return -(-self.reach // 16) * 16
+
+    @property
+    def row(self) -> int:
+        """Distance between rows."""
+        if not self.needed:
+            return self.problem.width
+        return self.phase * min(self.problem.stride[1], self.problem.mask[1])
+
+    @property
+    def plane(self) -> int:
+        """Distance between channels."""
+        return (self.rows if self.needed else self.problem.height) * self.row
+
+    @property
+    def size(self) -> int:
+        """float32 of scratch."""
+        return self.problem.channels * self.plane if self.needed else 0
+
+    def column(self, tap: str) -> str:
+        """Offset, within a row, of a tap given by an expression."""
+        stride = self.problem.stride[1]
+        if stride == 1:
+            return tap
+        if tap.isdigit():
+            return str(int(tap) % stride * self.phase + int(tap) // stride)
+        return f"({tap} % {stride} * {self.phase} + {tap} // {stride})"
+
+    def emit(self, to: Writer, image: str, first_row: str, start: int = 0) -> None:
+        """Write the copy of all channels to scratch from ``start``: ``image`` is the image's
+        offset in x, ``first_row`` a row of the convolution."""
+        with to.block(f"for c in range({self.problem.channels}):"):
+            self.emit_channel(to, image, first_row, f"{start} + c * {self.plane}")
+
+    def emit_channel(self, to: Writer, image: str, first_row: str, start: str) -> None:
+        """Write the copy of channel ``c`` to scratch from ``start``.
+
+        Indices are unsigned, since Numba's test for a negative one stops vectorisation.
+        """
+        p = self.problem
+        with to.block(f"for r in range({self.rows}):"):
+            to.line(f"i = ({first_row}) * {p.stride[0]} + r - {p.padding[0]}")
+            to.line(f"t = {start} + r * {self.row}")
+            with to.block(f"if i < 0 or i >= {p.height}:"):
+                self._emit_zeros(to, "t", 0, self.row)
+            with to.block("else:"):
+                to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
+                for phase in range(min(p.stride[1], p.mask[1])):
+                    self._emit_phase(to, phase)
+
+    @staticmethod
+    def _emit_zeros(to: Writer, at: str, begin: int, end: int) -> None:
+        if begin < end:
+            with to.block(f"for j in range({begin}, {end}):"):
+                to.line(f"scratch[uintp({at} + j)] = 0.0")
+
+    def _emit_phase(self, to: Writer, phase: int) -> None:
+        p, stride = self.problem, self.problem.stride[1]
+        # Columns of this phase that lie inside the image: first to last - 1.
+        first = max(0, -(-(p.padding[1] - phase) // stride))
+        last = max(first, min(self.columns, (p.width - 1 + p.padding[1] - phase) // stride + 1))
+        at = f"t + {phase * self.phase}"
+        self._emit_zeros(to, at, 0, first)
+        self._emit_zeros(to, at, last, self.reach)
+        if first < last:
+            with to.block(f"for j in range({last - first}):"):
+                offset = first * stride + phase - p.padding[1]
+                to.line(
+                    f"scratch[uintp({at} + {first} + j)] = x[uintp(s + {offset} + j * {stride})]"
+                )

@@ -1,0 +1,139 @@
+"""Rung 6, `register_tile`: explicit vectors, a register block per problem, everything fused.
+
+A block of maps x rows x vectors of convolution outputs is summed in registers;
+bias, activation and pool happen there too, and the output is written once.  Each
+loaded vector serves every map of the block, each tap every vector.
+
+Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions
+on SIMD Architectures", SC18, for the register block; the pool folded into it is
+this project's own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import vector
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+_STAGED_FLOATS = 48 * 1024
+"""float32 of staged input that a band may take: a part of the second-level cache."""
+
+_VECTOR_COST, _TAP_COST, _ROW_ORDER_COST = 0.35, 0.2, 0.03
+"""What a loaded vector, a broadcast tap and the row order cost, in fused multiply-adds
+(fitted to measurements of the named problems on a Zen 4)."""
+
+
+class RegisterTile(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "conv2d"
+    name = "register_tile"
+    order = 6
+    summary = "explicit vectors, register block, bias, activation and pool in registers"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(problem.with_batch(1))
+
+
+STRATEGY = RegisterTile()
+
+
+@cache
+def _kernel(problem: Conv2d) -> CpuKernel:
+    return tile_kernel(choose_tile(problem))
+
+
+def tile_kernel(tile: Tile) -> CpuKernel:
+    """Generate and load the kernel of a tile."""
+    module = cpu.load("register_tile", generate(tile))
+    bands = tile.bands
+    return CpuKernel(
+        module.kernel,
+        units=lambda images: images * bands,
+        pack=lambda weights: pack(weights, tile.block.maps),
+        scratch=tile.scratch,
+    )
+
+
+def pack(weights: Float32, block: int) -> Float32:
+    """weights[maps, channels, h, w] as [maps / block][channels, h, w][block], flat; the last
+    block holds the maps that are left."""
+    parts = [weights[m : m + block] for m in range(0, weights.shape[0], block)]
+    return np.concatenate([part.transpose(1, 2, 3, 0).ravel() for part in parts])
+
+
+def choose_tile(problem: Conv2d) -> Tile:
+    """The register block with the least estimated work, and its band."""
+    width = vector.lanes()
+    vectors = -(-problem.conv_span[1] // width)
+    window = problem.pool.window[0] if problem.pool else problem.conv_span[0]
+    orders: tuple[Order, ...] = ("tap", "row")
+    blocks = (
+        Block(maps, rows, across, order)
+        for maps, rows, across, order in product(
+            {maps for maps in (1, 2, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
+            range(1, min(4, window) + 1),
+            range(1, min(6, vectors) + 1),
+            orders,
+        )
+    )
+    fitting = [block for block in blocks if _registers(block) <= vector.registers() - 2]
+    best = min(fitting, key=lambda block: _cost(problem, block, vectors, window))
+    return _with_band(problem, best, width)
+
+
+def _registers(block: Block) -> int:
+    """How many registers a block takes: for accumulators, loaded vectors, and the taps that the
+    compiler keeps, which are one for each map and, in row order, for each row that shares it."""
+    if block.order == "tap":
+        return block.size + 1 + block.maps
+    return block.size + block.vectors + block.maps * block.rows
+
+
+def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:
+    """Estimated cycles of one tap over a pooling window's rows (or the image's), all maps."""
+
+    def parts(total: int, size: int) -> list[tuple[int, int]]:
+        whole, rest = divmod(total, size)
+        return [(size, whole), (rest, 1 if rest else 0)]
+
+    height, cycles = problem.mask[0], 0.0
+    for maps, n in parts(problem.maps, block.maps):
+        for rows, k in parts(window, block.rows):
+            for across, g in parts(vectors, block.vectors):
+                # Eight independent sums hide the latency of a fused multiply-add.
+                work = float(max(maps * rows * across, 8 if maps * rows * across else 0))
+                if block.order == "tap":
+                    loads = float(rows * across)
+                else:
+                    loads = ((rows - 1) * problem.stride[0] + height) * across / height
+                    work *= 1 + _ROW_ORDER_COST
+                cycles += n * k * g * (work + _VECTOR_COST * loads + _TAP_COST * maps)
+    return cycles
+
+
+def _with_band(problem: Conv2d, block: Block, width: int) -> Tile:
+    """The tile with its band: one step where the image is read in place, else a cacheful."""
+    rows = problem.output_size[0]
+    step = min(rows, block.rows if problem.pool is None else 1)
+    tile = Tile(problem, block, step, width)
+    if not tile.staged.needed:
+        return tile
+    for parts in range(1, rows + 1):
+        band = -(-rows // parts)
+        candidate = Tile(problem, block, band, width)
+        if candidate.staged.size <= _STAGED_FLOATS or band <= step:
+            return Tile(problem, block, max(band, step), width)
+    return tile

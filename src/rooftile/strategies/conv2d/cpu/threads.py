@@ -1,0 +1,16 @@
+"""Rung 2, `threads`: the seven textbook loops, the images and maps spread over the cores."""
+
+from __future__ import annotations
+
+from rooftile.strategies.conv2d.cpu._textbook import Textbook
+
+
+class Threads(Textbook):
+    """The same loops as `loops`; the work is shared by all cores."""
+
+    name = "threads"
+    order = 2
+    summary = "the same loops over a pool of threads"
+
+
+STRATEGY = Threads()

@@ -1,0 +1,134 @@
+"""Rung 7, `winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
+
+7x7 masks: four output rows at a time, transformed along the height only
+(`_winograd_rows`: 2.8 times fewer multiplications).  3x3 and 5x5 masks: tiles of
+4x4 outputs, transformed both ways (`_winograd_tiles`: 4 and 6.25 times fewer),
+the sum over channels a matrix multiplication for each transformed position.
+
+Transforms lose about one decimal digit, and an output's error depends on the
+whole tile's magnitude: hence `fast`.  Where an input of a tile, or a weight, is
+not finite, that tile is computed directly, so that NaN and infinity propagate
+as IEEE says.
+
+Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import vector
+from rooftile.devices.cpu.emit import Writer
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.cpu import _winograd_rows, _winograd_tiles
+from rooftile.strategies.conv2d.cpu._epilogue import emit_band, folds
+from rooftile.strategies.conv2d.cpu._textbook import sizes_of
+from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
+from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
+from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+_LEAST_REUSE = 80
+"""Least use of a square transformed tile that pays, in taps: the mask's area times the harmonic
+mean of channels and maps (fitted to measurements on a Zen 4)."""
+
+
+class Winograd(CpuStrategy):
+    """Takes stride 1, masks 7 high, 5x5 and 3x3, and pools that tile four rows."""
+
+    operation = "conv2d"
+    name = "winograd"
+    order = 7
+    transforms = True
+    summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
+    precision = "fast"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """It refuses masks without a transform, strides, pools across tiles, and too few rows."""
+        if problem.stride != (1, 1):
+            return f"its transforms need stride 1, not {problem.stride}"
+        if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
+            return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
+        pool = problem.pool
+        if pool is not None and (
+            not folds(problem, vector.lanes())
+            or OUTPUTS % pool.window[0]
+            or OUTPUTS % pool.window[1]
+        ):
+            return f"the pool must tile {OUTPUTS}x{OUTPUTS} outputs and fold in registers"
+        if problem.conv_read[0] < OUTPUTS:
+            return f"a tile has {OUTPUTS} convolution rows, the problem {problem.conv_read[0]}"
+        return None
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """It is slow where too few channels and maps share a transformed tile."""
+        p = problem
+        # Masks seven high are transformed by rows, which pays even for one channel.
+        reuse = math.prod(p.mask) * 2 * p.channels * p.maps / (p.channels + p.maps)
+        if p.mask[0] == 7 or reuse >= _LEAST_REUSE:
+            return None
+        return "too few channels and maps share a transformed tile"
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(problem.with_batch(1))
+
+
+STRATEGY = Winograd()
+
+
+@cache
+def _kernel(problem: Conv2d) -> CpuKernel:
+    tile: RowTile | SquareTile
+    tile = RowTile.of(problem) if problem.mask[0] == 7 else SquareTile.of(problem)
+    module = cpu.load("winograd", generate(tile))
+    bands = tile.bands
+    return CpuKernel(
+        module.kernel,
+        units=lambda images: images * bands,
+        pack=lambda weights: pack(tile, weights),
+        scratch=tile.scratch,
+        sizes=sizes_of(problem),
+    )
+
+
+def pack(tile: RowTile | SquareTile, weights: Float32) -> Float32:
+    """The transformed weights, then the weights themselves, then one number: NaN where a weight
+    is not finite, else zero."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        transformed = tile.pack(weights)
+    flag = np.float32(0.0 if np.isfinite(transformed).all() else np.nan)
+    return np.concatenate([transformed, weights.ravel(), [flag]], dtype=np.float32)
+
+
+def generate(tile: RowTile | SquareTile) -> str:
+    """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``."""
+    p, body = tile.problem, Writer()
+    transforms = Transforms(toom_cook(p.mask[0]))
+    part = _winograd_rows if isinstance(tile, RowTile) else _winograd_tiles
+    with body.block(""), body.block("for unit in range(begin, end):"):
+        emit_band(body, p, tile.band)
+        body.line("bad = splat_at(weights, weights.size - 1)")
+        part.emit_input(tile, body, transforms)
+        with body.block("if has_nan(bad):"):
+            with (
+                body.block(f"for m in range({p.maps}):"),
+                body.block(f"for row in range(skip, {tile.band}):"),
+            ):
+                direct = f"weights[{tile.transformed_weights}:]"
+                body.line(f"one_row(x, {direct}, bias, out, sizes, n, m, top + row)")
+            body.line("continue")
+        part.emit_maps(tile, body, transforms)
+    to = Writer()
+    to.line(f'"""Generated by rooftile: winograd for {p}."""', vector.header(tile.lanes))
+    to.line("from numpy import float32, int64, uintp")
+    to.line("from rooftile.strategies.common.fused import activate, activate_row")
+    to.line("from rooftile.strategies.conv2d.cpu._textbook import one_row", "", "")
+    to.line("@njit(nogil=True, cache=True)")
+    with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
+        to.line("nought = splat(float32(0.0))", *transforms.constants())
+    return to.text() + body.text()

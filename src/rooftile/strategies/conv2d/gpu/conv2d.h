@@ -1,0 +1,107 @@
+// What texts of conv2d share.  The problem's sizes are macros:
+//   CHANNELS HEIGHT WIDTH MAPS MASK_HEIGHT MASK_WIDTH STRIDE_Y STRIDE_X PAD_Y PAD_X
+//   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reaches)
+//   ROWS COLUMNS (of the result)
+//   POOL_HEIGHT POOL_WIDTH POOL_STRIDE_Y POOL_STRIDE_X (1x1 without a pool)
+//   POOL_AVERAGE ACTIVATION (of what is fused)
+// Offsets of images are 64-bit, so that arrays may have more than 2^31 elements.
+
+#pragma once
+
+#include "common/fused.h"
+
+#define IMAGE_SIZE (CHANNELS * HEIGHT * WIDTH)
+#define RESULT_SIZE (MAPS * ROWS * COLUMNS)
+#define MASK_SIZE (MASK_HEIGHT * MASK_WIDTH)
+
+// One element of an image's channel; ghost cells are zero.
+__device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j)
+{
+    return i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH ? channel[i * WIDTH + j] : 0.0f;
+}
+
+// One result from a window of activated positions in shared memory, in rows `pitch` apart.
+__device__ __forceinline__ float pooled_window(const SHARED float* window, int pitch)
+{
+    float pooled = POOL_START;
+    for (int a = 0; a < POOL_HEIGHT; a++)
+        for (int b = 0; b < POOL_WIDTH; b++)
+            pooled = POOL_STEP(pooled, window[a * pitch + b]);
+    return POOL_END(pooled);
+}
+
+// One tap of four neighbouring columns, for the rungs that slide along a row.
+__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
+{
+    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
+                       sum.w + tap * window.w);
+}
+
+// Four columns of the convolution, from column 4 * w on, into a row of pooled ones.
+__device__ __forceinline__ void pool_columns(float* pooled, int w, float4 sum)
+{
+    float y[4] = {activate(sum.x), activate(sum.y), activate(sum.z), activate(sum.w)};
+    UNROLL for (int j = 0; j < 4; j++) {
+        int at = w * 4 / POOL_WIDTH + j / POOL_WIDTH;
+        pooled[at] = POOL_STEP(pooled[at], y[j]);
+    }
+}
+
+// Steps apart keep the convolution's sums, without bias, in planes of READ_ROWS x
+// READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, they lie close
+// together: WINDOW_STEP leads from window to window in a plane, and READ_ROW, READ_COLUMN
+// from a plane's index to the convolution's own.
+#if POOL_STRIDE_Y > POOL_HEIGHT
+#define READ_ROWS (ROWS * POOL_HEIGHT)
+#define WINDOW_STEP_Y POOL_HEIGHT
+#define READ_ROW(i) ((i) / POOL_HEIGHT * POOL_STRIDE_Y + (i) % POOL_HEIGHT)
+#else
+#define READ_ROWS CONV_ROWS
+#define WINDOW_STEP_Y POOL_STRIDE_Y
+#define READ_ROW(i) (i)
+#endif
+#if POOL_STRIDE_X > POOL_WIDTH
+#define READ_COLUMNS (COLUMNS * POOL_WIDTH)
+#define WINDOW_STEP_X POOL_WIDTH
+#define READ_COLUMN(j) ((j) / POOL_WIDTH * POOL_STRIDE_X + (j) % POOL_WIDTH)
+#else
+#define READ_COLUMNS CONV_COLUMNS
+#define WINDOW_STEP_X POOL_STRIDE_X
+#define READ_COLUMN(j) (j)
+#endif
+#define PLANE_SIZE (READ_ROWS * READ_COLUMNS)
+
+// Bias, activation and pool of one result from a plane of sums.
+__device__ __forceinline__ float finished(const GLOBAL float* plane, float shift, int row,
+                                          int column)
+{
+    const GLOBAL float* window =
+        plane + row * WINDOW_STEP_Y * READ_COLUMNS + column * WINDOW_STEP_X;
+    float pooled = POOL_START;
+    for (int a = 0; a < POOL_HEIGHT; a++)
+        for (int b = 0; b < POOL_WIDTH; b++)
+            pooled = POOL_STEP(pooled, activate(window[a * READ_COLUMNS + b] + shift));
+    return POOL_END(pooled);
+}
+
+// One sum from its definition: filter[CHANNELS][MASK_HEIGHT][MASK_WIDTH] at (top, left).
+__device__ __forceinline__ float direct_sum(const GLOBAL float* image, const GLOBAL float* filter,
+                                            int top, int left)
+{
+    float sum = 0.0f;
+    for (int c = 0; c < CHANNELS; c++)
+        for (int p = 0; p < MASK_HEIGHT; p++)
+            for (int q = 0; q < MASK_WIDTH; q++)
+                sum += filter[(c * MASK_HEIGHT + p) * MASK_WIDTH + q] *
+                       pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
+    return sum;
+}
+
+// `pixel` for transforms (stride 1, no gaps): inputs that no output meets are zeros, since
+// they would leave their rounding errors in a tile.
+__device__ __forceinline__ float met_pixel(const GLOBAL float* channel, int i, int j)
+{
+    return i < CONV_ROWS + MASK_HEIGHT - 1 - PAD_Y && j < CONV_COLUMNS + MASK_WIDTH - 1 - PAD_X
+               ? pixel(channel, i, j)
+               : 0.0f;
+}

@@ -1,0 +1,104 @@
+// Texts in which a thread owns pooling windows of several maps (direct_tile, direct_bulk): their
+// geometry, the sums and what becomes of them.
+//
+// weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a row holds MASK_WIDTH x THREAD_MAPS taps.
+
+#pragma once
+
+#include "conv2d/gpu/conv2d.h"
+#include "common/formats.h"
+
+#define SUM_ROWS (THREAD_ROWS * POOL_HEIGHT)
+#define SUM_COLUMNS (THREAD_COLUMNS * POOL_WIDTH)
+#define PATCH_ROWS ((SUM_ROWS - 1) * STRIDE_Y + MASK_HEIGHT)
+#define PATCH_COLUMNS ((SUM_COLUMNS - 1) * STRIDE_X + MASK_WIDTH)
+#define BAND_STEP (BAND_ROWS * POOL_HEIGHT * STRIDE_Y)
+#define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
+#define ACROSS ((COLUMNS + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
+// What a row of threads reads of a row of the image, windows beyond the last column included.
+#define READ_COLUMNS ((ACROSS - 1) * SUM_COLUMNS * STRIDE_X + PATCH_COLUMNS)
+#define GROUPS (PADDED_MAPS / THREAD_MAPS)
+#define TAP_ROW ((MASK_WIDTH * THREAD_MAPS + 3) / 4 * 4)
+#define GROUP_TAPS (MASK_HEIGHT * TAP_ROW)
+
+// One row of a thread's patch in as few loads as its alignment allows: ALIGNED floats for the
+// place that depends on the thread, `start` floats beyond it for the one that does not.
+__device__ __forceinline__ void load_patch(const SHARED float* row, int start, float* patch)
+{
+    UNROLL for (int v = 0; v < PATCH_COLUMNS; v++) {
+        int in_four = (start + v) % ALIGNED, in_two = in_four % 2;
+        if (ALIGNED == 4 && v >= in_four && v - in_four + 4 <= PATCH_COLUMNS) {
+            if (in_four > 0) continue;
+            float4 four = *(const SHARED float4*)(row + v);
+            patch[v] = four.x, patch[v + 1] = four.y, patch[v + 2] = four.z, patch[v + 3] = four.w;
+        } else if (ALIGNED >= 2 && v >= in_two && v - in_two + 2 <= PATCH_COLUMNS) {
+            if (in_two > 0) continue;
+            float2 two = *(const SHARED float2*)(row + v);
+            patch[v] = two.x, patch[v + 1] = two.y;
+        } else {
+            patch[v] = row[v];
+        }
+    }
+}
+
+#if TAPS_CONSTANT
+#define TAPS CONSTANT
+#else
+#define TAPS SHARED
+#endif
+
+// One channel's part of all sums of a thread, a row of taps at a time.
+__device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS float* taps,
+                                            float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS])
+{
+    float patch[PATCH_ROWS][PATCH_COLUMNS];
+    UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+        UNROLL for (int a = p; a < p + SUM_ROWS * STRIDE_Y; a += STRIDE_Y)
+            // The others are in registers: an earlier row of taps has met them.
+            if (p < STRIDE_Y || a + STRIDE_Y >= p + SUM_ROWS * STRIDE_Y)
+                load_patch(tile + a * PITCH, a * PITCH, patch[a]);
+        UNROLL for (int q = 0; q < MASK_WIDTH; q++)
+            UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
+                float tap = taps[p * TAP_ROW + q * THREAD_MAPS + m];
+                UNROLL for (int i = 0; i < SUM_ROWS; i++)
+                    UNROLL for (int j = 0; j < SUM_COLUMNS; j++)
+                        sum[m][i][j] += tap * patch[i * STRIDE_Y + p][j * STRIDE_X + q];
+            }
+    }
+}
+
+// Bias, activation and pool of a thread's window in column `w` of its row `r`.
+__device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, float shift)
+{
+    float most = 0.0f;
+    UNROLL for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+        float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
+        if (POOL_AVERAGE) z = activate(z + shift);
+        most = e == 0 ? z : POOL_STEP(most, z);
+    }
+    // The activations rise, so the largest sum gives the largest result.
+    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+}
+
+// A thread's results of one map: `out` is the place of its first window.
+__device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SUM_COLUMNS],
+                                      float shift, int rows, int columns)
+{
+    UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
+#if COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 2
+        if (r >= rows) break;
+        *(GLOBAL result_2*)(out + r * COLUMNS) =
+            RESULT_2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
+#elif COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 4
+        if (r >= rows) break;
+        *(GLOBAL result_4*)(out + r * COLUMNS) =
+            RESULT_4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift), pooled(sum, r, 2, shift),
+                     pooled(sum, r, 3, shift));
+#else
+        // One test, not one within another: between barriers, PoCL 3.0 loses the outer one.
+        int kept = r < rows ? columns : 0;
+        UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
+            if (w < kept) out[r * COLUMNS + w] = RESULT(pooled(sum, r, w, shift));
+#endif
+    }
+}

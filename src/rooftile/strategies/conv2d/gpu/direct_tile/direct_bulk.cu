@@ -1,0 +1,70 @@
+// Rung 26, direct_bulk: the direct tile, its rows fetched by the bulk copy engine.
+//
+// A block takes an image.  One thread asks the engine for all of its rows at once, a piece for each
+// band of results, and each piece has a barrier that is passed once: a warp waits for the rows
+// that it reads and never for another warp.
+// What it removes: the instructions of all threads that copied rows, and the wait of warps for each
+// other before every band, in which a multiprocessor of few large loops finds no instruction.
+//
+// x[images][HEIGHT][WIDTH], taps[MASK_HEIGHT][TAP_ROW], bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// Grid: images.  Block: threads over the windows of a band of BAND_ROWS result rows.
+
+#include "common/barriers.h"
+#include "conv2d/gpu/direct_tile/direct.h"
+
+// From a result's row to the next; how far windows beyond the last column reach into the next row;
+// what the first rows read, in whole units of the engine; and where the last thread's rows begin.
+#define ROW_SIZE (POOL_HEIGHT * STRIDE_Y * WIDTH)
+#define BEYOND (READ_COLUMNS > WIDTH ? READ_COLUMNS - WIDTH : 0)
+#define END(rows) (((rows) * ROW_SIZE + (MASK_HEIGHT - STRIDE_Y) * WIDTH + BEYOND + 3) / 4 * 4)
+#define READ(rows) (BEYOND > 0 && END(rows) > IMAGE_SIZE ? IMAGE_SIZE : END(rows))
+#define LAST ((ROWS - 1) / THREAD_ROWS * THREAD_ROWS)
+
+CONSTANT_ARRAY(float, taps, GROUP_TAPS)
+
+// One thread's work.
+__device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned barriers)
+{
+    ROLLED for (int e = 0; e < BANDS; e++) expect(1, FULL(barriers, e));
+    barriers_ready();
+    ROLLED for (int e = 0, start = 0; e < BANDS; e++) {
+        int rows = (e + 1) * BAND_ROWS, end = READ(rows < ROWS ? rows : ROWS);
+        expect_bytes(4 * (end - start), FULL(barriers, e));
+        // Of narrow images, rounding up may have taken the last rows before.
+        if (end > start)
+            copy_bytes(to + 4 * start, image + start, 4 * (end - start), FULL(barriers, e));
+        start = end;
+    }
+}
+
+__global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
+    const float* __restrict__ x, const float* __restrict__ bias, float* __restrict__ out)
+{
+    __shared__ __align__(16) float held[HELD_SIZE];
+    __shared__ word arrived[BANDS];
+    unsigned barriers = (unsigned)__cvta_generic_to_shared(arrived);
+    int down = threadIdx.x / ACROSS * THREAD_ROWS, left = threadIdx.x % ACROSS * THREAD_COLUMNS;
+    if (threadIdx.x == 0)
+        fetch(x + (size_t)blockIdx.x * IMAGE_SIZE, (unsigned)__cvta_generic_to_shared(held),
+              barriers);
+    // What lies beyond the image reaches sums that nobody stores.
+    if (READ(ROWS) < HELD_SIZE)
+        for (int e = READ(ROWS) + threadIdx.x; e < HELD_SIZE; e += BLOCK_PIXELS) held[e] = 0.0f;
+    __syncthreads();
+
+    const float* patch = held + down * ROW_SIZE + left * POOL_WIDTH * STRIDE_X;
+    int row = down;
+    out += ((size_t)blockIdx.x * MAPS * ROWS + row) * COLUMNS + left;
+    ROLLED for (int band = 0; band < BANDS; band++) {
+        float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS] = {};
+        // Threads left over in the last band repeat others' sums, and store none.
+        int beyond = ROWS % BAND_ROWS == 0 || row <= LAST ? 0 : row - LAST;
+        wait(FULL(barriers, band), 0);
+        add_channel(patch - beyond * ROW_SIZE, taps, sum);
+        int rows = ROWS % BAND_ROWS == 0 ? THREAD_ROWS : ROWS - row;
+        int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
+        UNROLL for (int m = 0; m < THREAD_MAPS; m++)
+            if (m < MAPS) store(out + m * ROWS * COLUMNS, sum[m], bias[m], rows, columns);
+        patch += BAND_ROWS * ROW_SIZE, row += BAND_ROWS, out += BAND_ROWS * COLUMNS;
+    }
+}

@@ -1,0 +1,107 @@
+"""Rung 26, `direct_bulk`: the direct tile, its rows fetched by Hopper's bulk copy engine.
+
+The best float32 kernel for many images of one channel.
+
+Source: NVIDIA, "CUDA C++ Programming Guide", asynchronous data copies, section on the bulk copy
+engine (TMA) and its barriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu._base import blocks
+from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile, tile_of
+from rooftile.strategies.gpu import Config, Step
+
+_RESIDENT = 6
+"""Blocks for which a multiprocessor has room: they hide each other's beginnings."""
+_FIXED = {"BLOCK_BANDS": 1, "BLOCK_GROUPS": 1, "TILE_CHANNELS": 1, "TAPS_CONSTANT": 1}
+"""Of `direct_tile`'s tunables: what whole images and literal taps leave no choice of."""
+_MANY_IMAGES = 1000
+"""From so many on, blocks of one image each fill a GPU."""
+
+
+class DirectBulk(DirectTile):
+    """Takes one channel without ghost cells, in images that fit shared memory."""
+
+    name = "direct_bulk"
+    order = 26
+    devices = ("cuda",)
+    least_architecture = 90
+    summary = "the direct tile, rows fetched by the bulk copy engine, no warp waits for another"
+    tunables = tuple(tunable for tunable in DirectTile.tunables if tunable.name not in _FIXED)
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """What `direct_tile` refuses, and what the engine or constant memory cannot do."""
+        if problem.channels > 1:
+            return f"a thread sums one channel, not {problem.channels}"
+        if problem.padding != (0, 0):
+            return "the engine copies rows as they lie, without ghost cells"
+        return super().why_not(problem)
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Few images leave most of a GPU idle."""
+        if problem.batch < _MANY_IMAGES:
+            return f"it pays from {_MANY_IMAGES} images"
+        return None
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of `direct_tile` with all maps in a thread."""
+        one_group = replace(problem, maps=1 << (problem.maps - 1).bit_length())
+        config = super().defaults(one_group)
+        return {name: value for name, value in config.items() if name not in _FIXED}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """As `direct_tile`; one group of maps; images of whole units of the engine, with room for
+        six."""
+        config = {**config, **_FIXED}
+        bands = blocks(problem.output_size[0], config["BAND_ROWS"])
+        bytes_held = 4 * _held_size(problem, config) + 8 * bands
+        room = self.machine.shared_room(_RESIDENT)
+        for fails, reason in (
+            (problem.maps > config["THREAD_MAPS"], "the taps of more maps than a thread sums"),
+            (problem.height * problem.width % 4, "images begin at no multiple of 16 bytes"),
+            (bytes_held > room, f"{bytes_held} bytes of an image a block"),
+        ):
+            if fails:
+                return reason
+        return super().invalid(problem, config)
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Those of `direct_tile`, and how many numbers a block holds."""
+        config = {**config, **_FIXED}
+        return {**super().macros(problem, config), "HELD_SIZE": _held_size(problem, config)}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """See `DirectTile.pack`."""
+        return super().pack(problem, weights, {**config, **_FIXED})
+
+    def constants(
+        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
+    ) -> dict[str, Float32]:
+        """See `DirectTile.constants`."""
+        return super().constants(problem, parameters, {**config, **_FIXED})
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel: a block for each image."""
+        pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
+        launch = Launch("conv2d", (problem.batch, 1, 1), (pixels, 1, 1), constants=("taps",))
+        return (Step(launch, ("x", "bias", "out")),)
+
+    def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
+        """No model: the copy engine's reads pass by the L1 cache."""
+        return {}
+
+
+def _held_size(problem: Conv2d, config: Config) -> int:
+    """Numbers of the rows that a block reads, windows beyond the last column included."""
+    rows = blocks(problem.output_size[0], config["THREAD_ROWS"]) * config["THREAD_ROWS"]
+    return tile_of(problem, {**config, "BAND_ROWS": rows})["TILE_SIZE"]
+
+
+STRATEGY = DirectBulk()

@@ -1,0 +1,1 @@
+"""The convolution as a matrix product of patches on Hopper's warpgroups."""

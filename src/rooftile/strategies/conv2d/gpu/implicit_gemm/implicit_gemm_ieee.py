@@ -1,0 +1,88 @@
+"""Rung 33, `implicit_gemm_ieee`: Hopper's implicit matrix product with float32's error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.scaled import split_macros
+from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu.implicit_gemm._base import PACK_THREADS, ImplicitGemm
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_MEASURE_THREADS = 1024
+
+
+class ImplicitGemmIeee(ImplicitGemm):
+    """Each number in two parts of float16, three products for one, short sums in the cores."""
+
+    name = "implicit_gemm_ieee"
+    order = 33
+    source = "implicit_gemm_ieee"
+    numbers = 2
+    sums = 3
+    # Split, a chunk of channels is filled up at three times the cost.
+    least_channels = 17
+    tunables = (
+        Tunable("TILE_COLUMNS", (8,), 8),
+        Tunable("TILE_MAPS", (64, 128), 128),
+        Tunable("PATCHES", (1, 2), 2),
+    )
+    summary = "an implicit matrix product on warpgroups, float32 as two parts of scaled float16"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """As the others, and short sums: their budgets have no room for the split's error."""
+        return super().why_not(problem) or too_short(problem.reduction)
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Those of the matrix product and of the split."""
+        macros = super().macros(problem, config) | split_macros(problem.reduction)
+        return macros | {"MEASURE_THREADS": _MEASURE_THREADS, "SHARES": _shares(problem)}
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Besides, two numbers for what each map's weights span, each image, and its shares."""
+        spans = {"spans": problem.maps, "ranges": problem.batch}
+        spans["partials"] = _shares(problem) * problem.batch
+        return super().workspace(problem, config) | {name: 2 * n for name, n in spans.items()}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Behind those in whole tiles the weights as given."""
+        return np.concatenate([super().pack(problem, weights, config).ravel(), weights.ravel()])
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """What the weights span, then both numbers for each."""
+        measure = Launch("measure_weights", (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
+        (pack,) = super().preparation(problem, config)
+        weights, stages, count = pack.arguments
+        return (
+            Step(measure, (weights, "spans")),
+            Step(pack.launch, (weights, "spans", stages, count)),
+        )
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Find each image's largest number, pack, multiply, look after what became NaN."""
+        pack, multiply, maps = self._launches(problem, config)
+        images = problem.batch
+        grid = (_shares(problem), min(images, MOST_BLOCKS), 1)
+        measure = Launch("measure", grid, (_MEASURE_THREADS, 1, 1))
+        results = blocks(math.prod(problem.output_shape), 256)
+        resident = 8 * self.machine.multiprocessors
+        repair = Launch("repair", (min(results, resident), 1, 1), (256, 1, 1))
+        return (
+            Step(measure, ("x", "partials", images)),
+            Step(pack, ("x", "partials", "ranges", "packed", images)),
+            Step(multiply, (*maps, "spans", "ranges", "bias", "out", images)),
+            Step(repair, ("x", "weights", "bias", "out", images)),
+        )
+
+
+def _shares(problem: Conv2d) -> int:
+    """Of an image, a block each; a thread of the packing kernel reads what one spans."""
+    return min(PACK_THREADS, blocks(math.prod(problem.input_shape[1:]), 4 * _MEASURE_THREADS))
+
+
+STRATEGY = ImplicitGemmIeee()

@@ -1,0 +1,86 @@
+"""What the rungs that fold the pool have in common, whatever their precision."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import does_not_fold, groups_of, slabs_of
+from rooftile.strategies.gpu import Config, Step
+
+MOST_WARPS = 16
+ENOUGH_BLOCKS = 2500
+"""Of a grid: from here on a block may take several bands and overlap their loads."""
+_FEW_MAPS = 4
+"""Up to so many, weights stay in registers and no warpgroup is needed."""
+
+
+class PoolFolded(GpuConv2d):
+    """Takes few channels, pools whose windows tile the image in even sizes, and no strides."""
+
+    devices = ("cuda",)
+    least_architecture = 80
+    tensor_cores = True
+    transforms_parameters = True
+    wgmma = False
+    """Whether four warps multiply together, by Hopper's instructions."""
+    most_slabs: int
+    """Of a patch: where a thread keeps the weights of each, or a block."""
+
+    @property
+    def cores(self) -> Cores:
+        """What it multiplies."""
+        return CORES[self.precision]
+
+    @abstractmethod
+    def _grid(self, problem: Conv2d, config: Config) -> int:
+        """Blocks."""
+
+    @abstractmethod
+    def _block_bytes(self, problem: Conv2d, config: Config) -> int:
+        """Dynamic shared memory of a block, the weights' where they lie there."""
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """Odd or overlapping windows, strides, wide masks, many channels or maps."""
+        reason = does_not_fold(problem)
+        if reason is not None:
+            return reason
+        slabs = slabs_of(problem)
+        if slabs > self.most_slabs:
+            return f"{slabs} slabs of weights, where {self.most_slabs} fit"
+        reason = self.invalid(problem, self.config(problem))
+        return f"{reason}, even with its smallest tile" if reason else None
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """A warpgroup for so few maps that one warp's registers hold their weights."""
+        if self.wgmma and problem.maps <= _FEW_MAPS:
+            return f"it pays beyond {_FEW_MAPS} maps"
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Sizes, tunables, and the cores' instructions."""
+        macros = {**super().macros(problem, config), "CORES": self.cores.word}
+        macros |= {"WGMMA": int(self.wgmma)}
+        if self.wgmma:
+            macros |= _products(groups_of(problem), self.cores)
+        return macros
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel: blocks over the bands of all images."""
+        grid, threads = (self._grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1)
+        launch = Launch("conv2d", grid, threads, self._block_bytes(problem, config))
+        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+
+
+def _products(groups: int, cores: Cores) -> dict[str, int | str]:
+    """The instructions for 16 columns a group of maps: sums = a b, sums += a b, the wait."""
+    sums, a = elements("sum", groups, 2, 4), elements("a", 4)
+    return {
+        "WGMMA_FIRST(sum, a, b)": product(cores, sums, a, "b", False),
+        "WGMMA_NEXT(sum, a, b)": product(cores, sums, a, "b", True),
+        "WGMMA_WAIT(sum)": completed(sums, "0"),
+    }

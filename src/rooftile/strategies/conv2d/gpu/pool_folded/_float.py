@@ -1,0 +1,130 @@
+"""Rungs that fold the pool with bands in float32."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from rooftile.ops import Conv2d, Float32, rounded
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+    GROUP_MAPS,
+    bands_of,
+    divides,
+    folded,
+    groups_of,
+    slabs_of,
+    tile_of,
+)
+from rooftile.strategies.gpu import Config, Tunable
+
+_MOST_REGISTERS = 255
+_BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
+
+BAND_TUNABLES = (
+    Tunable("BAND_ROWS", _BANDS, 1),
+    Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
+    Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
+    Tunable("BUFFERS", (1, 2), 1),
+)
+
+
+class FloatFolded(PoolFolded):
+    """Bands stay float32 in shared memory; two buffers overlap a band's copy with products."""
+
+    source = "pool_folded_tf32"
+    most_groups: int
+    """Groups of maps that a block takes."""
+    worth = 26 * 1024
+    """A band's shared memory, up to which it grows: teams beside it hide its loads."""
+    static_bytes = 0
+    """Of shared memory, that the text declares itself, up to what aligns the rest."""
+    axes: tuple[int, ...]
+    """How the axes of folded weights lie in memory; see `folded`."""
+
+    @abstractmethod
+    def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """Warps, and how they share out a band, for one of the given rows."""
+
+    @abstractmethod
+    def _held(self, problem: Conv2d, config: Config) -> int:
+        """Registers that a thread needs."""
+
+    @abstractmethod
+    def _teams(self, config: Config) -> int:
+        """Of a block, each with bands of its own."""
+
+    def _all_slabs(self, problem: Conv2d, config: Config) -> int:
+        """Slabs for which there are weights, some of them zeros."""
+        return slabs_of(problem)
+
+    def _folded_bytes(self, problem: Conv2d, config: Config) -> int:
+        """Of the folded weights."""
+        return 1024 * groups_of(problem) * self._all_slabs(problem, config)
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Bands of several rows, as many teams as find room, two buffers where both fit."""
+        config = {tunable.name: tunable.default for tunable in self.tunables}
+        sizes = (rows for rows in _BANDS if rows <= problem.output_size[0])
+        worth = (rows for rows in sizes if _band_bytes(problem, rows) <= self.worth)
+        config["BAND_ROWS"] = next(worth, 1)
+        config |= self._shared_out(problem, config)
+        for resident in (2, 3, 4):
+            if self.invalid(problem, config | {"LEAST_BLOCKS": resident}) is None:
+                config["LEAST_BLOCKS"] = resident
+        return config
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Registers, shared memory, whole segments."""
+        warps, resident = config["WARPS"], config["LEAST_BLOCKS"]
+        if groups_of(problem) > self.most_groups:
+            return f"{problem.maps} maps a block, where {GROUP_MAPS * self.most_groups} fit"
+        held = self._held(problem, config)
+        if held > min(_MOST_REGISTERS, self.machine.register_room(32 * warps * resident)):
+            return f"{resident} blocks of {warps} warps of {held} registers a thread"
+        if not divides(config, config["SEGMENTS"]):
+            return f"{config['SEGMENTS']} segments of unequal length"
+        shared = self._block_bytes(problem, config) + self.static_bytes
+        if shared > self.machine.shared_room(resident if self.wgmma else 1):
+            return f"{shared} bytes of shared memory a block"
+        return None
+
+    def _block_bytes(self, problem: Conv2d, config: Config) -> int:
+        bands = self._teams(config) * config["BUFFERS"] * _band_bytes(problem, config["BAND_ROWS"])
+        return bands + (self._folded_bytes(problem, config) if self.wgmma else 0)
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Those of all, what a rung has no tunable for, and how bands lie in shared memory."""
+        absent = {"AHEAD": 0, "CHAINS": 1, "RUN": 0}
+        lie = {"ELEMENT_BYTES": 4, **tile_of(problem, config["BAND_ROWS"], 4)}
+        lie |= {"OWN_BANDS": int(self.wgmma)}
+        return {**absent, **super().macros(problem, config), **lie}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """The folded weights in the rung's order; behind them the weights as `tap` wants them."""
+        nearest = rounded(weights, "tf32")
+        ordered = folded(problem, nearest).transpose(self.axes).ravel()
+        spare = self._folded_bytes(problem, config) // 4 - ordered.size
+        return np.concatenate([np.pad(ordered, (0, spare)), nearest.ravel()])
+
+
+class WarpgroupsFolded(FloatFolded):
+    """Weights in shared memory; persistent blocks, whose warpgroups have bands of their own."""
+
+    wgmma = True
+    most_groups = 8
+    architectures = ("sm_90",)
+    warps = Tunable("WARPS", (4, 8, 12, 16), 4)
+
+    def _teams(self, config: Config) -> int:
+        return config["WARPS"] // 4
+
+    def _grid(self, problem: Conv2d, config: Config) -> int:
+        resident = self.machine.multiprocessors * config["LEAST_BLOCKS"]
+        return min(resident, blocks(bands_of(problem, config), self._teams(config)))
+
+
+def _band_bytes(problem: Conv2d, rows: int) -> int:
+    return 4 * problem.channels * tile_of(problem, rows, 4)["TILE_SIZE"]

@@ -1,0 +1,152 @@
+"""Rungs that fold the pool with bands in the 16 bits that the cores multiply."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.ops import Conv2d, Float32, narrowed
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+    GROUP_MAPS,
+    bands_of,
+    divides,
+    folded,
+    groups_of,
+    slabs_of,
+    strips_of,
+    tile_of,
+    weight_bytes,
+    whole_segments,
+)
+from rooftile.strategies.gpu import Config, Tunable
+
+_WORTH = 40 * 1024
+"""Shared memory a block up to which a band grows: blocks beside it hide its loads."""
+_BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
+_MOST_GROUPS = 6
+"""Groups of maps whose sums a thread of a warpgroup holds."""
+
+
+class NarrowFolded(PoolFolded):
+    """Weights in registers, four of a thread for a slab, or for warpgroups in shared memory."""
+
+    source = "pool_folded"
+    most_slabs = 20
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("BAND_ROWS", _BANDS, 8),
+        Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1),
+        Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4),
+        Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
+        Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
+        Tunable("AHEAD", (0, 1), 1),
+        Tunable("CHAINS", (1, 2, 4), 1),
+        Tunable("STAGED", (0, 1), 0),
+    )
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Bands of several rows, a warp for each strip or group of maps, a few bands a block;
+        results staged where they can be stored four together."""
+        config = {tunable.name: tunable.default for tunable in self.tunables}
+        config |= {"X_NARROW": 0, "OUT_NARROW": 0}
+        for rows in _BANDS:
+            band = {**config, "BAND_ROWS": rows}
+            fits = rows <= problem.output_size[0] and _band_bytes(problem, band) <= _WORTH
+            if rows == 1 or fits:
+                config = band
+        if self.wgmma:
+            config["SEGMENTS"] = whole_segments(problem, config)[0]
+        else:
+            config |= self._warps(problem)
+        for bands in (2, 4):
+            if self._grid(problem, {**config, "BLOCK_BANDS": bands}) >= ENOUGH_BLOCKS:
+                config["BLOCK_BANDS"] = bands
+        staged = {**config, "STAGED": 1}
+        whole = _staging(problem, staged)["STORED"] == 4
+        # Warpgroups' results are few beside what they multiply.
+        if whole and not self.wgmma and self.invalid(problem, staged) is None:
+            config = staged
+        return {name: config[name] for name in config if not name.endswith("NARROW")}
+
+    def _warps(self, problem: Conv2d) -> dict[str, int]:
+        """Warps that share out groups of maps and strips, and as many blocks as registers hold."""
+        strips, groups = strips_of(problem), groups_of(problem)
+        most = max(1, 5 // groups)
+        warps = groups * max(w for w in range(1, most + 1) if strips % w == 0)
+        # Weights, patches, sums and what addresses take.
+        registers = blocks(8 * slabs_of(problem) + 48, 8) * 8
+        resident = self.machine.registers // (registers * 32 * warps)
+        return {"WARPS": warps, "LEAST_BLOCKS": max(1, min(6, resident))}
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Shared memory, warps that share out the maps or multiply together, whole segments."""
+        groups, warps = groups_of(problem), config["WARPS"]
+        most = _MOST_GROUPS if self.wgmma else MOST_WARPS
+        if groups > most:
+            return f"{problem.maps} maps a block, where {GROUP_MAPS * most} fit"
+        if self.wgmma and warps % 4:
+            return f"{warps} warps, where four multiply together"
+        if not self.wgmma and (warps % groups or warps > MOST_WARPS):
+            return f"{warps} warps for {groups} groups of four maps"
+        # The sums and patches of an instruction must fit, whatever the compiler would rather do.
+        held = 8 * groups + 4 * slabs_of(problem) + 40
+        resident = config["LEAST_BLOCKS"]
+        if self.wgmma and resident * 32 * warps * held > self.machine.registers:
+            return f"{resident} blocks of {warps} warps of {held} registers a thread"
+        if not divides(config, config["SEGMENTS"]):
+            return f"{config['SEGMENTS']} segments of unequal length"
+        shared = self._block_bytes(problem, config)
+        if shared > (self.machine.shared_room(2) if self.wgmma else PORTABLE_SHARED_BYTES):
+            return f"{shared} bytes of shared memory a block"
+        return None
+
+    def _grid(self, problem: Conv2d, config: Config) -> int:
+        return blocks(bands_of(problem, config), config["BLOCK_BANDS"])
+
+    def _block_bytes(self, problem: Conv2d, config: Config) -> int:
+        return _band_bytes(problem, config) + (weight_bytes(problem) if self.wgmma else 0)
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """Those of all, and how bands lie in shared memory, and their results."""
+        lie = {"ELEMENT_BYTES": 2, **_tile(problem, config), **_staging(problem, config)}
+        return {**super().macros(problem, config), **lie}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Bits of 16-bit pairs, as float32 holds them: [groups][slabs][2 rows of windows][2 rows
+        of a slab][32 lanes]; for warpgroups [slabs][2 rows][groups][2 rows of windows][8 columns]
+        [8 deep]."""
+        order = (2, 3, 4, 0, 7, 1, 8, 5, 6) if self.wgmma else (0, 2, 3, 7, 4, 1, 8, 5, 6)
+        ordered = np.ascontiguousarray(folded(problem, weights).transpose(order))
+        return narrowed(ordered, self.narrow).view(np.float32)
+
+
+def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
+    return tile_of(problem, config["BAND_ROWS"], 2 if config["X_NARROW"] else 4)
+
+
+def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
+    """How a band's results lie in shared memory, and how many of them one store takes."""
+    size = 2 if config["OUT_NARROW"] else 4
+    rows, columns = problem.output_size
+    held = 2 * blocks(config["BAND_ROWS"], 2) * columns
+    # The four maps of a warp's lanes lie in banks of their own.
+    pitch = (blocks(held * size - 32, 64) * 64 + 32) // size
+    stored = math.gcd(16 // size, rows * columns, config["BAND_ROWS"] * columns)
+    return {"STAGED_PITCH": pitch, "STORED": stored}
+
+
+def _band_bytes(problem: Conv2d, config: Config) -> int:
+    """Of shared memory for bands, as they are copied and as they are multiplied, and results."""
+    tile = _tile(problem, config)
+    copies = 4 if not config["X_NARROW"] or tile["FLAT"] else 2
+    held = 6 if tile["FLAT"] and not config["X_NARROW"] else copies
+    bands = held * problem.channels * tile["TILE_SIZE"]
+    if not config["STAGED"]:
+        return bands
+    # As many stages as tiles of the image.
+    stages = 2 if tile["FLAT"] and config["X_NARROW"] else 1
+    size = 2 if config["OUT_NARROW"] else 4
+    return bands + stages * size * problem.maps * _staging(problem, config)["STAGED_PITCH"]

@@ -1,0 +1,264 @@
+// Before texts that fold the pool into columns of a matrix product: sizes, the copies of a band,
+// and what becomes of sums.  ELEMENT_BYTES: 2 for 16 bits, after `common/narrow.h`; 4 for float32.
+// A text defines `tap`, which knows how its weights lie.
+//
+// A fold's window is two by two; a pool's has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
+// FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results: half of them
+// are the upper, half the lower eight windows of an instruction's sixteen.  A strip is eight
+// windows wide, and a task is STEPS rows of windows of a strip.
+
+#pragma once
+
+#include "conv2d/gpu/conv2d.h"
+#include "common/formats.h"
+#if ELEMENT_BYTES == 2
+#include "common/narrow.h"
+#endif
+#include "common/tf32.h"
+
+#define MAP_GROUPS ((MAPS + 3) / 4)
+#define WINDOWS_DOWN (POOL_HEIGHT / 2)
+#define WINDOWS_RIGHT (POOL_WIDTH / 2)
+#define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
+#define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
+#define STRIPS ((FOLD_COLUMNS + 7) / 8)
+#define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
+#define STEPS (HALF_STEPS / SEGMENTS)
+#define THREADS (32 * WARPS)
+#define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
+
+// Who shares a band: the block or, with OWN_BANDS, each of its warpgroups.
+#if OWN_BANDS
+#define TEAM 128
+#define MEMBER (threadIdx.x % 128)
+#else
+#define TEAM THREADS
+#define MEMBER threadIdx.x
+#endif
+
+// Warpgroups take all maps and share out tasks, four at a time; warps take a group of maps each.
+#if WGMMA
+#define GROUPS MAP_GROUPS
+#define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
+#define WORKERS (TEAM / 32)
+#else
+#define GROUPS 1
+#define TASKS (STRIPS * SEGMENTS)
+#define WORKERS (WARPS / MAP_GROUPS)
+#endif
+
+#if ELEMENT_BYTES == 2
+typedef narrow element;
+#define ELEMENT(value) NARROW(value)
+#else
+typedef float element;
+#define ELEMENT(value) (value)
+#ifndef VALUE
+#define VALUE(x) tf32(x)
+#endif
+#endif
+
+// What a copy brings at once.
+#if PIECE_BYTES == 16
+typedef uint4 piece;
+#elif PIECE_BYTES == 8
+typedef uint2 piece;
+#else
+typedef unsigned piece;
+#endif
+#define PIECE (PIECE_BYTES / (int)sizeof(given))
+
+#if OUT_NARROW
+#define IS_NAN(y) (widened(y) != widened(y))
+#else
+#define IS_NAN(y) ((y) != (y))
+#endif
+
+// How far apart a band's results of two maps lie, in `out` or, with STAGED, in shared memory.
+#if STAGED
+#define MAP_PITCH STAGED_PITCH
+#else
+#define MAP_PITCH (ROWS * COLUMNS)
+#endif
+
+// Until all of a team are here.
+__device__ __forceinline__ void meet()
+{
+#if OWN_BANDS
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + threadIdx.x / 128) : "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+#if STAGED
+typedef struct __align__(STORED * sizeof(result)) { result of[STORED]; } stored;
+
+// Store a band that shared memory holds: contiguous in each map, here as there.
+__device__ __forceinline__ void store_band(const result* staged, result* out, int band)
+{
+    int top = band % BANDS * BAND_ROWS;
+    const int whole = ROWS % BAND_ROWS == 0, most = BAND_ROWS * COLUMNS / STORED;
+    int pieces = whole || ROWS - top > BAND_ROWS ? most : (ROWS - top) * COLUMNS / STORED;
+    out += (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+    UNROLL for (int e = 0; e < MAPS * most; e += TEAM) {
+        int map = (e + (int)MEMBER) / most, at = (e + (int)MEMBER) % most;
+        if ((e + TEAM <= MAPS * most || map < MAPS) && (whole || at < pieces))
+            ((stored*)out)[map * (ROWS * COLUMNS / STORED) + at] =
+                ((const stored*)staged)[map * (MAP_PITCH / STORED) + at];
+    }
+}
+
+#endif
+// Start to copy a band of all channels, without ghost cells: contiguous, here as there.
+__device__ __forceinline__ void start_band(const given* x, int band, given* to)
+{
+    int top = band % BANDS * BAND_STEP;
+    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
+    UNROLL for (int c = 0; c < CHANNELS; c++) {
+        const piece* from = (const piece*)(image + c * HEIGHT * WIDTH) + MEMBER;
+        piece* piece_to = (piece*)(to + c * TILE_SIZE) + MEMBER;
+        const int most = (TILE_ROWS * WIDTH + PIECE - 1) / PIECE;
+        int pieces = (rows * WIDTH + PIECE - 1) / PIECE - (int)MEMBER;
+        UNROLL for (int e = 0; e < most; e += TEAM)
+            if ((whole && e + TEAM <= most) || e < pieces)
+                COPY_ASYNC(piece, piece_to + e, from + e);
+    }
+}
+
+// The same with ghost cells, or of odd widths: converted on the way.
+__device__ __forceinline__ void fill(const given* x, int band, element* tile)
+{
+    const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+    int top = band % BANDS * BAND_STEP - PAD_Y;
+    for (int e = MEMBER; e < CHANNELS * TILE_ROWS * PITCH; e += TEAM) {
+        int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
+        bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
+        float value = inside ? VALUE(image[(c * HEIGHT + top + i) * WIDTH + j]) : 0.0f;
+        tile[c * TILE_SIZE + i * PITCH + j + PAD_X] = ELEMENT(value);
+    }
+}
+
+// A band, whose copies may be under way with two buffers; each thread of a team has its own part.
+#if ELEMENT_BYTES == 4
+__device__ __forceinline__ void await_band(const given* x, int band, element* tile)
+{
+    if (BUFFERS == 1) meet();
+    if (!FLAT)
+        fill(x, band, tile);
+    else if (BUFFERS == 1)
+        start_band(x, band, tile);
+    COPIES_DONE();
+}
+
+#endif
+// A weight as the cores see it.
+__device__ __forceinline__ float tap(const element* weights, int map, int c, int p,
+                                     int q);
+
+// Lanes that share out the taps of a position, in whole warps over all positions of a pool.
+#define POOL_SIZE (POOL_HEIGHT * POOL_WIDTH)
+#define SHARERS (POOL_SIZE <= 4 ? 8 : POOL_SIZE <= 8 ? 4 : POOL_SIZE <= 16 ? 2 : 1)
+
+// A result from its definition, by a warp: where a zero of the folded mask met an infinity or NaN,
+// or a split could not hold a number.
+__device__ __noinline__ float directly(const given* image, const element* weights, float shift,
+                                       int map, int row, int column)
+{
+    const int lane = threadIdx.x % 32;
+    float pooled = POOL_START;
+    ROLLED for (int first = 0; first < POOL_SIZE; first += 32 / SHARERS) {
+        int e = first + lane / SHARERS;
+        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
+        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
+        float sum = 0.0f;
+        UNROLL_BY(2) for (int k = lane % SHARERS; k < CHANNELS * MASK_SIZE; k += SHARERS) {
+            int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
+            int i = top + p, j = left + q;
+            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+            float value = inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f;
+            sum += tap(weights, map, c, p, q) * value;
+        }
+        UNROLL for (int apart = 1; apart < SHARERS; apart *= 2)
+            sum += __shfl_xor_sync(~0u, sum, apart);
+        if (e < POOL_SIZE) pooled = POOL_STEP(pooled, activate(sum + shift));
+    }
+    UNROLL for (int apart = SHARERS; apart < 32; apart *= 2)
+        pooled = POOL_STEP(pooled, __shfl_xor_sync(~0u, pooled, apart));
+    return POOL_END(pooled);
+}
+
+// The pool of four positions in registers; an average needs the activations first.
+__device__ __forceinline__ float of_four(const float sum[2][4], int half, float shift)
+{
+    float pooled = 0.0f;
+    UNROLL for (int e = 0; e < 4; e++) {
+        float z = sum[e / 2][2 * half + e % 2];
+        if (POOL_AVERAGE) z = activate(z + shift);
+        pooled = e == 0 ? z : POOL_STEP(pooled, z);
+    }
+    return pooled;
+}
+
+// Pool across the lanes of a window; bias and activation.
+__device__ __forceinline__ float completed(float most, float shift)
+{
+    UNROLL for (int step = 1; step < WINDOWS_RIGHT; step *= 2)
+        most = POOL_STEP(most, __shfl_xor_sync(~0u, most, 4 * step));
+    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+}
+
+// Whether a lane holds a result: literally true where sizes leave none over.
+__device__ __forceinline__ bool held(int map, int window, int row)
+{
+    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
+    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
+    return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
+}
+
+// A step's pool of four in a window's, stored where it is the window's last: whether it is NaN.
+__device__ __forceinline__ bool pool_step(float four, float* most, float shift, int step, int start,
+                                          int half, result* place, int map, int window, int top)
+{
+    *most = step % WINDOWS_DOWN ? POOL_STEP(*most, four) : four;
+    if ((step + 1) % WINDOWS_DOWN) return false;
+    int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
+    float y = completed(*most, shift);
+    if (held(map, window, top + row)) place[row * COLUMNS] = RESULT(y);
+    return y != y;
+}
+
+// The NaNs of a strip's results in a band at `results`, from their definition, one by one.
+__device__ __noinline__ void repair(const given* image, const element* weights, float shift,
+                                    result* results, int map, int window, int top, int start)
+{
+    const int rows = STEPS / WINDOWS_DOWN, column = window / WINDOWS_RIGHT;
+    ROLLED for (int e = 0; e < 2 * rows; e++) {
+        int row = start + e / rows * HALF_ROWS + e % rows;
+        result* place = results + map * MAP_PITCH + row * COLUMNS + column;
+        bool wrong = held(map, window, top + row) && IS_NAN(*place);
+        unsigned left = __ballot_sync(~0u, wrong);
+        ROLLED for (; left; left &= left - 1) {
+            int lane = __ffs(left) - 1;
+            float y = directly(image, weights, __shfl_sync(~0u, shift, lane),
+                               __shfl_sync(~0u, map, lane), top + row,
+                               __shfl_sync(~0u, column, lane));
+            if (threadIdx.x % 32 == lane) *place = RESULT(y);
+        }
+    }
+}
+
+// A zero of the folded mask makes NaN of an infinity that no mask should have met, and so does what
+// a split could not hold: a strip with any such result is looked through.
+__device__ __forceinline__ void repair_strip(bool doubtful, const given* image,
+                                             const element* weights, const float shift[GROUPS],
+                                             result* results, int map, int window, int top,
+                                             int start)
+{
+    if (__any_sync(~0u, doubtful))
+        UNROLL for (int m = 0; m < GROUPS; m++)
+            repair(image, weights, shift[m], results, map + 4 * m, window, top,
+                   start / WINDOWS_DOWN);
+}

@@ -1,0 +1,209 @@
+// Rung 19, pool_folded: the pooling window's positions as columns of a matrix product.
+//
+// Four neighbouring outputs of a map, 2x2 of them, read one patch of (MASK + 1)^2 inputs.
+// With the mask shifted to each of the four places and zeros around it, they are four
+// columns of a matrix product over that patch, which tensor cores compute from the
+// image as it lies in shared memory: nothing is unrolled.  The columns are ordered so
+// that one thread holds a map's four positions: bias, activation and pool happen in
+// registers, and the convolution's output never exists in memory.  From one row of
+// windows to the next only two rows of the patch are new; the others stay in registers.
+// What it removes: the FMA units' limit, and the traffic between convolution and pool.
+// With STAGED, a band's results wait in shared memory, and are stored in whole lines while the
+// next band is computed, not in the small pieces in which warps have them.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
+// weights[MAP_GROUPS][SLABS][2][2][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
+// out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
+// Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS rows of windows; images x BANDS in all.
+// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
+// again half a band below, of four maps.  Sizes, copies and repair: folded.h.
+
+#include "common/mma.h"
+#include "common/warpgroups.h"
+#include "conv2d/gpu/pool_folded/folded.h"
+
+#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
+#define SLABS (CHANNELS * PATCH_SLABS)
+#define RING (PATCH_SLABS + AHEAD)
+#define TILES (FLAT && X_NARROW ? 2 : 1)
+
+#if WGMMA
+#define WEIGHTS(b) word b
+#define SLAB_BYTES (512 * MAP_GROUPS)
+#define WEIGHT_BYTES (SLABS * SLAB_BYTES)
+#define TAP_AT(m, c, p, q)                                                                      \
+    (((((c) * PATCH_SLABS + (p) / 2) * 2 + (p) % 2) * 2 * MAP_GROUPS + (m) / 4 * 2) * 64 +      \
+     (m) % 4 * 16 + (q))
+#else
+#define WEIGHTS(b) const pair b[SLABS][2][2]
+#define WEIGHT_BYTES 0
+#define TAP_AT(m, c, p, q)                                                                      \
+    (((((m) / 4 * SLABS + (c) * PATCH_SLABS + (p) / 2) * 4 + (p) % 2) * 32 + (m) % 4 * 8 +      \
+      (q) / 2) * 2 + (q) % 2)
+#endif
+
+__device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q)
+{
+    return widened(weights[TAP_AT(map, c, p, q)]);
+}
+
+// A band in the cores' type, from floats that lie as it will, or from the image itself.
+__device__ __forceinline__ void convert(const float* raw, element* tile)
+{
+    const int most = CHANNELS * TILE_SIZE / 4;
+    UNROLL for (int e = 0; e < most; e += THREADS) {
+        if (e + THREADS > most && threadIdx.x + e >= most) break;
+        float4 four = ((const float4*)raw)[threadIdx.x + e];
+        ((uint2*)tile)[threadIdx.x + e] = make_uint2(pack(four.x, four.y), pack(four.z, four.w));
+    }
+}
+
+// The two rows of a patch that a slab of 16 elements holds, for a lane's two windows.
+__device__ __forceinline__ void load_slab(const element* patch, pair a[4])
+{
+    const element* below = patch + 2 * HALF_STEPS * PITCH;
+    a[0] = *(const pair*)patch, a[1] = *(const pair*)below;
+    a[2] = *(const pair*)(patch + PITCH), a[3] = *(const pair*)(below + PITCH);
+}
+
+// The product of a row of windows' patches with all folded masks.  Begun, it may still run;
+// what it reads must stay until it is complete.
+__device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int turn, WEIGHTS(b),
+                                      float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    begin_products();
+    WGMMA_FIRST(sum[0], a[0][turn], b);
+    UNROLL for (int e = 1; e < SLABS; e++)
+        WGMMA_NEXT(sum[0], a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING],
+                   b + e * (SLAB_BYTES >> 4));
+    end_products();
+#else
+    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+    UNROLL for (int e = 0; e < SLABS; e++)
+        UNROLL for (int t = 0; t < 2; t++)
+            multiply_add(sum[e % CHAINS][0][t],
+                         a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING], b[e][t]);
+#endif
+}
+
+__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    WGMMA_WAIT(sum[0]);
+#else
+    UNROLL for (int e = 8; e < CHAINS * 8; e++)
+        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+#endif
+}
+
+// The rows of slabs that come in at a strip's step.
+__device__ __forceinline__ void load_step(const element* patch, int step, int turn,
+                                          pair a[CHANNELS][RING][4])
+{
+    UNROLL for (int c = 0; c < CHANNELS; c++)
+        load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
+}
+
+// A warp's strip: its rows of windows downwards, the patches' slabs passing through registers.
+// With AHEAD, the next row's are on their way while this one's are multiplied.
+__device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const float shift[GROUPS],
+                                      const given* image, const element* weights,
+                                      result* results, int map, int window, int top, int start)
+{
+    const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    result* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
+    pair a[CHANNELS][RING][4];
+    UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
+    float most[GROUPS][2];
+    bool doubtful = false;
+    ROLLED for (int first = 0; first < STEPS; first += RING)
+        UNROLL for (int u = 0; u < RING; u++) {
+            int step = first + u;
+            if (STEPS % RING && step >= STEPS) break;
+            float sum[CHAINS][GROUPS][2][4];
+            if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
+            begin(a, u, b, sum);
+            if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
+            complete(sum);
+            UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
+                int h = e % 2, m = e / 2;
+                float four = of_four(sum[0][m], h, shift[m]);
+                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
+            }
+        }
+    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
+}
+
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+    const given* __restrict__ x, const element* __restrict__ weights,
+    const float* __restrict__ bias, result* __restrict__ out, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    given* raw = (given*)(shared + WEIGHT_BYTES);
+    element* tiles = (element*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
+#if STAGED
+    result* staged = (result*)(tiles + TILES * CHANNELS * TILE_SIZE);
+#endif
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
+    if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
+#if FLAT
+    // What no copy reaches meets zeros of the mask, and must be finite.
+    for (int e = threadIdx.x; e < TILES * CHANNELS * TILE_SIZE; e += THREADS) raw[e] = 0;
+    __syncthreads();
+    start_band(x, first_band, raw);
+#endif
+    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    int map = group * 4 + lane % 4;
+    float shift[GROUPS];
+    UNROLL for (int m = 0; m < GROUPS; m++)
+        shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
+#if WGMMA
+    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
+        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
+    shared_ready();
+    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
+#else
+    pair b[SLABS][2][2];
+    UNROLL for (int e = 0; e < SLABS * 4; e++)
+        b[e / 4][e / 2 % 2][e % 2] = ((const pair*)weights)[(group * SLABS * 4 + e) * 32 + lane];
+#endif
+    for (int stage = 0; stage < bands; stage++) {
+        int band = first_band + stage;
+        const element* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
+        COPIES_DONE();
+        __syncthreads();
+#if STAGED
+        if (stage > 0)
+            store_band(staged + (stage - 1) % TILES * MAPS * MAP_PITCH, out, band - 1);
+#endif
+#if !FLAT
+        fill(x, band, tiles);
+        __syncthreads();
+#elif !X_NARROW
+        convert(raw, tiles);
+        __syncthreads();
+#endif
+#if FLAT
+        if (stage + 1 < bands)
+            start_band(x, band + 1, raw + (stage + 1) % TILES * CHANNELS * TILE_SIZE);
+#endif
+        const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+        int top = band % BANDS * BAND_ROWS;
+#if STAGED
+        result* results = staged + stage % TILES * MAPS * MAP_PITCH;
+#else
+        result* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+#endif
+        // Spare warps repeat a task: four multiply together.
+        for (int task = worker; task < TASKS; task += WORKERS)
+            strip(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
+                  top, task / STRIPS % SEGMENTS * STEPS);
+    }
+#if STAGED
+    __syncthreads();
+    store_band(staged + (bands - 1) % TILES * MAPS * MAP_PITCH, out, first_band + bands - 1);
+#endif
+}

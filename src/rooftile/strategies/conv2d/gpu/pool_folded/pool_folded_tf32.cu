@@ -1,0 +1,243 @@
+// Rung 23, pool_folded_tf32: the pool's positions as columns of a product in TF32.
+//
+// As rung 19, pool_folded, with inputs and weights rounded to TF32.  One instruction is eight
+// elements deep: a row of a patch.  Their order is free where the weights have it too, so a lane
+// reads elements 2t and 2t + 1 in one load, as the instruction's columns t and t + 4.  A band
+// stays float32 in shared memory; it is rounded in registers, through which its rows rotate.
+// With WGMMA warpgroups multiply; with OWN_BANDS each of them has bands of its own, and waits for
+// no other.  Blocks are persistent: they take bands as far apart as there are teams.
+// What it removes: float16's narrow range.
+//
+// With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
+// RUN others: fewer registers, and so more warpgroups.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][2][2][32 lanes] or, for
+// warpgroups, [ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
+// rounded weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
+// out[images][MAPS][ROWS][COLUMNS].
+// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
+// again half a band below, of four maps or, in a warpgroup, of all.
+
+#include "common/mma.h"
+#include "common/warpgroups.h"
+#include "conv2d/gpu/pool_folded/folded.h"
+
+#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
+#define SLABS (CHANNELS * PATCH_SLABS)
+#define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
+#if RUN
+// An even number of runs, with zeros for weights beyond the last slab.
+#define ALL_SLABS ((SLABS + 2 * RUN - 1) / (2 * RUN) * (2 * RUN))
+#else
+#define ALL_SLABS SLABS
+#endif
+#define ROW_BYTES (512 * MAP_GROUPS)
+#define FOLDED_BYTES (2 * ALL_SLABS * ROW_BYTES)
+#define BAND_SIZE (CHANNELS * TILE_SIZE)
+
+#if WGMMA
+#define WEIGHTS(b) word b
+#define WEIGHT_BYTES FOLDED_BYTES
+#define ROW(b, row) ((b) + (row) * (ROW_BYTES >> 4))
+#else
+#define WEIGHTS(b) const unsigned b[SLABS][2][2][2]
+#define WEIGHT_BYTES 0
+#endif
+
+// Two rows of a patch for a lane's two windows, as an instruction takes them: a row of a slab
+// in the window above, below, and the elements behind those likewise.
+typedef unsigned slab[2][4];
+
+__device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
+{
+    return weights[FOLDED_BYTES / 4 +
+                   ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
+}
+
+__device__ __forceinline__ void load_slab(const float* patch, slab a)
+{
+    UNROLL for (int e = 0; e < 4; e++) {
+        int row = e / 2, below = e % 2;
+        float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
+        a[row][below] = __float_as_uint(tf32(two.x));
+        a[row][2 + below] = __float_as_uint(tf32(two.y));
+    }
+}
+
+#if RUN
+// Begins a run's products.
+__device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[GROUPS][2][4])
+{
+    begin_products();
+    UNROLL for (int e = 0; e < 2 * RUN; e++) WGMMA_NEXT(sum, a[e / 2][e % 2], ROW(b, e));
+    end_products();
+}
+
+// What is beyond the last slab meets zeros.
+__device__ __forceinline__ void load_run(const float* patch, int first, slab a[RUN])
+{
+    UNROLL for (int e = 0; e < RUN; e++) {
+        int s = first + e < SLABS ? first + e : SLABS - 1;
+        load_slab(patch + s / PATCH_SLABS * TILE_SIZE + 2 * (s % PATCH_SLABS) * PITCH, a[e]);
+    }
+}
+
+// The product of a row of windows' patches with all folded masks, run by run.  While one is
+// multiplied, the next one's patches are read; in the end the first of a row at `next`.
+__device__ __forceinline__ void multiply(const float* patch, const float* next, WEIGHTS(b),
+                                         slab a[2][RUN], float total[GROUPS][2][4])
+{
+    UNROLL for (int e = 0; e < GROUPS * 8; e++) total[e / 8][e / 4 % 2][e % 4] = 0.0f;
+    ROLLED for (int first = 0; first < ALL_SLABS; first += 2 * RUN)
+        UNROLL for (int turn = 0; turn < 2; turn++) {
+            int behind = first + (turn + 1) * RUN;
+            bool last = turn == 1 && behind == ALL_SLABS;
+            begin(a[turn], ROW(b, 2 * (behind - RUN)), total);
+            // The run before is complete.
+            IN_FLIGHT(1);
+            load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
+        }
+    WGMMA_WAIT(total);
+}
+#else
+// The same in one run.  Begun, it may still run; what it reads must stay until it is complete.
+__device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WEIGHTS(b),
+                                      float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    begin_products();
+#else
+    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+#endif
+    UNROLL for (int e = 0; e < 2 * SLABS; e++) {
+        int s = e / 2, row = e % 2;
+        // A slab's second row may be none of the patch.
+        if (2 * (s % PATCH_SLABS) + row > MASK_HEIGHT) continue;
+        const unsigned* rows = a[s / PATCH_SLABS][(turn + s % PATCH_SLABS) % RING][row];
+#if WGMMA
+        if (e == 0)
+            WGMMA_FIRST(sum[0], rows, b);
+        else
+            WGMMA_NEXT(sum[0], rows, ROW(b, e));
+#else
+        UNROLL for (int t = 0; t < 2; t++) multiply_add(sum[e % CHAINS][0][t], rows, b[s][row][t]);
+#endif
+    }
+#if WGMMA
+    end_products();
+#endif
+}
+
+__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+{
+#if WGMMA
+    WGMMA_WAIT(sum[0]);
+#else
+    UNROLL for (int e = 8; e < CHAINS * 8; e++)
+        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+#endif
+}
+
+// The rows of slabs that come in at a strip's step.
+__device__ __forceinline__ void load_step(const float* patch, int step, int turn,
+                                          slab a[CHANNELS][RING])
+{
+    UNROLL for (int c = 0; c < CHANNELS; c++)
+        load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
+}
+#endif
+
+// A warp's strip: its rows of windows downwards.  Without RUN, the patches' slabs pass through
+// registers; with AHEAD, the next row's are on their way while this one's are multiplied.
+__device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float shift[GROUPS],
+                                      const float* image, const float* weights, float* results,
+                                      int map, int window, int top, int start)
+{
+    const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
+    float* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
+#if RUN
+    slab a[2][RUN];
+    load_run(patch, 0, a[0]);
+#else
+    slab a[CHANNELS][RING];
+    UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
+#endif
+    float most[GROUPS][2];
+    bool doubtful = false;
+    ROLLED for (int first = 0; first < STEPS; first += RING)
+        UNROLL for (int u = 0; u < RING; u++) {
+            int step = first + u;
+            if (STEPS % RING && step >= STEPS) break;
+            float sum[CHAINS][GROUPS][2][4];
+#if RUN
+            const float* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
+            multiply(patch, next, b, a, sum[0]);
+            patch = next;
+#else
+            if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
+            begin(a, u, b, sum);
+            if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
+            complete(sum);
+#endif
+            UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
+                int h = e % 2, m = e / 2;
+                float four = of_four(sum[0][m], h, shift[m]);
+                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
+            }
+        }
+    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
+}
+
+// A team's bands, through one buffer or, the next one's copies under way, through two.
+__device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
+                                      int images, float* tiles, WEIGHTS(b),
+                                      const float shift[GROUPS], int map, int worker)
+{
+    const int apart = gridDim.x * (THREADS / TEAM);
+    int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
+    if (FLAT && BUFFERS == 2 && band < images * BANDS) start_band(x, band, tiles);
+    for (int turn = 0; band < images * BANDS; band += apart, turn ^= BUFFERS - 1) {
+        float* tile = tiles + turn * BAND_SIZE;
+        await_band(x, band, tile);
+        meet();
+        if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
+            start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
+        const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
+        int top = band % BANDS * BAND_ROWS;
+        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+        // Spare warps repeat a task: four multiply together.
+        for (int task = worker; task < TASKS; task += WORKERS)
+            strip(tile, b, shift, image, weights, results, map,
+                  task % STRIPS * 8 + threadIdx.x % 32 / 4, top, task / STRIPS % SEGMENTS * STEPS);
+    }
+}
+
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+    const float* __restrict__ x, const float* __restrict__ weights,
+    const float* __restrict__ bias, float* __restrict__ out, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
+    int warp = MEMBER / 32, lane = threadIdx.x % 32;
+    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    int map = group * 4 + lane % 4;
+    // What no copy reaches meets zeros of the mask, and must be finite.
+    for (int e = MEMBER; e < BUFFERS * BAND_SIZE; e += TEAM) tiles[e] = 0.0f;
+    float shift[GROUPS];
+    UNROLL for (int m = 0; m < GROUPS; m++)
+        shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
+#if WGMMA
+    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
+        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
+    shared_ready();
+    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), ROW_BYTES / 2);
+#else
+    unsigned b[SLABS][2][2][2];
+    UNROLL for (int e = 0; e < SLABS * 8; e++)
+        b[e / 8][e / 4 % 2][e / 2 % 2][e % 2] =
+            ((const unsigned*)weights)[(group * SLABS * 8 + e) * 32 + lane];
+#endif
+    __syncthreads();
+    bands(x, weights, out, images, tiles, b, shift, map, worker);
+}

@@ -1,0 +1,19 @@
+"""Rung 22, `pool_folded_wgmma_bf16`: the same on Hopper's warpgroup products."""
+
+from __future__ import annotations
+
+from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+
+
+class PoolFoldedWgmmaBf16(NarrowFolded):
+    """Weights in shared memory, sums of all maps in a warp's registers; bfloat16."""
+
+    name = "pool_folded_wgmma_bf16"
+    order = 22
+    precision = narrow = "bf16"
+    wgmma = True
+    architectures = ("sm_90",)
+    summary = "its products by warpgroups, weights in shared memory, inputs in bfloat16"
+
+
+STRATEGY = PoolFoldedWgmmaBf16()

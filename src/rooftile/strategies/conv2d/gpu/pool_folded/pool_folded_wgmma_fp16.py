@@ -1,0 +1,19 @@
+"""Rung 21, `pool_folded_wgmma_fp16`: the same on Hopper's warpgroup products."""
+
+from __future__ import annotations
+
+from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+
+
+class PoolFoldedWgmmaFp16(NarrowFolded):
+    """Weights in shared memory, sums of all maps in a warp's registers; float16."""
+
+    name = "pool_folded_wgmma_fp16"
+    order = 21
+    precision = narrow = "fp16"
+    wgmma = True
+    architectures = ("sm_90",)
+    summary = "its products by warpgroups, weights in shared memory, inputs in float16"
+
+
+STRATEGY = PoolFoldedWgmmaFp16()

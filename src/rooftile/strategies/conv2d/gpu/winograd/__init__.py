@@ -1,0 +1,1 @@
+"""Fewer multiplications by Toom-Cook transforms."""

@@ -1,0 +1,41 @@
+"""One dot product for each output, shared by the rungs `loops` and `threads`.
+
+A unit is one output of one batch item.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+from numpy import uintp
+
+from rooftile.ops import Linear
+from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+
+@njit(nogil=True, cache=True)
+def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Multiply and add one input after the other, starting from the bias; then activate."""
+    inputs, outputs, activation = sizes[0], sizes[1], sizes[2]
+    for unit in range(begin, end):
+        n, o = unit // outputs, unit % outputs
+        total = bias[o]
+        for i in range(inputs):
+            total += weights[uintp(o * inputs + i)] * x[uintp(n * inputs + i)]
+        out[unit] = activate(total, activation)
+
+
+class Textbook(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "linear"
+
+    def why_not(self, problem: Linear) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Linear) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        outputs = problem.outputs
+        sizes = (problem.inputs, outputs, ACTIVATION_CODES[problem.activation])
+        return CpuKernel(kernel, units=lambda images: images * outputs, sizes=sizes)

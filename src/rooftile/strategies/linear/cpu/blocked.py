@@ -1,0 +1,97 @@
+"""Rung 4, `blocked`: explicit vectors of outputs, a register block of images, one kernel.
+
+A register block of images x two vectors of outputs is summed over a block of
+inputs; a loaded vector of weights serves every image of the block, a broadcast
+input both vectors.  Weights are packed so that a block reads them in a row.
+
+A unit of work is one panel of outputs (two vectors) for one chunk of images.  So a
+single image is shared by all cores, each of which streams its own part of the
+weights once; and of a large batch each core takes whole chunks.
+
+An output's sum has one order, whatever the batch, the image's place in it, the
+threads and the vector's width: block by block of inputs, each block summed from
+zero in order with fused multiply-adds, the blocks' sums added to the bias in
+order.  Hence a prediction does not depend on the batch, not even in its last bit;
+and a long sum is made of short ones, which keeps its rounding error small.
+
+Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
+ACM Trans. Math. Softw. 34 (2008).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu import vector
+from rooftile.ops import Float32, Linear
+from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.linear.cpu._blocked_source import VECTORS, generate
+
+_CHUNK_IMAGES = 32
+"""The block of inputs of so many images and a panel's block of weights fit the second-level cache
+together, with room to spare.  Larger chunks would be no faster, and leave cores without one."""
+
+_BLOCK_INPUTS = 448
+"""At most so many inputs are summed in one go; longer sums are hardly faster, and round worse."""
+
+
+class Blocked(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "linear"
+    name = "blocked"
+    order = 4
+    summary = "explicit vectors of outputs, images blocked in registers, inputs in cache"
+
+    def why_not(self, problem: Linear) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Linear) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return linear_kernel(problem, vector.lanes(), vector.registers())
+
+
+STRATEGY = Blocked()
+
+
+def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
+    """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
+    panels = -(-problem.outputs // (VECTORS * lanes))
+    blocks = -(-problem.inputs // _BLOCK_INPUTS)
+    return CpuKernel(
+        _compiled(lanes, registers),
+        units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
+        pack=lambda weights: pack(weights, lanes),
+        sizes=(
+            problem.inputs,
+            problem.outputs,
+            -(-problem.inputs // blocks),
+            _CHUNK_IMAGES,
+            ACTIVATION_CODES[problem.activation],
+        ),
+    )
+
+
+@cache
+def _compiled(lanes: int, registers: int) -> object:
+    return cpu.load("linear_blocked", generate(lanes, registers)).kernel
+
+
+def pack(weights: Float32, lanes: int) -> Float32:
+    """weights[outputs, inputs] as panels [inputs][two vectors of outputs], flat.
+
+    The last panel has one vector where one is enough; outputs that do not exist weigh zero.
+    """
+    outputs, inputs = weights.shape
+    panels = []
+    for first in range(0, outputs, VECTORS * lanes):
+        rows = weights[first : first + VECTORS * lanes]
+        panel = np.zeros((inputs, -(-len(rows) // lanes) * lanes), np.float32)
+        panel[:, : len(rows)] = rows.T
+        panels.append(panel.ravel())
+    return np.concatenate(panels)

@@ -1,0 +1,183 @@
+// Rung 13, mma_ieee: float32 as two parts of float16 on tensor cores, from compute capability 8.0.
+//
+// As rungs 10 to 12, mma, with x = high + low, scaled as `scaled_rows.h` says, and three products for
+// one.  A warp splits a slice of its images in registers, and finds their scales there.  Cores cut
+// sums off: a slice's is short, and added to the total in float32.
+// What it removes: half the time of products of TF32's parts.
+//
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], of which one is of an output's
+// weights; parts[PADDED_OUTPUTS][slices][4 lanes][2][8] in float16, zeros around the weights;
+// bias[OUTPUTS]; out[images][OUTPUTS]; with several parts of inputs partial[PARTS][images][OUTPUTS]
+// between the kernels.
+// Grid: x over tiles of outputs, then of images; y over parts.  Block: WARPS_B x WARPS_O warps.
+
+#include "linear/gpu/mma/tiles.h"
+#include "linear/gpu/scaled_rows.h"
+
+struct sums {
+    float of[ROWS / 2][COLUMNS][4];
+    struct row rows[ROWS];
+};
+
+// Grid: a thread a weight.
+__global__ __launch_bounds__(PACK_THREADS) void split_weights(
+    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    element* __restrict__ parts)
+{
+    size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
+    if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
+    int output = e / PADDED_INPUTS, input = e % PADDED_INPUTS;
+    bool inside = output < OUTPUTS && input < INPUTS;
+    float weight = inside ? weights[(size_t)output * INPUTS + input] : 0.0f;
+    split_weight(weight, spans[inside ? output : 0], parts + e / 8 * 16 + e % 8, 8);
+}
+
+// Four words of a row of weights, of a part.
+__device__ __forceinline__ void load_weights(const char* rows, int row, int part, unsigned held[4])
+{
+    uint4 four = *(const uint4*)(rows + place_of(row, threadIdx.x % 4 * 2 + part, W_ROW));
+    held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
+}
+
+__device__ __forceinline__ void load_row(const char* rows, int row, float x[8])
+{
+    UNROLL for (int half = 0; half < 2; half++) {
+        int chunk = threadIdx.x % 4 * 2 + half;
+        float4 four = *(const float4*)(rows + place_of(row, chunk, X_ROW));
+        x[4 * half] = four.x, x[4 * half + 1] = four.y;
+        x[4 * half + 2] = four.z, x[4 * half + 3] = four.w;
+    }
+}
+
+// The small products first.
+__device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w_rows,
+                                               struct sums* sums)
+{
+    int g = threadIdx.x % 32 / 4;
+    unsigned b[COLUMNS][2][4];
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        UNROLL for (int part = 0; part < 2; part++)
+            load_weights(w_rows, 8 * c + g, part, b[c][part]);
+    UNROLL for (int r = 0; r < ROWS / 2; r++) {
+        float x[2][8], back[2];
+        unsigned high[2][4], low[2][4];
+        UNROLL for (int i = 0; i < 2; i++) {
+            load_row(x_rows, 16 * r + 8 * i + g, x[i]);
+            float scale = scale_of(x[i], &sums->rows[2 * r + i]);
+            pair parts[2][4];
+            split_row(x[i], scale, parts[0], parts[1]);
+            // As an instruction takes two rows, by its steps.
+            UNROLL for (int e = 0; e < 4; e++) {
+                high[e / 2][e % 2 * 2 + i] = parts[0][e];
+                low[e / 2][e % 2 * 2 + i] = parts[1][e];
+            }
+            back[i] = over(-14, scale);
+        }
+        UNROLL for (int c = 0; c < COLUMNS; c++) {
+            float slice[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            UNROLL for (int s = 0; s < 2; s++) {
+                multiply_add(slice, high[s], b[c][1] + 2 * s);
+                multiply_add(slice, low[s], b[c][0] + 2 * s);
+            }
+            UNROLL for (int s = 0; s < 2; s++) multiply_add(slice, high[s], b[c][0] + 2 * s);
+            UNROLL for (int e = 0; e < 4; e++)
+                sums->of[r][c][e] = fmaf(slice[e], back[e / 2], sums->of[r][c][e]);
+        }
+    }
+}
+
+// Results from sums: scaled back, or NaN where they are in doubt; says whether any is.
+__device__ __forceinline__ bool scale_back(struct sums* sums, const struct span* spans, int output)
+{
+    bool doubtful = false;
+    UNROLL for (int r = 0; r < ROWS; r++) {
+        struct row row = whole_row(sums->rows[r]);
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            UNROLL for (int e = 0; e < 2; e++) {
+                int o = output + 8 * c + e;
+                float* sum = &sums->of[r / 2][c][r % 2 * 2 + e];
+                // Of outputs that are none nothing is stored.
+                *sum = scaled_back(*sum, row, spans[o < OUTPUTS ? o : 0]);
+                doubtful |= *sum != *sum;
+            }
+    }
+    return doubtful;
+}
+
+// A lane's two neighbouring results of a row, or their sums of a part.
+__device__ __forceinline__ void store(const float* bias, float* out, int64 n, int output,
+                                      const float* sum)
+{
+    float y[2] = {sum[0], sum[1]};
+    if (PARTS == 1)
+        UNROLL for (int e = 0; e < 2; e++)
+            if (output + e < OUTPUTS) y[e] = activate(sum[e] + __ldg(bias + output + e));
+    store_two(out + (size_t)n * OUTPUTS + output, output, y[0], y[1]);
+}
+
+// Results that are NaN anew.
+__device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
+                                          float* out, const struct sums* sums, int n, int images,
+                                          int output)
+{
+    UNROLL for (int r = 0; r < ROWS; r++) {
+        unsigned doubtful = 0;
+        UNROLL for (int e = 0; e < 2 * COLUMNS; e++) {
+            float sum = sums->of[r / 2][e / 2][r % 2 * 2 + e % 2];
+            int o = output + e / 2 * 8 + e % 2;
+            if (sum != sum && n + 8 * r < images && o < OUTPUTS) doubtful |= 1u << e;
+        }
+        unsigned left = __reduce_or_sync(~0u, doubtful);
+        _Pragma("unroll 1") for (; left; left &= left - 1) {
+            int e = __ffs(left) - 1;
+            mend(x, weights, bias, out, n + 8 * r, output + e / 2 * 8 + e % 2, doubtful >> e & 1);
+        }
+    }
+}
+
+__global__ __launch_bounds__(THREADS, BLOCKS) void linear(
+    const float* __restrict__ x, const float* __restrict__ weights,
+    const struct span* __restrict__ spans, const element* __restrict__ parts,
+    const float* __restrict__ bias, float* __restrict__ out, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int warp_b = warp / WARPS_O * WARP_B, warp_o = warp % WARPS_O * WARP_O;
+    struct tile tile = tile_of_block();
+    struct sums sums;
+    UNROLL for (int r = 0; r < ROWS; r++) sums.rows[r].most = sums.rows[r].small = 0.0f;
+    UNROLL for (int r = 0; r < ROWS / 2; r++)
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            UNROLL for (int e = 0; e < 4; e++) sums.of[r][c][e] = 0.0f;
+    accumulate(shared, x, parts, images, tile, warp_b, warp_o, &sums);
+    int64 first = tile.image + warp_b + lane / 4;
+    int output = tile.output + warp_o + lane % 4 * 2;
+    bool doubtful = scale_back(&sums, spans, output);
+    if (PARTS > 1) out += (size_t)blockIdx.y * images * OUTPUTS;
+    UNROLL for (int r = 0; r < ROWS; r++) {
+        int64 n = first + 8 * r;
+        if (n >= images) break;
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            store(bias, out, n, output + 8 * c, sums.of[r / 2][c] + r % 2 * 2);
+    }
+    if (PARTS == 1 && __any_sync(~0u, doubtful))
+        mend_tile(x, weights, bias, out, &sums, first, images, output);
+}
+
+// The parts' sums, added in their order.  Grid: x over the results.
+__global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
+                                                       const float* __restrict__ weights,
+                                                       const float* __restrict__ partial,
+                                                       const float* __restrict__ bias,
+                                                       float* __restrict__ out, int images)
+{
+    int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x, results = (int64)images * OUTPUTS;
+    int n = e / OUTPUTS, output = e % OUTPUTS;
+    float sum = 0.0f;
+    if (e < results) {
+        UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + e];
+        sum = finite(sum);
+        out[e] = activate(sum + bias[output]);
+    }
+    mend(x, weights, bias, out, n, output, sum != sum);
+}

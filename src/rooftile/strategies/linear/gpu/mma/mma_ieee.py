@@ -1,0 +1,64 @@
+"""Rung 13, `mma_ieee`: the matrix product on tensor cores with float32's error.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Linear
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.linear.gpu.mma._base import THREADS, Mma
+
+
+class MmaIeee(Mma):
+    """Each number in two parts of float16, three products for one, short sums in the cores."""
+
+    name = "mma_ieee"
+    order = 13
+    source = "mma_ieee"
+    numbers = 2
+    summary = "tensor cores, float32 as two parts of scaled float16"
+
+    def why_not(self, problem: Linear) -> str | None:
+        """Short sums: their budgets have no room for the split's error."""
+        return too_short(problem.reduction)
+
+    @property
+    def cores(self) -> Cores:
+        """They multiply parts of float16."""
+        return CORES["fp16"]
+
+    def _too_long(self, problem: Linear, parts: int) -> str | None:
+        """None is: the cores sum up a slice."""
+        return None
+
+    def other_registers(self, config: Config) -> int:
+        """Besides, what two numbers say of every row."""
+        return super().other_registers(config) + config["WARP_B"] // 4
+
+    def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """Both parts of the weights, what they span, and every part's sums."""
+        arrays = super().workspace(problem, config)
+        return {"parts": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+
+    def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Find what the weights span, then split them."""
+        (lay,) = super().preparation(problem, config)
+        grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
+        split = Launch("split_weights", lay.launch.grid, lay.launch.block)
+        return (
+            Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
+            Step(split, ("weights", "spans", "parts")),
+        )
+
+    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """As of the others, with what results in doubt are computed from."""
+        return self._steps(problem, config, ("spans", "parts"), ("x", "weights"))
+
+
+STRATEGY = MmaIeee()

@@ -1,0 +1,134 @@
+// Tensor cores by `mma.sync`: tiles, the pipeline of their slices, the instruction.
+//
+// A text says what it holds of a warp's sums, and how it multiplies a slice.
+
+#pragma once
+
+#include "common/formats.h"
+#include "common/mma.h"
+#include "common/narrow.h"
+#include "linear/gpu/linear.h"
+
+#define SLICE 32
+#define TILE_B (WARPS_B * WARP_B)
+#define TILE_O (WARPS_O * WARP_O)
+#define THREADS (32 * WARPS_B * WARPS_O)
+#define TILES_ACROSS ((OUTPUTS + TILE_O - 1) / TILE_O)
+#define X_ROW (X_NARROW ? 64 : 128)
+#define W_ROW (SLICE * NUMBERS * (int)sizeof(element))
+#define X_BYTES (TILE_B * X_ROW)
+#define STAGE_BYTES (X_BYTES + TILE_O * W_ROW)
+#define PART_INPUTS ((PADDED_INPUTS / SLICE + PARTS - 1) / PARTS * SLICE)
+#define ROWS (WARP_B / 8)
+#define COLUMNS (WARP_O / 8)
+
+#define X_PIECE (X_ALIGNED ? 16 / (int)sizeof(given) : 1)
+#if CORES == TF32
+typedef float element;
+#else
+typedef narrow element;
+#endif
+
+struct sums;
+
+// Adds a slice's products to a warp's sums.
+__device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w_rows,
+                                               struct sums* sums);
+
+// Start the copy of `bytes` bytes, of a place that takes `size`: zeros for the others.
+__device__ __forceinline__ void bring(char* to, const void* from, int size, int bytes)
+{
+    unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    if (size == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+    else if (size == 4)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+    else
+        *(narrow*)to = bytes ? *(const narrow*)from : (narrow)0;
+}
+
+// Where 16 bytes of a row lie: those of 128 bytes swizzled, so that what lanes read at a time of
+// two rows fills all banks.
+__device__ __forceinline__ int place_of(int row, int chunk, int row_bytes)
+{
+    return row * row_bytes + (row_bytes == 128 ? chunk ^ (row & 1) : chunk) * 16;
+}
+
+// Start to copy a slice of a tile.  Zeros come for images beyond the last.
+__device__ __forceinline__ void start_slice(char* stage, const given* x, const element* weights,
+                                            int64 image, int images, int output, int input)
+{
+    const int x_pieces = X_ROW / (X_PIECE * (int)sizeof(given)), x_rows = THREADS / x_pieces;
+    int row = threadIdx.x / x_pieces, at = threadIdx.x % x_pieces * X_PIECE;
+    int byte = at * (int)sizeof(given), rows = input + at < INPUTS ? (int)(images - image) : 0;
+    const given* from = x + (size_t)(image + row) * INPUTS + input + at;
+    UNROLL for (int r = 0; r < TILE_B; r += x_rows) {
+        if (TILE_B % x_rows && r + row >= TILE_B) break;
+        bring(stage + place_of(r + row, byte / 16, X_ROW) + byte % 16, from + (size_t)r * INPUTS,
+              X_PIECE * (int)sizeof(given), r + row < rows ? X_PIECE * (int)sizeof(given) : 0);
+    }
+    const int chunks = W_ROW / 16, w_rows = THREADS / chunks;
+    int w_row = threadIdx.x / chunks, chunk = threadIdx.x % chunks;
+    const int pitch = NUMBERS * PADDED_INPUTS;
+    const element* from_w = weights + (size_t)(output + w_row) * pitch + NUMBERS * input +
+                            chunk * (16 / (int)sizeof(element));
+    UNROLL for (int r = 0; r < TILE_O; r += w_rows) {
+        if (TILE_O % w_rows && r + w_row >= TILE_O) break;
+        bring(stage + X_BYTES + place_of(r + w_row, chunk, W_ROW),
+              from_w + (size_t)r * pitch, 16, 16);
+    }
+}
+
+// A block's tile, and its part of the inputs.
+struct tile { int64 image; int output, input, slices; };
+
+__device__ __forceinline__ struct tile tile_of_block()
+{
+    struct tile tile;
+    tile.output = blockIdx.x % TILES_ACROSS * TILE_O;
+    tile.image = (int64)(blockIdx.x / TILES_ACROSS) * TILE_B;
+    tile.input = blockIdx.y * PART_INPUTS;
+    tile.slices = (min(tile.input + PART_INPUTS, PADDED_INPUTS) - tile.input) / SLICE;
+    return tile;
+}
+
+// A warp's sums over the slices of a tile: copies of the next STAGES - 1 are on their way meanwhile.
+__device__ __forceinline__ void accumulate(char* stages, const given* x, const element* weights,
+                                           int images, struct tile tile, int warp_b, int warp_o,
+                                           struct sums* sums)
+{
+    UNROLL for (int s = 0; s < STAGES - 1; s++) {
+        if (s < tile.slices)
+            start_slice(stages + s * STAGE_BYTES, x, weights, tile.image, images, tile.output,
+                        tile.input + s * SLICE);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+    int at = 0, next = STAGES - 1;
+    _Pragma("unroll 1") for (int s = 0; s < tile.slices; s++) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+        __syncthreads();
+        if (s + STAGES - 1 < tile.slices)
+            start_slice(stages + next * STAGE_BYTES, x, weights, tile.image, images, tile.output,
+                        tile.input + (s + STAGES - 1) * SLICE);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        const char* stage = stages + at * STAGE_BYTES;
+        multiply_slice(stage + warp_b * X_ROW, stage + X_BYTES + warp_o * W_ROW, sums);
+        next = at, at = at + 1 == STAGES ? 0 : at + 1;
+    }
+}
+
+// A lane's two neighbouring results of a row.
+__device__ __forceinline__ void store_two(result* to, int output, float y0, float y1)
+{
+    if (output >= OUTPUTS) return;
+#if OUTPUTS % 2 == 0
+    *(result_2*)to = RESULT_2(y0, y1);
+#else
+    to[0] = RESULT(y0);
+    if (output + 1 < OUTPUTS) to[1] = RESULT(y1);
+#endif
+}

@@ -1,0 +1,229 @@
+"""Tiles of the rungs on Hopper's warpgroups: what of them fits, and how long they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rooftile.ops import Linear
+from rooftile.strategies.common.cores import Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
+from rooftile.strategies.machine import Machine
+
+_MOST_STAGES = 8
+_MOST_BOX = 256
+"""Rows that one copy of the engine brings."""
+_MOST_REGISTERS, _FETCHER_REGISTERS = 240, 24
+_OTHER_REGISTERS = 24
+"""Of a thread that multiplies, beside its sums and its images."""
+_INSTRUCTION_REGISTERS = 30
+"""That the compiler wants beside an instruction's sums."""
+
+# What a multiprocessor does in a clock, for the defaults: bytes of shared memory and from the
+# last-level cache; clocks until a copy is there, and until a second kernel has started.
+_SHARED_RATE, _CACHE_RATE, _COPY_CLOCKS, _FINISH_CLOCKS = 128, 32, 1000, 8000
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block's tile of a config, for a strategy's cores."""
+
+    config: Config
+    cores: Cores
+    machine: Machine
+    numbers: ClassVar[int] = 1
+    """Of the cores, that stand for one weight."""
+
+    @property
+    def rows(self) -> int:
+        """Images."""
+        return 64 * self.config["WARPGROUPS"]
+
+    @property
+    def outputs(self) -> int:
+        """Outputs."""
+        return self.config["TILE_O"]
+
+    @property
+    def slice(self) -> int:
+        """Inputs in 128 bytes of an image."""
+        return 64 if self.config.get("X_NARROW") else 32
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of a weight in the cores' type."""
+        return self.cores.bytes
+
+    @property
+    def steps(self) -> int:
+        """Of the cores in a slice; as many words of two rows are a lane's of half a slice."""
+        return self.slice * self.weight_bytes // 32
+
+    @property
+    def weights(self) -> int:
+        """Bytes of a slice's weights."""
+        return self.numbers * self.outputs * self.slice * self.weight_bytes
+
+    @property
+    def stage(self) -> int:
+        """Bytes of a stage."""
+        return 128 * self.rows + self.weights
+
+    @property
+    def stages(self) -> int:
+        """That fit; barriers take 16 bytes each."""
+        room = self.machine.shared_room(self.config["BLOCKS"])
+        return min(_MOST_STAGES, room // (self.stage + 16))
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        return self.stages * (self.stage + 16)
+
+    @property
+    def threads(self) -> int:
+        """Of a block: the warpgroup that copies, and those that multiply."""
+        return 64 + 64 + 2 * self.rows
+
+    @property
+    def boxes(self) -> int:
+        """Copies that bring a slice of the images."""
+        return max(self.config["CLUSTER"], blocks(self.rows, _MOST_BOX))
+
+    @property
+    def entry(self) -> int:
+        """Registers with which every thread of a block begins."""
+        registers = self.machine.register_room(self.config["BLOCKS"] * self.threads)
+        return min(_MOST_REGISTERS, registers)
+
+    @property
+    def registers(self) -> int:
+        """That a thread which multiplies may have: what those that copy give up is shared out."""
+        if self.config["WARPGROUPS"] == 1:
+            return self.entry
+        rest = self.entry * self.threads - 128 * _FETCHER_REGISTERS
+        return min(_MOST_REGISTERS, rest // (self.threads - 128) // 8 * 8)
+
+    @property
+    def held(self) -> int:
+        """Registers that it needs."""
+        images = self.config["HELD"] * 2 * self.steps
+        return self.outputs // 2 + images + _OTHER_REGISTERS
+
+    @property
+    def instruction(self) -> int:
+        """Registers that the compiler wants to be there from the start."""
+        return self.outputs // 2 + _INSTRUCTION_REGISTERS
+
+    @property
+    def clocks(self) -> float:
+        """Of a slice: what takes longest of products, shared memory, cache, and waiting for it."""
+        groups, products = self.config["WARPGROUPS"], 2 * self.numbers - 1
+        # The cores read weights in the time of 64 bytes a clock, every warpgroup its own.
+        read = products * groups * self.weights // self.numbers
+        return max(
+            read / 64,
+            (read + 2 * 128 * self.rows + self.weights) / _SHARED_RATE,
+            (128 * self.rows / self.config["CLUSTER"] + self.weights) / _CACHE_RATE,
+            _COPY_CLOCKS / self.stages,
+        )
+
+
+class SplitTile(Tile):
+    """One whose numbers are split in two: high and low parts, three products."""
+
+    numbers = 2
+
+    @property
+    def summed(self) -> int:
+        """Outputs that are summed at a time."""
+        return min(self.config["SUM_O"], self.outputs)
+
+    @property
+    def held(self) -> int:
+        """Total sums, those that are under way, and both parts of a slice of two rows."""
+        sums = self.outputs // 2 + min(2, self.outputs // self.summed) * self.summed // 2
+        return sums + 4 * self.steps * self.numbers + _OTHER_REGISTERS
+
+    @property
+    def instruction(self) -> int:
+        """Registers that the compiler wants to be there from the start."""
+        return self.summed // 2 + _INSTRUCTION_REGISTERS
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How a problem's tiles are shared out to blocks."""
+
+    problem: Linear
+    tile: Tile
+
+    @property
+    def down(self) -> int:
+        """Rows of tiles."""
+        return blocks(self.problem.batch, self.tile.rows)
+
+    @property
+    def across(self) -> int:
+        """Tiles of a row."""
+        return blocks(self.problem.outputs, self.tile.outputs)
+
+    @property
+    def slices(self) -> int:
+        """Of the inputs."""
+        return blocks(self.problem.inputs, self.tile.slice)
+
+    @property
+    def parts(self) -> int:
+        """Of the inputs, where tiles have parts."""
+        return self.tile.config["PARTS"]
+
+    @property
+    def slots(self) -> int:
+        """Blocks that are there at a time, in whole clusters."""
+        cluster, machine = self.tile.config["CLUSTER"], self.tile.machine
+        return self.tile.config["BLOCKS"] * machine.multiprocessors // cluster * cluster
+
+    @property
+    def whole(self) -> int:
+        """Rows of tiles that are not computed in parts: those that fill the device."""
+        if self.parts == 1:
+            return self.down
+        if self.tile.numbers == 1 and self.problem.inputs > MOST_SUMMED:
+            return 0
+        return self.down * self.across // self.slots * self.slots // self.across
+
+    @property
+    def works(self) -> int:
+        """What clusters take one by one: whole rows' tiles, then parts of tiles."""
+        rows = self.whole + (self.down - self.whole) * self.parts
+        return rows * (self.across // self.tile.config["CLUSTER"])
+
+    @property
+    def apart(self) -> int:
+        """Images that are computed in parts."""
+        return max(0, self.problem.batch - self.whole * self.tile.rows)
+
+    @property
+    def most_apart(self) -> int:
+        """The same at most, for any smaller batch."""
+        if self.parts == 1:
+            return 0
+        rows = (self.slots // self.across + 1) * self.tile.rows
+        return max(self.apart, min(self.problem.batch, rows))
+
+    @property
+    def clocks(self) -> float:
+        """An estimate, to choose among tiles."""
+        cluster = self.tile.config["CLUSTER"]
+        whole = self.whole * self.across
+        rounds = blocks(whole, self.slots) * self.slices
+        rounds += blocks(self.works * cluster - whole, self.slots) * blocks(self.slices, self.parts)
+        clocks = rounds * self.tile.clocks * self.tile.config["BLOCKS"]
+        if not self.apart:
+            return clocks
+        sums = self.parts * self.apart * self.problem.outputs
+        machine = self.tile.machine
+        return clocks + _FINISH_CLOCKS + 8 * sums / (_CACHE_RATE * machine.multiprocessors)

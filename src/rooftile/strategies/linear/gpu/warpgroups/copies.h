@@ -1,0 +1,128 @@
+// How blocks share work out, and what the copy engine brings.
+
+#pragma once
+
+#include "common/warpgroups.h"
+#include "linear/gpu/warpgroups/weights.h"
+
+#define THREADS (128 * (WARPGROUPS + 1))
+#define PART_SLICES ((SLICES + PARTS - 1) / PARTS)
+#define GROUPS (PADDED_OUTPUTS / (TILE_O * CLUSTER))
+#define BOX_ROWS (ROWS / BOXES)
+
+// What a cluster's blocks do at a time: a tile each of the same images, or a part of its inputs.
+struct work { int64 image; int output, part, slice, end; };
+
+__device__ __forceinline__ int rank_in_cluster()
+{
+    return CLUSTER == 1 ? 0 : blockIdx.x % CLUSTER;
+}
+
+// The work of a number; `whole` tiles' rows of images come first.
+__device__ __forceinline__ struct work work_of(int number, int whole)
+{
+    struct work work;
+    int row = number / GROUPS;
+    work.output = (number % GROUPS * CLUSTER + rank_in_cluster()) * TILE_O;
+    work.part = -1, work.slice = 0, work.end = SLICES;
+    if (PARTS > 1 && row >= whole) {
+        work.part = (row - whole) % PARTS, row = whole + (row - whole) / PARTS;
+        work.slice = work.part * PART_SLICES, work.end = min(SLICES, work.slice + PART_SLICES);
+    }
+    work.image = (int64)row * ROWS;
+    return work;
+}
+
+// Start the copies of a slice that are this block's: its share of x, to all, and its weights.
+__device__ __forceinline__ void start_slice(const tensor_map* x, const char* weights, unsigned stage,
+                                            unsigned full, int slice, int image)
+{
+    UNROLL for (int b = 0; b < BOXES / CLUSTER; b++) {
+        int row = (rank_in_cluster() * (BOXES / CLUSTER) + b) * BOX_ROWS;
+#if CLUSTER > 1
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                     ".mbarrier::complete_tx::bytes.multicast::cluster"
+                     " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(stage + row * 128),
+                     "l"(x), "r"(slice * SLICE), "r"(image + row), "r"(full),
+                     "h"((narrow)((1 << CLUSTER) - 1))
+                     : "memory");
+#else
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                     ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+                         stage + row * 128),
+                     "l"(x), "r"(slice * SLICE), "r"(image + row), "r"(full)
+                     : "memory");
+#endif
+    }
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(stage + ROWS * 128),
+                 "l"(weights + (size_t)slice * NUMBERS * PLANE_BYTES),
+                 "r"(NUMBERS * PLANE_BYTES), "r"(full)
+                 : "memory");
+}
+
+// One thread's work: every slice of the block's tiles, into the next stage that is free.
+__device__ __forceinline__ void fetch(const tensor_map* x, const element* rounded, unsigned stages,
+                                      unsigned barriers, int whole, int works)
+{
+    struct turn turn = {0, 0};
+    for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
+        struct work work = work_of(number, whole);
+        const char* weights = (const char*)rounded +
+                              (size_t)(work.output / TILE_O) * SLICES * NUMBERS * PLANE_BYTES;
+        _Pragma("unroll 1") for (int s = work.slice; s < work.end; s++, advance(&turn, STAGES)) {
+            unsigned full = FULL(barriers, turn.at);
+            wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
+            expect_bytes(STAGE_BYTES, full);
+            start_slice(x, weights, stages + turn.at * STAGE_BYTES, full, s, work.image);
+        }
+    }
+}
+
+// A warp is done with a stage: said to all blocks that copy to it, unless it has been said.
+__device__ __forceinline__ void leave(unsigned* barrier)
+{
+#if CLUSTER > 1
+    int lane = threadIdx.x % 32;
+    if (*barrier && lane < CLUSTER)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+                     "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(*barrier),
+                     "r"(lane)
+                     : "memory");
+    *barrier = 0;
+#else
+    release(barrier);
+#endif
+}
+
+__device__ __forceinline__ void meet_cluster()
+{
+#if CLUSTER > 1
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+// Barriers of the ring behind its stages; by address.
+__device__ __forceinline__ unsigned set_up(unsigned stages)
+{
+    unsigned barriers = stages + STAGES * STAGE_BYTES;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            expect(1, FULL(barriers, s));
+            expect(4 * WARPGROUPS * CLUSTER, EMPTY(barriers, s, STAGES));
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    meet_cluster();
+    return barriers;
+}
+
+// 8x8 matrices of the weights' pieces: the next outputs 128 bytes on, the next inputs a half on.  An
+// address in a cluster begins with the block's rank.
+__device__ __forceinline__ word weights_at(unsigned address)
+{
+    return (word)((address & 0x3ffff) >> 4) | (word)TILE_O << 16 | (word)8 << 32;
+}
+

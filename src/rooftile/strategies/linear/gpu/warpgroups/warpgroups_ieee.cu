@@ -1,0 +1,230 @@
+// Rung 17, warpgroups_ieee: float32 as two parts of float16 on Hopper's warpgroups.
+//
+// As rungs 14 to 16, warpgroups, with x = high + low, scaled as `scaled_rows.h` says, and three
+// products for one.  A warpgroup splits a slice of its images in registers, and finds their scales
+// there.  Cores cut sums off: a slice's is short, and added to the total in float32.  SUM_O outputs
+// are summed at a time, into one of two arrays, and added while the next are.
+// What it removes: half the time of products of TF32's parts.
+//
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], of which one is of an output's
+// weights; parts[output tiles][SLICES][2][STEPS][2][TILE_O / 8][8] pieces of 16 bytes in float16,
+// zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
+// partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
+// Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
+
+#include "linear/gpu/scaled_rows.h"
+#include "linear/gpu/warpgroups/copies.h"
+#include "linear/gpu/warpgroups/results.h"
+
+#define RUNS (TILE_O / SUM_O)
+
+// Both parts of a slice of a warpgroup's images, by steps of the cores.
+struct fragments { pair high[STEPS][4], low[STEPS][4]; };
+
+// Grid: a thread an element.
+__global__ __launch_bounds__(PACK_THREADS) void split_weights(
+    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    element* __restrict__ parts)
+{
+    size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
+    if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
+    struct place place = place_of(e);
+    bool inside = place.output < OUTPUTS && place.input < INPUTS;
+    size_t given = (size_t)place.output * INPUTS + place.input;
+    split_weight(inside ? weights[given] : 0.0f, spans[inside ? place.output : 0],
+                 parts + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
+}
+
+__device__ __forceinline__ void load_four(unsigned place, float x[4])
+{
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
+                 : "r"(place)
+                 : "memory");
+}
+
+// Of a slice, what a lane has of its two rows, eight apart, and their scales.
+struct slice { float x[2][8], scale[2]; };
+
+__device__ __forceinline__ void take(unsigned place, struct slice* slice, struct row rows[2])
+{
+    // Rows eight apart are swizzled alike, and the next four are the other 16 bytes of 32.
+    UNROLL for (int r = 0; r < 2; r++)
+        UNROLL for (int half = 0; half < 2; half++)
+            load_four((place ^ half * 16) + r * 1024, slice->x[r] + 4 * half);
+    UNROLL for (int r = 0; r < 2; r++) slice->scale[r] = scale_of(slice->x[r], &rows[r]);
+}
+
+// Both parts, as an instruction takes them.
+__device__ __forceinline__ void split(const struct slice* slice, struct fragments* a)
+{
+    UNROLL for (int r = 0; r < 2; r++) {
+        pair high[4], low[4];
+        split_row(slice->x[r], slice->scale[r], high, low);
+        UNROLL for (int e = 0; e < 4; e++) {
+            a->high[e / 2][e % 2 * 2 + r] = high[e];
+            a->low[e / 2][e % 2 * 2 + r] = low[e];
+        }
+    }
+}
+
+// Begins the products of SUM_O outputs with a slice: the small ones first.
+__device__ __forceinline__ void begin(float sum[SUM_O / 2], struct fragments* a, unsigned weights)
+{
+    word high = weights_at(weights), low = high + (PLANE_BYTES >> 4);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->high[s], low + s * 2 * TILE_O, s > 0);
+    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->low[s], high + s * 2 * TILE_O, 1);
+    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->high[s], high + s * 2 * TILE_O, 1);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void add(float total[SUM_O / 2], const float sum[SUM_O / 2],
+                                    const float back[2])
+{
+    UNROLL for (int e = 0; e < SUM_O / 2; e++)
+        total[e] = fmaf(sum[e], back[e / 2 % 2], total[e]);
+}
+
+// A warpgroup's sums of a tile, over its slices.  The next slice is taken while the last products
+// of one are on their way.
+__device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row rows[2],
+                                           struct work work, unsigned stages, unsigned barriers,
+                                           struct turn* turn)
+{
+    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
+    unsigned place = stages + row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16;
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) total[e] = 0.0f;
+    UNROLL for (int r = 0; r < 2; r++) rows[r].most = rows[r].small = 0.0f;
+    if (work.slice >= work.end) return;
+    struct slice slice;
+    wait(FULL(barriers, turn->at), turn->round);
+    take(place + turn->at * STAGE_BYTES, &slice, rows);
+    _Pragma("unroll 1") for (int s = work.slice; s < work.end; s++) {
+        struct fragments a;
+        split(&slice, &a);
+        float back[2] = {over(-14, slice.scale[0]), over(-14, slice.scale[1])};
+        unsigned weights = stages + turn->at * STAGE_BYTES + ROWS * 128;
+        unsigned taken = EMPTY(barriers, turn->at, STAGES);
+        float sum[2][SUM_O / 2];
+        UNROLL for (int run = 0; run < RUNS; run++) {
+            begin(sum[run % 2], &a, weights + run * SUM_O * 16);
+            if (run == 0) continue;
+            COMPLETE(sum[(run - 1) % 2], a, 1);
+            add(total + (run - 1) * (SUM_O / 2), sum[(run - 1) % 2], back);
+        }
+        advance(turn, STAGES);
+        if (s + 1 < work.end) {
+            wait(FULL(barriers, turn->at), turn->round);
+            take(place + turn->at * STAGE_BYTES, &slice, rows);
+        }
+        COMPLETE(sum[(RUNS - 1) % 2], a, 0);
+        leave(&taken);
+        add(total + (RUNS - 1) * (SUM_O / 2), sum[(RUNS - 1) % 2], back);
+    }
+}
+
+// Results that are NaN anew.
+__device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
+                                          float* out, const float sum[TILE_O / 2], int first,
+                                          int images, int output)
+{
+    const int words = (TILE_O / 2 + 31) / 32;
+    unsigned doubtful[words];
+    UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+        int n = first + e / 2 % 2 * 8, o = output + e / 4 * 8 + e % 2;
+        if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
+    }
+    UNROLL for (int word = 0; word < words; word++) {
+        unsigned left = __reduce_or_sync(~0u, doubtful[word]);
+        _Pragma("unroll 1") for (; left; left &= left - 1) {
+            int at = __ffs(left) - 1, e = 32 * word + at;
+            mend(x, weights, bias, out, first + e / 2 % 2 * 8, output + e / 4 * 8 + e % 2,
+                 doubtful[word] >> at & 1);
+        }
+    }
+}
+
+// Results, from sums: scaled back, or NaN where they are in doubt.
+__device__ __forceinline__ void scale_back(float sum[TILE_O / 2], struct row rows[2],
+                                           const struct span* spans, int output)
+{
+    UNROLL for (int r = 0; r < 2; r++) rows[r] = whole_row(rows[r]);
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+        int o = output + e / 4 * 8 + e % 2;
+        // Of outputs that are none nothing is stored.
+        sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[o < OUTPUTS ? o : 0]);
+    }
+}
+
+#if CLUSTER > 1
+__cluster_dims__(CLUSTER, 1, 1)
+#endif
+__global__ __launch_bounds__(THREADS, BLOCKS) void linear(
+    const __grid_constant__ tensor_map rows, const float* __restrict__ x,
+    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    const element* __restrict__ parts, const float* __restrict__ bias, float* out, float* partial,
+    int images, int whole, int works)
+{
+    extern __shared__ __align__(1024) char shared[];
+    unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
+    unsigned barriers = set_up(stages);
+    if (threadIdx.x < 128) {
+#if CONSUMER_REGISTERS
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+#endif
+        if (threadIdx.x == 0) fetch(&rows, parts, stages, barriers, whole, works);
+    } else {
+#if CONSUMER_REGISTERS
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMER_REGISTERS));
+#endif
+        struct turn turn = {0, 0};
+        int row = threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
+        for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
+            struct work work = work_of(number, whole);
+            float sum[TILE_O / 2];
+            struct row two[2];
+            accumulate(sum, two, work, stages, barriers, &turn);
+            int64 first = work.image + row;
+            int output = work.output + threadIdx.x % 4 * 2;
+            scale_back(sum, two, spans, output);
+#if PARTS > 1
+            if (work.part >= 0) {
+                int64 before = (int64)whole * ROWS, rest = images - before;
+                store_part(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+                continue;
+            }
+#endif
+            bool sure = true;
+            UNROLL for (int e = 0; e < TILE_O / 2; e++) sure = sure && sum[e] == sum[e];
+            store_tile(sum, bias, out, first, images, output);
+            if (__any_sync(~0u, !sure))
+                mend_tile(x, weights, bias, out, sum, first, images, output);
+        }
+    }
+    // No block ends while another may still tell it of a stage.
+    meet_cluster();
+}
+
+#if PARTS > 1
+// The parts' sums, added in their order.  Grid: x over the results of images computed in parts.
+__global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
+                                                       const float* __restrict__ weights,
+                                                       const float* __restrict__ partial,
+                                                       const float* __restrict__ bias,
+                                                       float* __restrict__ out, int images,
+                                                       int whole)
+{
+    int64 before = (int64)whole * ROWS, results = (images - before) * OUTPUTS;
+    int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x;
+    int n = before + e / OUTPUTS, output = e % OUTPUTS;
+    float sum = 0.0f;
+    if (e < results) {
+        UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + e];
+        sum = finite(sum);
+        out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
+    }
+    mend(x, weights, bias, out, n, output, sum != sum);
+}
+#endif

@@ -1,0 +1,77 @@
+"""Rung 17, `warpgroups_ieee`: the matrix product on warpgroups with float32's error.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Linear
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.warpgroups import completed, elements, product, too_short
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu.warpgroups._base import THREADS, TUNABLES, Warpgroups
+from rooftile.strategies.linear.gpu.warpgroups._tiles import SplitTile, Tile
+
+_STEPS = 2
+"""Of the cores in a slice."""
+
+
+class WarpgroupsIeee(Warpgroups):
+    """Each number in two parts of float16, three products for one, short sums in the cores."""
+
+    name = "warpgroups_ieee"
+    order = 17
+    source = "warpgroups_ieee"
+    tile = SplitTile
+    most_summed = math.inf
+    tunables = (*TUNABLES, Tunable("SUM_O", (16, 32, 64), 64))
+    summary = "Hopper's warpgroups, float32 as two parts of scaled float16"
+
+    def why_not(self, problem: Linear) -> str | None:
+        """As the others, and short sums: their budgets have no room for the split's error."""
+        return super().why_not(problem) or too_short(problem.reduction)
+
+    def _products(self, tile: Tile) -> dict[str, int | str]:
+        split = cast(SplitTile, tile)
+        sums = elements("(sum)", split.summed // 2)
+        parts = [*elements("(a).high", _STEPS, 4), *elements("(a).low", _STEPS, 4)]
+        return {
+            "SUM_O": split.summed,
+            "WGMMA(sum, a, b, more)": product(tile.cores, sums, elements("(a)", 4), "b", "more"),
+            "COMPLETE(sum, a, later)": completed(sums, "later", parts),
+        }
+
+    @property
+    def cores(self) -> Cores:
+        """They multiply parts of float16."""
+        return CORES["fp16"]
+
+    def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """Both parts of the weights, what they span, and every part's sums."""
+        arrays = super().workspace(problem, config)
+        return {"parts": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+
+    def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Find what the weights span, then split them and lay them as the cores read them."""
+        (lay,) = super().preparation(problem, config)
+        grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
+        return (
+            Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
+            Step(
+                Launch("split_weights", lay.launch.grid, lay.launch.block),
+                ("weights", "spans", "parts"),
+            ),
+        )
+
+    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """As of the others, with what results in doubt are computed from."""
+        return self._steps(problem, config, ("spans", "parts"), ("x", "weights"))
+
+
+STRATEGY = WarpgroupsIeee()

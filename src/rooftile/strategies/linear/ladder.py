@@ -1,0 +1,10 @@
+"""Which strategies of `linear` are picked without being named."""
+
+PREFERENCE = {
+    "cpu": ("blocked", "blas", "threads", "loops"),
+    "gpu": (
+        "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
+        "warpgroups_ieee", "mma_ieee", "warp_rows", "register_tile", "tiled", "naive",
+    ),
+}  # fmt: skip
+"""The fastest first, by measurements; each says itself which problems it pays for."""

@@ -1,0 +1,52 @@
+"""What strategies ask of the GPU that they run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from rooftile.analysis.architectures import ARCHITECTURES, GPUS, capability
+from rooftile.devices.gpu import Description
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How many multiprocessors a GPU has, and what each holds."""
+
+    multiprocessors: int
+    registers: int
+    """32-bit ones of a multiprocessor."""
+    shared_bytes: int
+    """Of a multiprocessor."""
+    block_shared_bytes: int
+    """The most that one block may have."""
+
+    @classmethod
+    def of(cls, device: Description) -> Machine:
+        """That of a device; where its interface does not tell, as `preset`."""
+        return cls(
+            device.units,
+            device.registers_per_unit or preset().registers,
+            device.shared_bytes_per_unit or device.shared_bytes_per_block,
+            device.shared_bytes_per_block,
+        )
+
+    def shared_room(self, blocks: int) -> int:
+        """Bytes of shared memory for each of so many blocks of a multiprocessor: the system takes
+        some of every block's."""
+        return self.shared_bytes // blocks - (self.shared_bytes - self.block_shared_bytes)
+
+    def register_room(self, threads: int) -> int:
+        """Registers for each of so many threads of a multiprocessor, as they are shared out."""
+        return self.registers // threads // 8 * 8
+
+
+@cache
+def preset(architecture: str = "sm_90") -> Machine:
+    """A GPU of an architecture, where none is at hand.  Raises `InputError`."""
+    key = capability(architecture)
+    one = ARCHITECTURES[key]
+    assert one.registers is not None
+    assert one.shared_bytes is not None
+    block = one.shared_bytes_per_block or one.shared_bytes
+    return Machine(GPUS[key].multiprocessors, one.registers, one.shared_bytes, block)

@@ -1,0 +1,1 @@
+"""Two convolution blocks of a network in one kernel."""

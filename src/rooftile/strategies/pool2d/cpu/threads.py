@@ -1,0 +1,16 @@
+"""Rung 2, `threads`: one window after the other, result rows spread over the cores."""
+
+from __future__ import annotations
+
+from rooftile.strategies.pool2d.cpu._textbook import Textbook
+
+
+class Threads(Textbook):
+    """The same loops as `loops`; the work is shared by all cores."""
+
+    name = "threads"
+    order = 2
+    summary = "the same loops over a pool of threads"
+
+
+STRATEGY = Threads()

@@ -1,0 +1,51 @@
+"""Row by row, numerically stable, shared by the rungs `loops` and `threads`.
+
+A unit is one row.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy import uintp
+
+from rooftile.ops import Softmax
+from rooftile.strategies.common.fused import larger
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+
+@njit(nogil=True, cache=True)
+def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Find the largest element, sum the exponentials of the distances to it, divide by the sum.
+
+    NaN and +inf make the whole row NaN, since inf - inf is NaN, and so then is the sum.
+    """
+    classes = sizes[0]
+    for row in range(begin, end):
+        start = row * classes
+        largest = np.float32(-math.inf)
+        for j in range(classes):
+            largest = larger(largest, x[uintp(start + j)])
+        total = np.float32(0.0)
+        for j in range(classes):
+            e = np.float32(math.exp(x[uintp(start + j)] - largest))
+            out[uintp(start + j)] = e
+            total += e
+        for j in range(classes):
+            out[uintp(start + j)] /= total
+
+
+class Textbook(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "softmax"
+
+    def why_not(self, problem: Softmax) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Softmax) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return CpuKernel(kernel, units=lambda images: images, sizes=(problem.classes,))

@@ -1,0 +1,121 @@
+// Fibers: the threads of a block take turns on one thread of the host; where one waits, the next
+// has its turn.  To ThreadSanitizer each is a thread of its own, and nothing but a barrier puts the
+// accesses of one before another's.  Included by shim.h, whose `threadIdx` is that of the fiber
+// whose turn it is.
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#else
+static void* __tsan_create_fiber(unsigned) { return nullptr; }
+static void* __tsan_get_current_fiber() { return nullptr; }
+static void __tsan_destroy_fiber(void*) {}
+static void __tsan_switch_to_fiber(void*, unsigned) {}
+static void __tsan_acquire(void*) {}
+static void __tsan_release(void*) {}
+static const unsigned __tsan_switch_to_fiber_no_sync = 0;
+#endif
+
+// What schedules is none of the kernel's accesses.
+#define UNSEEN __attribute__((noinline, no_sanitize("address", "thread")))
+
+// Passed when neither arrivals nor bytes are missing; then the next phase, of the other parity,
+// misses as many as before.
+struct barrier { int expected, missing, bytes, parity; char order[2]; };
+
+struct fiber {
+    ucontext_t context;
+    dim3 place;
+    const barrier* awaited;
+    int parity;
+    bool done;
+    void* known_as;
+};
+static fiber fibers[MOST_THREADS];
+static fiber* turn;
+static int fiber_count, unfinished;
+static ucontext_t launcher;
+static void* launcher_known_as;
+
+UNSEEN static bool can_go_on(const fiber& f) { return !f.done && !(f.awaited && f.awaited->parity == f.parity); }
+
+// To the next fiber that need not wait, the launcher after the last.
+UNSEEN static void next_turn()
+{
+    fiber* before = turn;
+    if (!unfinished) {
+        __tsan_switch_to_fiber(launcher_known_as, 0);
+        setcontext(&launcher);
+    }
+    for (int step = 1; step <= fiber_count; step++) {
+        turn = fibers + (before - fibers + step) % fiber_count;
+        if (!can_go_on(*turn)) continue;
+        turn->awaited = nullptr, threadIdx = turn->place;
+        if (turn == before) return;
+        __tsan_switch_to_fiber(turn->known_as, __tsan_switch_to_fiber_no_sync);
+        swapcontext(&before->context, &turn->context);
+        return;
+    }
+    fprintf(stderr, "the threads of a block wait for each other\n");
+    abort();
+}
+
+UNSEEN static void arrive(barrier& at, int arrivals, int bytes)
+{
+    // What is done before an arrival is done before whoever waited for this phase goes on.
+    __tsan_release(&at.order[at.parity]);
+    at.missing -= arrivals, at.bytes += bytes;
+    if (at.missing || at.bytes) return;
+    at.missing = at.expected, at.parity ^= 1;
+}
+// Until the phase of this parity is over.
+UNSEEN static void wait(barrier& at, int parity)
+{
+    if (at.parity == parity) turn->awaited = &at, turn->parity = parity, next_turn();
+    __tsan_acquire(&at.order[parity]);
+}
+UNSEEN static void meet(barrier& at)
+{
+    int parity = at.parity;
+    arrive(at, 1, 0);
+    wait(at, parity);
+}
+
+static void (*run_kernel)(const void*);
+static const void* kernel_of_fibers;
+UNSEEN static void whole_turn()
+{
+    run_kernel(kernel_of_fibers);
+    turn->done = true, unfinished--;
+    next_turn();
+}
+
+// Runs `kernel` in a fiber for each thread of `block`.
+template <class Kernel> UNSEEN static void run_fibers(dim3 block, const Kernel& kernel)
+{
+    const size_t stack = 1 << 18, page = 1 << 12;
+    fiber_count = unfinished = block.x * block.y * block.z;
+    run_kernel = [](const void* kernel) { (*(const Kernel*)kernel)(); }, kernel_of_fibers = &kernel;
+    launcher_known_as = __tsan_get_current_fiber();
+    char* stacks = (char*)mmap(nullptr, fiber_count * stack, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    for (unsigned t = 0; t < fiber_count; t++) {
+        fiber& f = fibers[t];
+        f = {.place = {t % block.x, t / block.x % block.y, t / block.x / block.y}};
+        // No stack grows into another.
+        mprotect(stacks + t * stack, page, PROT_NONE);
+        getcontext(&f.context);
+        f.context.uc_stack = {.ss_sp = stacks + t * stack, .ss_size = stack};
+        makecontext(&f.context, whole_turn, 0);
+        // AddressSanitizer would forget at each switch what lies between the stack's variables.
+        f.context.uc_stack.ss_size = 0;
+        f.known_as = __tsan_create_fiber(0);
+    }
+    turn = fibers, threadIdx = turn->place;
+    __tsan_switch_to_fiber(turn->known_as, 0);
+    swapcontext(&launcher, &turn->context);
+    for (int t = 0; t < fiber_count; t++) __tsan_destroy_fiber(fibers[t].known_as);
+    munmap(stacks, fiber_count * stack);
+}

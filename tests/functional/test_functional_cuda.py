@@ -1,0 +1,239 @@
+"""The public functions on arrays in a GPU's memory: a device that only notes stands for it."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import fake_cuda
+import rooftile
+from fake_cuda import OWN, Array
+from rooftile.devices.cuda import arrays
+from rooftile.runtime import execution
+
+LEGACY = 1
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """A GPU that computes nothing; arrays know theirs by their attribute."""
+    device = fake_cuda.Device()
+    monkeypatch.setattr(execution, "open_gpu", lambda name: device)
+    monkeypatch.setattr(execution, "_residents", {})
+    known = {}
+    interface = arrays.of_interface
+
+    def of_interface(name, array, dtypes=None):
+        known[array.address] = array.gpu
+        return interface(name, array, dtypes)
+
+    monkeypatch.setattr(rooftile.runtime.arrays, "of_interface", of_interface)
+    monkeypatch.setattr(arrays, "_device_of", known.__getitem__)
+    return device
+
+
+@pytest.fixture
+def cupy(device, monkeypatch):
+    """A library like CuPy that is imported and whose arrays are on the device."""
+    module = fake_cuda.library(device)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+def images(**changes):
+    return Array(**{"shape": (2, 3, 12, 20), **changes})
+
+
+def masks(**changes):
+    return Array(**{"shape": (5, 3, 3, 4), **changes})
+
+
+def result(**changes):
+    return Array(**{"shape": (2, 5, 10, 17), **changes})
+
+
+def conv(x, weights, bias=None, *, strategy="naive", **options):
+    return rooftile.conv2d(x, weights, bias, strategy=strategy, **options)
+
+
+def launches(device):
+    return [(stream, kernel, arguments) for stream, (kernel, arguments) in device.of("launch")]
+
+
+def test_the_kernel_gets_the_arrays_own_memory(device):
+    x, weights, bias, out = images(stream=7), masks(), Array((5,)), result()
+    assert conv(x, weights, bias, out=out) is out
+    ((stream, kernel, arguments),) = launches(device)
+    assert (stream, kernel) == (7, "conv2d")
+    assert arguments[:4] == (x.address, weights.address, bias.address, out.address)
+    assert not device.of("copy_in")
+    assert not device.of("copy_out")
+
+
+def test_arrays_without_a_stream_use_the_default_one(device):
+    conv(images(), masks(), out=result())
+    assert [stream for stream, *_ in launches(device)] == [LEGACY]
+
+
+def test_the_stream_waits_for_those_that_other_arguments_name(device):
+    conv(images(stream=7), masks(stream=8), Array((5,), stream=7), out=result(stream=9))
+    assert device.of("after_stream") == [(7, 8), (7, 9)]
+
+
+def test_compilation_and_what_it_uploads_are_on_the_devices_own_stream(device):
+    conv(images(stream=7), masks(), out=result(), strategy="im2col_register")
+    assert {stream for stream, _ in device.of("compile") + device.of("upload")} == {OWN}
+    assert [kernel for _, kernel, _ in launches(device)] == ["rearrange", "conv2d"]
+    assert {stream for stream, *_ in launches(device)} == {7}
+
+
+def test_a_second_call_compiles_nothing(device):
+    for batch in (5, 8, 6):
+        x, out = images(shape=(batch, 3, 12, 20)), result(shape=(batch, 5, 10, 17))
+        conv(x, masks(), out=out, strategy="im2col")
+    assert len(device.of("compile")) == 1
+
+
+def test_calls_on_two_streams_take_turns_with_constant_memory(device):
+    for stream in (7, 8):
+        conv(images(stream=stream), masks(), out=result(), strategy="constant")
+    log = [(what, stream) for what, stream, _ in device.log if stream in (7, 8)]
+    assert log[-4:] == [("after", 8), ("fill_constant", 8), ("launch", 8), ("mark", 8)]
+    assert device.of("after") == [(8, device.of("mark")[0][1])]
+
+
+def test_without_constant_memory_streams_do_not_wait(device):
+    for stream in (7, 8):
+        conv(images(stream=stream), masks(), out=result(), strategy="im2col")
+    assert not device.of("after")
+
+
+def test_weights_that_are_transformed_come_to_the_host(device):
+    conv(images(stream=7), masks(), out=result(), strategy="fft", precision="fast")
+    assert [stream for stream, _ in device.of("copy_out")] == [7]
+
+
+BAD = {
+    "no out": ("out", lambda: conv(images(), masks())),
+    "weights of NumPy": ("weights", lambda: conv(images(), np.zeros((5, 3, 3, 4), np.float32))),
+    "x of NumPy": ("weights", lambda: conv(np.zeros((2, 3, 12, 20), np.float32), masks())),
+    "another GPU": ("weights", lambda: conv(images(), masks(gpu=1))),
+    "out on another GPU": ("out", lambda: conv(images(), masks(), out=result(gpu=1))),
+    "out of NumPy": ("out", lambda: conv(images(), masks(), out=np.zeros((2, 5, 10, 17)))),
+    "dtype": ("x", lambda: conv(images(typestr="<f8"), masks())),
+    "dtype of out": ("out", lambda: conv(images(), masks(), out=result(typestr="<f2"))),
+    "rank": ("x", lambda: conv(images(shape=(3, 12, 20)), masks())),
+    "empty": ("x", lambda: conv(images(shape=(0, 3, 12, 20)), masks())),
+    "channels": ("weights", lambda: conv(images(), masks(shape=(5, 2, 3, 4)))),
+    "bias": ("bias", lambda: conv(images(), masks(), Array((4,)))),
+    "gaps": ("x", lambda: conv(images(strides=(5760, 960, 80, 8)), masks())),
+    "broadcast": ("x", lambda: conv(images(strides=(0, 960, 80, 4)), masks())),
+    "unaligned": ("x", lambda: conv(images(address=2**20 + 4), masks())),
+    "shape of out": ("out", lambda: conv(images(), masks(), out=result(shape=(2, 5, 10, 16)))),
+    "read-only out": ("out", lambda: conv(images(), masks(), out=result(read_only=True))),
+    "out with gaps": ("out", lambda: conv(images(), masks(), out=result(strides=(4, 4, 4, 4)))),
+    "unaligned out": ("out", lambda: conv(images(), masks(), out=result(address=2**20 + 4))),
+    "out over x": (
+        "out",
+        lambda: conv(images(address=2**20), masks(), out=result(address=2**20 + 64)),
+    ),
+    # What only has the interface cannot be turned round, so b must lie transposed.
+    "matmul of b as it is": (
+        "b", lambda: rooftile.matmul(Array((4, 7)), Array((7, 6)), out=Array((4, 6)))
+    ),
+    "matmul of a transposed": (
+        "a",
+        lambda: rooftile.matmul(Array((7, 4)), Array((6, 7)), transpose_a=True, transpose_b=True),
+    ),
+    "the CPU": ("device", lambda: conv(images(), masks(), device="cpu")),
+    "OpenCL": ("device", lambda: conv(images(), masks(), device="opencl")),
+    "a GPU that it is not on": ("device", lambda: conv(images(), masks(), device="cuda:1")),
+    "no device": ("device", lambda: conv(images(), masks(), device="tpu")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("argument", "call"), BAD.values(), ids=BAD)
+def test_bad_input_names_the_argument_and_starts_nothing(argument, call, device):
+    with pytest.raises(rooftile.InputError) as caught:
+        call()
+    assert caught.value.argument == argument
+    assert not device.of("launch")
+
+
+def test_cuda_without_a_number_is_the_gpu_of_the_arrays(device):
+    device.description.index = 1
+    out = result(gpu=1)
+    for name in ("cuda", "cuda:1", None):
+        assert conv(images(gpu=1), masks(gpu=1), out=out, device=name) is out
+    with pytest.raises(rooftile.InputError, match="cuda:1"):
+        conv(images(gpu=1), masks(gpu=1), out=out, device="cuda:0")
+
+
+def test_a_graph_takes_what_was_called_before(cupy, device):
+    cupy.current = 7
+
+    def call(strategy, **options):
+        x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
+        conv(x, weights, strategy=strategy, **options)
+
+    device.is_capturing = True
+    with pytest.raises(rooftile.UnsupportedProblem, match="same call once before"):
+        call("im2col_register")
+    assert not device.log
+    device.is_capturing = False
+    call("im2col_register")
+    call("constant")
+    call("fft", precision="fast")
+    device.is_capturing = True
+    device.log.clear()
+    call("im2col_register")
+    assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
+    with pytest.raises(rooftile.UnsupportedProblem, match="constant memory"):
+        call("constant")
+    with pytest.raises(rooftile.UnsupportedProblem, match="host"):
+        call("fft", precision="fast")
+    with pytest.raises(rooftile.UnsupportedProblem, match="PyTorch or CuPy"):
+        conv(images(stream=7), masks(), out=result())
+
+
+@pytest.mark.parametrize(("current", "stream"), [(0, LEGACY), (2, 2), (4711, 4711)])
+def test_a_library_gives_stream_result_and_temporaries(cupy, device, current, stream):
+    cupy.current = current
+    x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
+    y = conv(x, weights, strategy="im2col")
+    assert type(y) is cupy.ndarray
+    assert y.shape == (2, 5, 10, 17)
+    assert {at for at, *_ in launches(device)} == {stream}
+    assert launches(device)[-1][2][2] == y.data.ptr
+    assert len(device.of("empty")) == 3
+    assert not device.of("allocate")
+
+
+def test_a_librarys_view_is_copied_by_the_library(cupy, device):
+    weights = cupy.ndarray((5, 3, 3, 4))
+    gaps = cupy.ndarray((2, 3, 12, 20), contiguous=False)
+    unaligned = cupy.ndarray((2, 3, 12, 20), address=2**20 + 4)
+    for x in (gaps, unaligned):
+        device.log.clear()
+        conv(x, weights)
+        assert [copied for _, copied in device.of("copy")] == [x]
+        assert launches(device)[-1][2][0] not in (x.data.ptr, None)
+
+
+def test_matmul_of_a_transposed_b_copies_nothing(device):
+    out = Array((4, 6))
+    assert rooftile.matmul(Array((4, 7)), Array((6, 7)), transpose_b=True, out=out) is out
+    assert launches(device)
+    assert not device.of("copy")
+
+
+def test_a_librarys_arrays_do_not_mix_with_others(cupy, device):
+    x = cupy.ndarray((2, 3, 12, 20))
+    with pytest.raises(rooftile.InputError, match=r"expected a cupy\.ndarray"):
+        conv(x, masks())
+    with pytest.raises(rooftile.InputError, match="float64"):
+        conv(x, cupy.ndarray((5, 3, 3, 4), dtype=np.float64))
+    with pytest.raises(rooftile.InputError, match="cuda:1"):
+        conv(x, cupy.ndarray((5, 3, 3, 4), gpu=1))

@@ -1,0 +1,40 @@
+"""Rung 1, `loops`: one byte after the other."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from made_up.problem import Agreeing
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@njit(nogil=True, cache=True)
+def count(rows, numbers, counts, sizes, begin, end):
+    """Units are rows; the arrays are flat."""
+    width = sizes[0]
+    for row in range(begin, end):
+        found = 0
+        for j in range(width):
+            if rows[row * width + j] & 7 == numbers[row] & 7:
+                found += 1
+        counts[row] = found
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "made_up"
+    name = "loops"
+    order = 1
+    summary = "one byte after the other"
+
+    def why_not(self, problem: Agreeing) -> str | None:
+        """Takes everything."""
+        return None
+
+    def kernel(self, problem: Agreeing) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        return ArrayKernel(count, problem.height, (problem.width,))
+
+
+STRATEGY = Loops()

@@ -1,0 +1,3 @@
+"""Which strategies are picked without being named, the fastest first."""
+
+PREFERENCE = {"cpu": ("loops",), "gpu": ("rows",)}

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rooftile.lab.judge.verify import Exam
+from rooftile.lab.peers import cpu as peers
+from rooftile.lab.peers import onnx as _onnx
+from rooftile.lab.peers.gpu import gpu_peers
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.ops.chain import Chain
+
+CONV = Conv2d(3, 2, 12, 14, 3, (3, 5), (1, 2), (1, 2), activation="relu", pool=Pool.of("max", 2))
+PROBLEMS = {
+    "conv2d": CONV,
+    "average": Conv2d(2, 3, 9, 9, 4, (2, 2), activation="tanh", pool=Pool.of("average", 3, 2)),
+    "linear": Linear(3, 20, 7, "sigmoid"),
+    "pool2d": Pool2d(2, 3, 9, 9, Pool.of("max", 3, 2)),
+    "softmax": Softmax(4, 9),
+    "network": Chain((("conv", CONV), ("fc1", Linear(3, 54, 8, "relu")), ("fc2", Linear(3, 8, 5)))),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+@pytest.mark.parametrize("peer", peers.PEERS, ids=lambda peer: peer.name)
+def test_an_installed_peer_computes_the_problem(peer, problem):
+    reason = peer.why_not(problem)
+    if reason is not None:
+        pytest.skip(reason)
+    if "compile" in peer.name:
+        pytest.skip("compiling takes a minute")
+    exam = Exam(problem, seed=2)
+    verdict = exam.examine(peer.bind(problem, exam.parameters), "ieee")
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_onnx_models_have_the_problems_names_and_shapes(problem):
+    onnx = pytest.importorskip("onnx")
+    exam = Exam(problem)
+    graph = onnx.load_from_string(_onnx.onnx_model(problem, exam.parameters)).graph
+    shapes = [
+        tuple(d.dim_value for d in value.type.tensor_type.shape.dim)
+        for value in (*graph.input, *graph.output)
+    ]
+    assert shapes == [problem.input_shape, problem.output_shape]
+    assert [value.name for value in (*graph.input, *graph.output)] == ["x", "out"]
+    assert sum(len(c.dims) > 0 for c in graph.initializer) == len(exam.parameters)
+
+
+def test_a_missing_library_is_named():
+    peer = replace(peers.PEERS[0], packages=("rooftile_no_such_package",))
+    assert peer.why_not(CONV) == peer.missing() == "not installed: rooftile_no_such_package"
+
+
+def test_an_operation_that_nobody_describes_has_no_peers():
+    class Unknown(Softmax):
+        operation = "unknown"
+
+    for peer in (*peers.PEERS, *gpu_peers("ieee")):
+        here = replace(peer, packages=()) if isinstance(peer, peers.Peer) else peer
+        if here.missing() is None:
+            assert here.why_not(Unknown(2, 3)) == "nobody said how it computes unknown"
+            assert here.why_not(Softmax(2, 3)) is None
+
+
+def test_a_bound_peer_computes_what_it_was_given_last():
+    call = peers.PeerCall(lambda inputs: inputs[0], lambda x: 2 * x, np.asarray, Softmax(2, 3))
+    first, second = np.ones((2, 3), np.float32), np.full((2, 3), 3, np.float32)
+    call.give([first])
+    call.compute()
+    assert (call.result()[0] == 2).all()
+    call.give([second])
+    assert (call.result()[0] == 2).all()
+    call.repeat(call.compute)
+    assert (call.result()[0] == 6).all()
+    out = np.empty((2, 3), np.float32)
+    call(first, out)
+    assert (out == 2).all()
+
+
+def test_memory_is_kept_within_the_block_only():
+    with peers.keeping_memory() as kept:
+        assert isinstance(kept, bool)

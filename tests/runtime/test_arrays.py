@@ -1,0 +1,148 @@
+"""Arrays of other libraries in the CPU's memory: taken and given back without a copy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rooftile
+from rooftile.lab.judge.verify import assert_close
+from rooftile.ops import Conv2d
+from rooftile.runtime.arrays import library_of
+
+WHY = "not installed: an optional library of the caller"
+PROBLEM = Conv2d(2, 3, 12, 20, 5, (3, 4))
+GENERATOR = np.random.default_rng(0)
+X, W, B = (GENERATOR.standard_normal(s, np.float32) for s in ((2, 3, 12, 20), (5, 3, 3, 4), (5,)))
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason=f"PyTorch is {WHY}")
+
+
+@pytest.fixture
+def jax():
+    return pytest.importorskip("jax", reason=f"JAX is {WHY}")
+
+
+def test_no_library_is_imported():
+    script = (
+        "import sys, numpy, rooftile; rooftile.softmax(numpy.zeros((1, 2), numpy.float32)); "
+        "print(sorted({'torch', 'cupy', 'jax'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_an_unknown_kind_is_told_what_is_known():
+    with pytest.raises(rooftile.InputError, match="PyTorch, CuPy or JAX"):
+        rooftile.softmax([[1.0]])
+
+
+def test_a_library_that_is_half_imported_does_no_harm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", type(sys)("torch"))
+    assert library_of("x", X).title == "a NumPy array"
+    with pytest.raises(rooftile.InputError, match="got a list"):
+        library_of("x", [])
+
+
+def test_torch_in_torch_out(torch):
+    x, weights, bias = map(torch.from_numpy, (X, W, B))
+    y = rooftile.conv2d(x, weights, bias)
+    assert type(y) is torch.Tensor
+    assert_close(PROBLEM, y.numpy(), X, W, B)
+    pool = rooftile.pool2d(x, "max", 2)
+    np.testing.assert_array_equal(pool, rooftile.pool2d(X, "max", 2))
+
+
+def test_torch_shares_its_memory(torch):
+    # The result is written where the tensor is, and the input is read there.
+    x, out = torch.from_numpy(X.copy()), torch.full((2, 5, 10, 17), torch.nan)
+    seen = library_of("x", x).on_host("x", x)
+    assert seen.ctypes.data == x.data_ptr()
+    assert rooftile.conv2d(x, torch.from_numpy(W), out=out) is out
+    assert_close(PROBLEM, out.numpy(), X, W, np.zeros(5, np.float32))
+
+
+def test_torch_views(torch):
+    x = torch.from_numpy(X).to(memory_format=torch.channels_last)
+    weights = torch.from_numpy(np.asfortranarray(W))
+    assert_close(PROBLEM, rooftile.conv2d(x, weights, torch.from_numpy(B)).numpy(), X, W, B)
+    expanded = torch.from_numpy(X[:1]).expand(2, -1, -1, -1)
+    y = rooftile.pool2d(expanded, "max", 2)
+    np.testing.assert_array_equal(y[0], y[1])
+
+
+def test_torch_matmul_in_every_order(torch):
+    a, b = torch.randn(5, 7), torch.randn(7, 3)
+    expected = (a.double() @ b.double()).numpy()
+    for x, transpose_a in ((a, False), (a.T.contiguous(), True), (a.T, True)):
+        for y, transpose_b in ((b, False), (b.T.contiguous(), True), (b.T, True)):
+            made = rooftile.matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
+            assert type(made) is torch.Tensor
+            np.testing.assert_allclose(made.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_torch_parameters_without_gradients(torch):
+    layer = torch.nn.Conv2d(3, 5, (3, 4))
+    x = torch.from_numpy(X)
+    with pytest.raises(rooftile.InputError, match=r"no_grad") as caught:
+        rooftile.conv2d(x, layer.weight, layer.bias)
+    assert caught.value.argument == "weights"
+    with torch.no_grad():
+        y = rooftile.conv2d(x, layer.weight, layer.bias)
+    weights, bias = (p.detach().numpy() for p in (layer.weight, layer.bias))
+    assert_close(PROBLEM, y.numpy(), X, weights, bias)
+    assert not y.requires_grad
+
+
+def test_torch_tensors_that_are_refused(torch):
+    x = torch.from_numpy(X)
+    negated = torch.complex(torch.zeros(2, 3), torch.ones(2, 3)).conj().imag
+    np.testing.assert_array_equal(rooftile.softmax(negated)[0], rooftile.softmax(-negated)[0])
+    for argument, call in (
+        ("x", lambda: rooftile.pool2d(x.double(), "max", 2)),
+        ("x", lambda: rooftile.pool2d(x.bfloat16(), "max", 2)),
+        ("x", lambda: rooftile.pool2d(x.to("meta"), "max", 2)),
+        ("x", lambda: rooftile.softmax(x[0, 0].to_sparse())),
+        ("x", lambda: rooftile.pool2d(x[:0], "max", 2)),
+        ("weights", lambda: rooftile.conv2d(x, W)),
+        ("weights", lambda: rooftile.conv2d(X, torch.from_numpy(W))),
+        ("out", lambda: rooftile.softmax(torch.zeros(2, 3), out=negated)),
+        ("out", lambda: rooftile.softmax(torch.zeros(2, 3), out=torch.zeros(3, 2).T)),
+        ("out", lambda: rooftile.pool2d(x, "max", 1, out=x)),
+    ):
+        with pytest.raises(rooftile.InputError) as caught:
+            call()
+        assert caught.value.argument == argument
+
+
+def test_torch_on_a_device_that_copies(torch, opencl_device):
+    x, weights, bias = map(torch.from_numpy, (X, W, B))
+    y = rooftile.conv2d(x, weights, bias, device="opencl")
+    assert type(y) is torch.Tensor
+    assert_close(PROBLEM, y.numpy(), X, W, B)
+
+
+def test_jax_in_jax_out(jax):
+    x, weights, bias = map(jax.numpy.asarray, (X, W, B))
+    y = rooftile.conv2d(x, weights, bias)
+    assert isinstance(y, jax.Array)
+    assert_close(PROBLEM, np.asarray(y), X, W, B)
+
+
+def test_jax_arrays_that_are_refused(jax):
+    x = jax.numpy.asarray(X)
+    for argument, call in (
+        ("x", lambda: rooftile.pool2d(x.astype("float16"), "max", 2)),
+        ("x", lambda: jax.jit(lambda a: rooftile.pool2d(a, "max", 2))(x)),
+        ("weights", lambda: rooftile.conv2d(x, W)),
+        ("out", lambda: rooftile.pool2d(x, "max", 1, out=x)),
+    ):
+        with pytest.raises(rooftile.InputError) as caught:
+            call()
+        assert caught.value.argument == argument

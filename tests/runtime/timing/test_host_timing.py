@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from rooftile.runtime.timing import host as lab
+
+
+def test_quantiles_are_ordered_and_in_milliseconds():
+    timing = lab.measure(lambda: time.sleep(0.002), seconds=0.2)
+    assert timing.min <= timing.p20 <= timing.median <= timing.p80
+    assert timing.min >= 2
+    assert timing.n >= 3
+
+
+def test_candidates_take_turns():
+    order: list[str] = []
+    lab.interleaved({name: lambda name=name: order.append(name) for name in "ab"}, seconds=0.01)
+    turns = [name for i, name in enumerate(order) if i == 0 or order[i - 1] != name]
+    assert turns[:6] == ["a", "b"] * 3
+
+
+def test_each_timed_burst_is_preceded_by_an_untimed_call(monkeypatch):
+    calls = []
+    monkeypatch.setattr(lab, "_PAUSE_S", 0)
+    monkeypatch.setattr(lab, "_WARM_S", 0)
+    monkeypatch.setattr(lab, "_BURST_S", 0)
+    timing = lab.measure(lambda: calls.append(1), seconds=0)
+    assert timing.n == lab._LEAST
+    assert len(calls) == 1 + 2 * lab._LEAST
+
+
+def test_a_long_call_is_not_repeated_untimed(monkeypatch):
+    calls = []
+    monkeypatch.setattr(lab, "_LONG_S", 0)
+    timing = lab.measure(lambda: calls.append(1), seconds=0)
+    assert timing.n >= lab._LEAST
+    assert len(calls) == 1 + timing.n
+
+
+@pytest.mark.parametrize(("spread", "steady"), [(0.0, True), (0.5, False)])
+def test_noise_decides_whether_it_is_steady(spread, steady):
+    times = list(1 + spread * np.linspace(-1, 1, 20))
+    assert lab.is_steady(times) is steady
+    assert lab.timing_of(times).median == pytest.approx(1000)

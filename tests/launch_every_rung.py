@@ -19,6 +19,7 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -46,6 +47,10 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     ),
     "pool2d": (Pool2d(2, 3, 19, 24, Pool.of("max", 3, 2)), Pool2d(2, 2, 12, 20, _POOL)),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
+    "reduce": (
+        Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
+        Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
 }  # fmt: skip
 
 

@@ -21,13 +21,13 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import conv2d, linear, matmul, pool2d, softmax
+    from rooftile.functional import conv2d, linear, matmul, pool2d, reduce, softmax
     from rooftile.nn import load
 
 __all__ = [
     "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
     "UnsupportedProblem", "VerificationFailure", "__version__", "conv2d", "linear", "load",
-    "matmul", "pool2d", "softmax",
+    "matmul", "pool2d", "reduce", "softmax",
 ]  # fmt: skip
 
 _LAZY = {
@@ -36,6 +36,7 @@ _LAZY = {
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
     "pool2d": "rooftile.functional",
+    "reduce": "rooftile.functional",
     "softmax": "rooftile.functional",
 }
 

@@ -19,5 +19,6 @@ caller's library (JAX has none: there the call waits).
 """
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+from rooftile.functional.patterns import reduce
 
-__all__ = ["conv2d", "linear", "matmul", "pool2d", "softmax"]
+__all__ = ["conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]

@@ -1,0 +1,1 @@
+"""How `reduce` is computed."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from some_gpu import some_gpu
+
 _addresses = itertools.count(2**20, 2**24)
 OWN = "own"
+gpus: dict[int, int] = {}
+"""The GPU of each address that an `Array` has."""
 
 
 @dataclass
@@ -26,6 +30,9 @@ class Array:
     read_only: bool = False
     typestr: str = "<f4"
     address: int = field(default_factory=lambda: next(_addresses))
+
+    def __post_init__(self):
+        gpus[self.address] = self.gpu
 
     @property
     def __cuda_array_interface__(self):
@@ -43,9 +50,7 @@ class Device:
     """Stands for a `CudaDevice`; ``log`` holds (what, stream, details) in order."""
 
     def __init__(self, index: int = 0, capturing: bool = False) -> None:
-        self.description = SimpleNamespace(
-            kind="cuda", index=index, name="a fake GPU", architecture="sm_80"
-        )
+        self.description = replace(some_gpu("sm_80").description, index=index)
         self.log: list[tuple[str, Any, Any]] = []
         self.is_capturing = capturing
         self._stream: Any = OWN
@@ -67,7 +72,7 @@ class Device:
         finally:
             self._stream = before
 
-    def compile(self, text: str, macros: Any) -> Program:
+    def compile(self, text: str, macros: Any, folders: Any = ()) -> Program:
         self.note("compile")
         return Program(self)
 
@@ -132,7 +137,7 @@ def library(device: Device) -> Any:
             self.id = gpu
 
     def empty(shape, dtype):
-        assert dtype is np.float32
+        assert np.dtype(dtype) == np.float32
         device.note("empty", math.prod(shape))
         return ndarray(shape, device.description.index)
 

@@ -14,6 +14,7 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from some_gpu import some_gpu
 
 TEXT = "__kernel void one(__global float* out) { out[get_global_id(0)] = 1.0f; }"
 
@@ -47,10 +48,8 @@ class _Register:
     """A device whose kernels take 255 registers unless they are built for a block."""
 
     def __init__(self, least):
-        self.least, self.name, self.options, self.started = least, "a GPU", [], []
-        self.description = SimpleNamespace(
-            threads_per_block=1024, shared_bytes_per_block=49152, constant_bytes=65536
-        )
+        self.least, self.options, self.started = least, [], []
+        self.description = some_gpu("sm_80").description
         self._device = self
         self._cl = SimpleNamespace(
             Kernel=lambda registers, name: SimpleNamespace(

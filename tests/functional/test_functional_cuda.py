@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 import fake_cuda
 import rooftile
 from fake_cuda import OWN, Array
+from rooftile.devices import cuda
 from rooftile.devices.cuda import arrays
-from rooftile.runtime import execution
+from rooftile.runtime import choice, execution
 
 LEGACY = 1
 
@@ -20,17 +22,10 @@ LEGACY = 1
 def device(monkeypatch):
     """A GPU that computes nothing; arrays know theirs by their attribute."""
     device = fake_cuda.Device()
-    monkeypatch.setattr(execution, "open_gpu", lambda name: device)
+    monkeypatch.setattr(cuda, "open_device", lambda index=0: device)
+    monkeypatch.setattr(choice, "_kept", {})
     monkeypatch.setattr(execution, "_residents", {})
-    known = {}
-    interface = arrays.of_interface
-
-    def of_interface(name, array, dtypes=None):
-        known[array.address] = array.gpu
-        return interface(name, array, dtypes)
-
-    monkeypatch.setattr(rooftile.runtime.arrays, "of_interface", of_interface)
-    monkeypatch.setattr(arrays, "_device_of", known.__getitem__)
+    monkeypatch.setattr(arrays, "_device_of", fake_cuda.gpus.__getitem__)
     return device
 
 
@@ -163,7 +158,7 @@ def test_bad_input_names_the_argument_and_starts_nothing(argument, call, device)
 
 
 def test_cuda_without_a_number_is_the_gpu_of_the_arrays(device):
-    device.description.index = 1
+    device.description = replace(device.description, index=1)
     out = result(gpu=1)
     for name in ("cuda", "cuda:1", None):
         assert conv(images(gpu=1), masks(gpu=1), out=out, device=name) is out

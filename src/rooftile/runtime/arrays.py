@@ -21,6 +21,7 @@ from rooftile.devices.cuda.arrays import (
     allocate,
     allocate_for_export,
     exported,
+    gpu_of_interface,
     of_dlpack,
     of_interface,
 )
@@ -304,7 +305,7 @@ class Interface(Library):
         raise InputError(name, found, "one that lies transposed, and says so")
 
     def gpu(self, name: str, array: Any) -> int | None:
-        return of_interface(name, array).device
+        return gpu_of_interface(array)
 
     def on_gpu(
         self, name: str, array: Any, gpu: int, dtypes: tuple[str, ...] = FLOAT32

@@ -56,13 +56,19 @@ class CudaArray:
         return self.address < its and other.address < mine
 
 
-def of_interface(name: str, array: Any, dtypes: tuple[str, ...] | None = None) -> CudaArray:
+def gpu_of_interface(array: Any) -> int:
+    """The GPU of an array with ``__cuda_array_interface__``; 0 where it is empty."""
+    address, _ = array.__cuda_array_interface__["data"]
+    return _device_of(address) if address else 0
+
+
+def of_interface(name: str, array: Any, dtypes: tuple[str, ...] = ("float32",)) -> CudaArray:
     """An array with ``__cuda_array_interface__``.  Raises `InputError` naming the argument."""
     told = array.__cuda_array_interface__
     if told.get("mask") is not None:
         raise InputError(name, "a masked array", "one without a mask")
     found = _TYPES.get(told["typestr"], "")
-    if dtypes is not None and found not in dtypes:
+    if found not in dtypes:
         expected = f"{' or '.join(dtypes)} in native byte order"
         raise InputError(name, f"dtype {told['typestr']}", expected)
     address, read_only = told["data"]
@@ -71,7 +77,7 @@ def of_interface(name: str, array: Any, dtypes: tuple[str, ...] | None = None) -
         owner=array,
         address=address,
         shape=shape,
-        device=_device_of(address) if address else 0,
+        device=gpu_of_interface(array),
         contiguous=strides is None or _contiguous(shape, strides, int(told["typestr"][2:])),
         writeable=not read_only,
         stream=told.get("stream"),

@@ -91,10 +91,11 @@ __device__ __forceinline__ void store(const float* bias, void* out, int64 n, int
     UNROLL for (int e = 0; e < 2; e++)
         if (output + e < OUTPUTS) to[e] = sum[e];
 #else
+    result* to = (result*)out + (size_t)n * OUTPUTS + output;
     float y[2];
     UNROLL for (int e = 0; e < 2; e++)
         if (output + e < OUTPUTS) y[e] = activate(sum[e] + __ldg(bias + output + e));
-    store_two((result*)out + (size_t)n * OUTPUTS + output, output, y[0], y[1]);
+    store_two(to, output, y[0], y[1]);
 #endif
 }
 
@@ -107,10 +108,25 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     int warp_b = warp / WARPS_O * WARP_B, warp_o = warp % WARPS_O * WARP_O;
     struct tile tile = tile_of_block();
     struct sums sums;
-    UNROLL for (int r = 0; r < ROWS / 2; r++)
-        UNROLL for (int c = 0; c < COLUMNS; c++)
-            UNROLL for (int e = 0; e < 4; e++) sums.of[r][c][e] = 0.0f;
-    accumulate(shared, x, rounded, images, tile, warp_b, warp_o, &sums);
+    UNROLL for (int e = 0; e < ROWS / 2 * COLUMNS * 4; e++)
+        sums.of[e / (4 * COLUMNS)][e / 4 % COLUMNS][e % 4] = 0.0f;
+    UNROLL for (int s = 0; s < STAGES - 1; s++) {
+        if (s < tile.slices)
+            start_slice(shared + s * STAGE_BYTES, x, rounded, tile.image, images, tile.output,
+                        tile.input + s * SLICE);
+        end_copies();
+    }
+    int at = 0, next = STAGES - 1;
+    ROLLED for (int s = 0; s < tile.slices; s++) {
+        await_stage();
+        if (s + STAGES - 1 < tile.slices)
+            start_slice(shared + next * STAGE_BYTES, x, rounded, tile.image, images, tile.output,
+                        tile.input + (s + STAGES - 1) * SLICE);
+        end_copies();
+        const char* stage = shared + at * STAGE_BYTES;
+        multiply_slice(stage + warp_b * X_ROW, stage + X_BYTES + warp_o * W_ROW, &sums);
+        next = at, at = at + 1 == STAGES ? 0 : at + 1;
+    }
     if (PARTS > 1) out = (float*)out + (size_t)blockIdx.y * images * OUTPUTS;
     UNROLL for (int r = 0; r < ROWS; r++) {
         int64 n = tile.image + warp_b + 8 * r + lane / 4;

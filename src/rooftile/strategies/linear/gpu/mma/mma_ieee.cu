@@ -149,7 +149,23 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     UNROLL for (int r = 0; r < ROWS / 2; r++)
         UNROLL for (int c = 0; c < COLUMNS; c++)
             UNROLL for (int e = 0; e < 4; e++) sums.of[r][c][e] = 0.0f;
-    accumulate(shared, x, parts, images, tile, warp_b, warp_o, &sums);
+    UNROLL for (int s = 0; s < STAGES - 1; s++) {
+        if (s < tile.slices)
+            start_slice(shared + s * STAGE_BYTES, x, parts, tile.image, images, tile.output,
+                        tile.input + s * SLICE);
+        end_copies();
+    }
+    int at = 0, next = STAGES - 1;
+    ROLLED for (int s = 0; s < tile.slices; s++) {
+        await_stage();
+        if (s + STAGES - 1 < tile.slices)
+            start_slice(shared + next * STAGE_BYTES, x, parts, tile.image, images, tile.output,
+                        tile.input + (s + STAGES - 1) * SLICE);
+        end_copies();
+        const char* stage = shared + at * STAGE_BYTES;
+        multiply_slice(stage + warp_b * X_ROW, stage + X_BYTES + warp_o * W_ROW, &sums);
+        next = at, at = at + 1 == STAGES ? 0 : at + 1;
+    }
     int64 first = tile.image + warp_b + lane / 4;
     int output = tile.output + warp_o + lane % 4 * 2;
     bool doubtful = scale_back(&sums, spans, output);

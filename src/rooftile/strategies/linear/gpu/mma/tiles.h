@@ -1,6 +1,7 @@
-// Tensor cores by `mma.sync`: tiles, the pipeline of their slices, the instruction.
+// Tensor cores by `mma.sync`: tiles, the copies of their slices, the instruction.
 //
-// A text says what it holds of a warp's sums, and how it multiplies a slice.
+// A text says what it holds of a warp's sums, and how it multiplies a slice.  The loop over slices
+// is in its kernel: in a function of its own it would be compiled to other instructions.
 
 #pragma once
 
@@ -28,12 +29,6 @@ typedef float element;
 #else
 typedef narrow element;
 #endif
-
-struct sums;
-
-// Adds a slice's products to a warp's sums.
-__device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w_rows,
-                                               struct sums* sums);
 
 // Start the copy of `bytes` bytes, of a place that takes `size`: zeros for the others.
 __device__ __forceinline__ void bring(char* to, const void* from, int size, int bytes)
@@ -96,29 +91,17 @@ __device__ __forceinline__ struct tile tile_of_block()
     return tile;
 }
 
-// A warp's sums over the slices of a tile: copies of the next STAGES - 1 are on their way meanwhile.
-__device__ __forceinline__ void accumulate(char* stages, const given* x, const element* weights,
-                                           int images, struct tile tile, int warp_b, int warp_o,
-                                           struct sums* sums)
+// The copies started since the last call are a group, and a stage's.
+__device__ __forceinline__ void end_copies()
 {
-    UNROLL for (int s = 0; s < STAGES - 1; s++) {
-        if (s < tile.slices)
-            start_slice(stages + s * STAGE_BYTES, x, weights, tile.image, images, tile.output,
-                        tile.input + s * SLICE);
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    }
-    int at = 0, next = STAGES - 1;
-    _Pragma("unroll 1") for (int s = 0; s < tile.slices; s++) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-        __syncthreads();
-        if (s + STAGES - 1 < tile.slices)
-            start_slice(stages + next * STAGE_BYTES, x, weights, tile.image, images, tile.output,
-                        tile.input + (s + STAGES - 1) * SLICE);
-        asm volatile("cp.async.commit_group;" ::: "memory");
-        const char* stage = stages + at * STAGE_BYTES;
-        multiply_slice(stage + warp_b * X_ROW, stage + X_BYTES + warp_o * W_ROW, sums);
-        next = at, at = at + 1 == STAGES ? 0 : at + 1;
-    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits for the oldest stage's copies; the stage before it has been read.
+__device__ __forceinline__ void await_stage()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+    __syncthreads();
 }
 
 // A lane's two neighbouring results of a row.

@@ -1,6 +1,6 @@
 """Time each CPU strategy with subnormal numbers in its new memory against zeros there.
 
-    python benchmarks/unwritten.py [--only WORD]
+    python benchmarks/unwritten_memory.py [--only WORD]
 
 A strategy that computes on memory that nobody wrote is right all the same, but some
 processors take many cycles for a subnormal number.  All runs on one thread and is timed by

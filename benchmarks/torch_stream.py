@@ -14,6 +14,7 @@ from rooftile.lab.peers.torch_module import torch_module
 from rooftile.nn import Network
 from rooftile.nn.data import DEVIATION, MEAN
 from rooftile.ops import Chain, format_of
+from rooftile.runtime.timing.device import SLACK_S, contradiction
 from rooftile.runtime.timing.host import timing_of
 
 
@@ -82,13 +83,17 @@ class TorchStream:
         return first.elapsed_time(last), 1e3 * host, self._out.numpy()
 
     def times(self) -> dict[str, Any]:
-        """Medians of both clocks."""
+        """Medians by both clocks; where the clocks contradict each other, that there is no time."""
 
         def run() -> tuple[float, float]:
             device, host, _ = self.run()
             return 1e-3 * device, 1e-3 * host
 
-        device, host = (timing_of(list(times)) for times in zip(*sampled(run), strict=True))
+        samples = sampled(run)
+        wrong = contradiction(samples, SLACK_S)
+        if wrong:
+            return {"status": "failed", "reason": f"invalid time: {wrong}"}
+        device, host = (timing_of(list(times)) for times in zip(*samples, strict=True))
         return {"time_ms": quantiles(device), "host_ms": quantiles(host)}
 
 

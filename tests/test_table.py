@@ -302,6 +302,29 @@ def test_the_streams_labels_are_compared_and_its_times_kept(scripts, monkeypatch
     assert [row["segments"] for row in quick["rows"]] == [16]
 
 
+@pytest.mark.parametrize(
+    ("device", "host", "words"),
+    [(2.0, 2.1, ""), (2.0, 4.0, "longer than its stream's marks"), (2.0, 1.5, "further apart")],
+)
+def test_a_peers_clocks_that_contradict_each_other_give_no_time(
+    benchmark_script, scripts, monkeypatch, device, host, words
+):
+    module = benchmark_script("torch_stream")
+    made = object.__new__(module.TorchStream)
+    made.run = lambda: (device, host, None)
+    monkeypatch.setattr(module, "sampled", lambda run: [run() for _ in range(3)])
+    found = made.times()
+    if not words:
+        assert found["time_ms"]["median"] == pytest.approx(device)
+        assert found["host_ms"]["median"] == pytest.approx(host)
+        return
+    assert found["status"] == "failed"
+    assert words in found["reason"]
+    row = {"name": "torch", "precision": "fp16", "segments": 1, "agree": 1.0, **found}
+    (cells,) = scripts.table_stream._cells({"rows": [], "peers": [row]})
+    assert "failed invalid time" in cells[2]
+
+
 @pytest.mark.alone
 @pytest.mark.gpu
 def test_the_peers_stream_gives_the_networks_labels(scripts, cuda_device):

@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from typing import get_args
+from dataclasses import dataclass
+from typing import ClassVar, get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops import (
     ACTIVATIONS,
+    Array,
     Conv2d,
     Linear,
     Pool,
@@ -31,6 +33,47 @@ from rooftile.ops import (
     rounded,
     widened,
 )
+from rooftile.ops.reduce import Reduce
+
+
+@dataclass(frozen=True)
+class SumOfBatch(Problem):
+    """An output that belongs to all items of a batch, and to none."""
+
+    operation: ClassVar[str] = "made_up_sum"
+    batch: int
+
+    @property
+    def arrays(self):
+        return Array("x", (self.batch,), batched=True), Array("sum", (), role="output")
+
+    @property
+    def flops(self):
+        return self.batch
+
+    def reference(self, x):
+        return x.sum(dtype=np.float64)
+
+
+def test_an_output_of_the_whole_batch_is_refused():
+    with pytest.raises(InputError, match="output sum of made_up_sum: got no batch axis"):
+        _ = SumOfBatch(3).output_arrays
+    assert len(SumOfBatch(3).input_arrays) == 1
+
+
+def test_one_element_is_altered_in_one_array():
+    problem = Linear(2, 3, 4)
+    arrays = problem.random(0)
+    for which in range(3):
+        altered = problem.altered(arrays, which, 1)
+        for i, (before, after) in enumerate(zip(arrays, altered, strict=True)):
+            assert int((before != after).sum()) == (i == which)
+        assert np.abs(altered[which] - arrays[which]).max() == pytest.approx(4)
+    integers = Reduce((50,), dtype="uint8")
+    (before,) = integers.random(0)
+    (after,) = integers.altered((before,), 0, 1)
+    assert int((before != after).sum()) <= 1
+    assert after.dtype == before.dtype
 
 
 def draw(problem, seed=0):

@@ -49,9 +49,13 @@ class Verdict:
         return f"{self.wrong_elements} of {size} elements {what}"
 
 
-def worse(a: Verdict, b: Verdict, first: int | None) -> Verdict:
-    """The verdict on two parts, the second beginning at item ``first`` of a batch."""
-    if first is not None and b.index:
+def worse(a: Verdict, b: Verdict, first: int) -> Verdict:
+    """The verdict on two parts, of which the second begins at item ``first`` of a batch.
+
+    ``first`` is 0 where there is no batch.
+    """
+    # The one element of an output without axes has an empty index, and so has an empty part.
+    if b.index:
         b = replace(b, index=(b.index[0] + first, *b.index[1:]))
     worst = b if b.budget_fraction > a.budget_fraction else a
     return replace(

@@ -121,8 +121,21 @@ class Problem(ABC):
 
     @cached_property
     def output_arrays(self) -> tuple[Array, ...]:
-        """The arrays that are computed."""
-        return self._of("output")
+        """The arrays that are computed.
+
+        Raises `InputError` where some arrays are batched and an output is not: each item of a
+        batch is computed and judged without the others, so no output can belong to all of them.
+        """
+        outputs = self._of("output")
+        if any(array.batched for array in self.arrays):
+            for output in outputs:
+                if not output.batched:
+                    raise InputError(
+                        f"output {output.name} of {self.operation}",
+                        "no batch axis",
+                        "batched=True, as other arrays of it have, or a problem without a batch",
+                    )
+        return outputs
 
     def _of(self, role: Role) -> tuple[Array, ...]:
         return tuple(array for array in self.arrays if array.role == role)
@@ -164,9 +177,28 @@ class Problem(ABC):
         return self
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Ordinary values for `given_arrays`."""
+        """Ordinary values for `given_arrays`.
+
+        The inputs of one seed must be allowed with the parameters of another.
+        """
         generator = np.random.default_rng(seed)
         return tuple(ordinary(array, generator) for array in self.given_arrays)
+
+    def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
+        """``arrays``, values for `given_arrays`, with one element of array ``which`` changed.
+
+        A number grows by 4, and an integer becomes one that `random` has in its place, for it may
+        be an index.  A problem with conditions on several elements at once, such as offsets that
+        must rise, changes here as many elements as its conditions ask for.
+        """
+        generator = np.random.default_rng(seed)
+        changed = arrays[which].copy()
+        flat, place = changed.reshape(-1), int(generator.integers(changed.size))
+        if changed.dtype.kind in "fV":
+            flat[place] += 4
+        else:
+            flat[place] = self.random(seed)[which].reshape(-1)[place]
+        return (*arrays[:which], changed, *arrays[which + 1 :])
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Values for `given_arrays` that wrong methods stumble over, by what is hard about them."""

@@ -1,6 +1,6 @@
 """Made-up problems, one for each way of judging an output, with right and wrong ways to compute.
 
-Two have no batch axis; one has inputs of two dtypes and no parameters; two have several outputs.
+Two have no batch axis; one has inputs of two dtypes and no parameters; some have several outputs.
 """
 
 from __future__ import annotations
@@ -146,6 +146,43 @@ class Places(Problem):
 
     def reference(self, x):
         return np.argsort(x, axis=1)
+
+
+@dataclass(frozen=True)
+class Factors(Problem):
+    """Two whole numbers, neither of them 1, whose product is that of two given ones."""
+
+    operation: ClassVar[str] = "made_up_factors"
+
+    batch: int
+
+    @property
+    def arrays(self):
+        roles = {"x": "input", "y": "input", "first": "output", "second": "output"}
+        return tuple(
+            Array(name, (self.batch,), "int64", role, batched=True) for name, role in roles.items()
+        )
+
+    @property
+    def flops(self):
+        return self.batch
+
+    def with_batch(self, batch):
+        return Factors(batch)
+
+    def random(self, seed):
+        return tuple(np.random.default_rng(seed).integers(2, 1000, (2, self.batch)))
+
+    def judgement(self, output, model):
+        def wrong(first, second, x, y):
+            if (first * second != x * y).any():
+                return "the product is another"
+            return "a factor is 1" if (np.minimum(first, second) < 2).any() else ""
+
+        return Properties(wrong)
+
+    def reference(self, x, y):
+        return x, y
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judged_problems import Places, right
+from judged_problems import Factors, Places, right
 
 from rooftile.errors import VerificationFailure
 from rooftile.lab.judge import expected as expectation
@@ -118,3 +118,18 @@ def test_properties_are_asked_of_the_items_that_they_belong_to(monkeypatch):
     out[3] = out[3, ::-1].copy()
     verdict = exam.expected.judge(out, "ieee")
     assert (verdict.passed, verdict.index[0]) == (False, 3)
+
+
+def test_properties_are_asked_of_all_outputs_together(monkeypatch):
+    monkeypatch.setattr(expectation, "_CHUNK_BYTES", 1)
+    exam = Exam(Factors(4))
+    x, y = exam.inputs
+    # What belongs together may be in either order, but not in an order for each output.
+    assert exam.expected.judge((y, x), "ieee").passed
+    assert exam.expected.judge((x, x), "ieee").reason == "the product is another"
+    ones = np.ones_like(x)
+    assert exam.expected.judge((x * y, ones), "ieee").reason == "a factor is 1"
+    first, second = x.copy(), y.copy()
+    first[2], second[2] = x[2] * y[2], 1
+    verdict = exam.expected.judge((first, second), "ieee")
+    assert (verdict.reason, verdict.index) == ("a factor is 1", (2,))

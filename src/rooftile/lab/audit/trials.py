@@ -236,17 +236,13 @@ class Trials:
 def _changed(
     problem: Problem, arrays: Arrays, which: int, generator: np.random.Generator
 ) -> Arrays | None:
-    """The arrays with one element changed so much that the result must change.
+    """The arrays with one element of one of them changed, so that the result must change too.
 
-    An integer is changed to one that the problem's random inputs have there: it may be an index.
+    None where no change that was tried changes the result.
     """
     before = outputs_of(problem.reference(*arrays))
-    others = problem.random(int(generator.integers(2**63)))[which].reshape(-1)
     for _ in range(_TRIES):
-        changed = arrays[which].copy()
-        flat, place = changed.reshape(-1), int(generator.integers(changed.size))
-        flat[place] = flat[place] + 4 if changed.dtype.kind in "fV" else others[place]
-        made = (*arrays[:which], changed, *arrays[which + 1 :])
+        made = problem.altered(arrays, which, int(generator.integers(2**63)))
         if any(map(_differs, before, outputs_of(problem.reference(*made)))):
             return made
     return None

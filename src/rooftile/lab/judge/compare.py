@@ -26,9 +26,12 @@ def compare(
     reference: AnyArray,
     magnitude: AnyArray | None,
     model: ErrorModel,
-    given: Sequence[AnyArray],
+    arrays: Sequence[AnyArray],
 ) -> Verdict:
-    """The verdict on an output or some items of it; the index counts from the first of them."""
+    """The verdict on an output or some items of it; the index counts from the first of them.
+
+    ``arrays`` is what `Properties.wrong` takes: all outputs, then what they were computed from.
+    """
     if isinstance(judgement, Budget):
         assert magnitude is not None
         budget = budget_of(output, judgement, reference, magnitude, model)
@@ -41,7 +44,7 @@ def compare(
     if isinstance(judgement, Normwise):
         return _by_norm(output, out, reference, judgement.limit)
     if isinstance(judgement, Properties):
-        wrong = str(judgement.wrong(out, *given) or "")
+        wrong = str(judgement.wrong(*arrays) or "")
         fraction = math.inf if wrong else 0.0
         return Verdict(not wrong, wrong, budget_fraction=fraction, index=(0,) * out.ndim)
     assert_never(judgement)

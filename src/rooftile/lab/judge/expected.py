@@ -48,11 +48,9 @@ class _Chunk:
     magnitudes: tuple[AnyArray | None, ...]
     """The magnitudes of the terms behind each output; None where no budget needs them."""
 
-    def of(self, output: Array, out: AnyArray) -> AnyArray:
+    def of(self, out: AnyArray) -> AnyArray:
         """The part of an output that belongs to these items."""
-        if self.count is None or not output.batched:
-            return out
-        return out[self.first : self.first + self.count]
+        return out if self.count is None else out[self.first : self.first + self.count]
 
 
 class Expected:
@@ -90,13 +88,18 @@ class Expected:
                 return Verdict(False, reason)
         worst: Verdict | None = None
         for chunk in self._chunks():
+            parts = [chunk.of(out) for out in outs]
             for i, output in enumerate(outputs):
                 verdict = compare(
-                    output, judgements[i], chunk.of(output, outs[i]), chunk.references[i],
-                    chunk.magnitudes[i], precision, chunk.given,
-                )  # fmt: skip
-                shift = chunk.first if output.batched else None
-                worst = verdict if worst is None else worse(worst, verdict, shift)
+                    output,
+                    judgements[i],
+                    parts[i],
+                    chunk.references[i],
+                    chunk.magnitudes[i],
+                    precision,
+                    (*parts, *chunk.given),
+                )
+                worst = verdict if worst is None else worse(worst, verdict, chunk.first)
         size = sum(output.size for output in outputs)
         if worst is None or worst.passed:
             return worst or Verdict(True)

@@ -73,14 +73,19 @@ def _run(record: Record, problem: Problem, shape: str, row: Row) -> Record:
     found = explain(rung, problem, "cuda", find_target("cuda"), measured=measured)
     predicted = [k.occupancy.occupancy for k in found.kernels if k.occupancy is not None]
     return {
-        "strategy": row.strategy, "config": dict(found.config),
-        "limits_ms": dict(found.limits_ms), "bound_ms": found.bound_ms, "bound_by": found.bound_by,
-        "time_ms": measured.median_ms, "cold_ms": cold,
+        "strategy": row.strategy,
+        "config": dict(found.config),
+        "limits_ms": dict(found.limits_ms),
+        "bound_ms": found.bound_ms,
+        "bound_by": found.bound_by,
+        "time_ms": measured.median_ms,
+        "cold_ms": cold,
         "occupancy": {
-            "predicted": min(predicted, default=None), "driver": row.resources.occupancy,
+            "predicted": min(predicted, default=None),
+            "driver": row.resources.occupancy,
         },
         **_counted(record, shape, found),
-    }  # fmt: skip
+    }
 
 
 def _counted(record: Record, shape: str, found: Explanation) -> Record:
@@ -138,18 +143,32 @@ def lines(record: Record | None) -> list[str]:
 
 
 def _times(runs: list[Record]) -> list[str]:
-    head = ("rung", "bound, ms", "set by", "ms", "cold ms", "bound over time",
-            "occupancy predicted", "occupancy by the driver")  # fmt: skip
+    head = (
+        "rung",
+        "bound, ms",
+        "set by",
+        "ms",
+        "cold ms",
+        "bound over time",
+        "occupancy predicted",
+        "occupancy by the driver",
+    )
     rows = []
     for run in runs:
         bound, time, held = run["bound_ms"], run["time_ms"], run["occupancy"]
         known = bound is not None
-        rows.append((
-            f"`{run['strategy']}`", f"{bound:.4g}" if known else "not known", run["bound_by"],
-            f"{time:.4g}", "" if run["cold_ms"] is None else f"{run['cold_ms']:.4g}",
-            f"{100 * bound / time:.0f} %" if known else "",
-            _percent(held["predicted"]), _percent(held["driver"]),
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"`{run['strategy']}`",
+                f"{bound:.4g}" if known else "not known",
+                run["bound_by"],
+                f"{time:.4g}",
+                "" if run["cold_ms"] is None else f"{run['cold_ms']:.4g}",
+                f"{100 * bound / time:.0f} %" if known else "",
+                _percent(held["predicted"]),
+                _percent(held["driver"]),
+            )
+        )
     return markdown_table(head, rows)
 
 

@@ -54,8 +54,14 @@ IMAGE_KEYS = ("stream", "accuracy")
 """These are measured on images instead of random numbers."""
 LOWEST = "im2col_register"
 """Rungs below are slower by design; docs/gpu.md has them."""
-_PACKAGES = ("torch", "triton", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12", "nvidia-cublas",
-             "nvidia-cublas-cu12")  # fmt: skip
+_PACKAGES = (
+    "torch",
+    "triton",
+    "nvidia-cudnn-cu13",
+    "nvidia-cudnn-cu12",
+    "nvidia-cublas",
+    "nvidia-cublas-cu12",
+)
 
 Record = dict[str, Any]
 
@@ -149,9 +155,13 @@ class Bench:
         picked = choose(problem, case.precision, self.name)
         with self.device.on():
             contest = Contest(
-                problem, self.device, self.roof, precision=case.precision, limit_s=self.limit_s,
+                problem,
+                self.device,
+                self.roof,
+                precision=case.precision,
+                limit_s=self.limit_s,
                 report=say,
-            )  # fmt: skip
+            )
             rungs = self._rungs(case, picked.name)
             found = [contest.strategy(rung, config) for rung, config in rungs]
             found += [contest.peer(peer) for peer in self.peers(case.precision)]
@@ -281,9 +291,12 @@ def _on_images(key: str, bench: Bench, record: Record, data: Path | None) -> Rec
     if key == "accuracy":
         return table_images.accuracy(images, bench.name, say)
     rows = [row for row in record["rows"] if row["case"]["name"] == "lenet5"]
-    fastest = table_rows.best_peer(next(
-        (row for row in rows if row["case"]["precision"] == table_images.PRECISION), {"rows": []}
-    ))  # fmt: skip
+    fastest = table_rows.best_peer(
+        next(
+            (row for row in rows if row["case"]["precision"] == table_images.PRECISION),
+            {"rows": []},
+        )
+    )
     streamed = Chain(architecture(table_images.MODEL).problems(table_images.STREAMED))
     peers = [p for p in bench.peers(table_images.PRECISION) if p.why_not(streamed) is None]
     name = fastest["strategy"] if fastest else ""

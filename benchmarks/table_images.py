@@ -55,8 +55,12 @@ def accuracy(images: ImageSet, device: str, say: Say) -> Record:
             plan = network.plan(batch=len(x), precision=precision, device=device)
             labels = plan(x).argmax(axis=1)
             rows.append(_right(model, device, precision, labels, expected, images))
-    return {"images": len(images), "source": source(images), "time": environment().time,
-            "rows": rows}  # fmt: skip
+    return {
+        "images": len(images),
+        "source": source(images),
+        "time": environment().time,
+        "rows": rows,
+    }
 
 
 def source(images: ImageSet) -> str:
@@ -67,14 +71,20 @@ def source(images: ImageSet) -> str:
 
 
 def _right(
-    model: str, device: str, precision: str, labels: NDArray[np.int64],
-    expected: NDArray[np.int64], images: ImageSet,
-) -> Record:  # fmt: skip
+    model: str,
+    device: str,
+    precision: str,
+    labels: NDArray[np.int64],
+    expected: NDArray[np.int64],
+    images: ImageSet,
+) -> Record:
     return {
-        "model": model, "device": device, "precision": precision,
+        "model": model,
+        "device": device,
+        "precision": precision,
         "accuracy": float((labels == images.labels).mean()),
         "differ": int((labels != expected).sum()),
-    }  # fmt: skip
+    }
 
 
 def stream(
@@ -104,8 +114,13 @@ def stream(
     rate = roof.to_device_pinned_gbps if roof else None
     where = environment()
     return {
-        "model": MODEL, "precision": PRECISION, "images": STREAMED, "bytes": x.nbytes,
-        "source": source(images), "target_ms": TARGET_MS, "strategies": plan.strategies,
+        "model": MODEL,
+        "precision": PRECISION,
+        "images": STREAMED,
+        "bytes": x.nbytes,
+        "source": source(images),
+        "target_ms": TARGET_MS,
+        "strategies": plan.strategies,
         "model_segments": chosen,
         # The rate of the ceilings is that of one size; the copy that was timed may be faster.
         "floor_ms": min(
@@ -114,13 +129,17 @@ def stream(
         "rows": rows,
         "peers": _peers(peer, network, x, expected, device.description.index, say),
         "measured": {"time": where.time, "revision": where.revision},
-    }  # fmt: skip
+    }
 
 
 def _peers(
-    peer: GpuPeer | None, network: Network, x: NDArray[np.uint8], expected: NDArray[np.int64],
-    index: int, say: Say,
-) -> list[Record]:  # fmt: skip
+    peer: GpuPeer | None,
+    network: Network,
+    x: NDArray[np.uint8],
+    expected: NDArray[np.int64],
+    index: int,
+    say: Say,
+) -> list[Record]:
     """The peer's own streams, in one segment and in several."""
     if peer is None:
         return []

@@ -31,8 +31,9 @@ def _counts(one: Record, case: Record) -> bool:
 
 def formats(one: Record) -> str:
     """What lies in memory, where it is not float32 on both sides."""
-    sides = ["16 bit" if one["config"].get(name) else "float32"
-             for name in ("X_NARROW", "OUT_NARROW")]  # fmt: skip
+    sides = [
+        "16 bit" if one["config"].get(name) else "float32" for name in ("X_NARROW", "OUT_NARROW")
+    ]
     return "" if sides == ["float32", "float32"] else f" ({sides[0]} to {sides[1]})"
 
 
@@ -41,22 +42,32 @@ def cells_of(row: Record) -> dict[str, str]:
     case, limit = row["case"], row["floor"]
     ours, peer = best_ours(row), best_peer(row)
     made = {
-        "problem": f"`{case['name']}`", "batch": f"{case['batch']:,}",
-        "precision": f"`{case['precision']}`", "ours, ms": "no time", "by": "",
-        "error, of budget": "", "best peer, ms": "", "which": "", "times as fast": "",
-        "floor, ms": f"{limit['ms']:.4g}" if limit else "", "set by": limit["by"] if limit else "",
-        "of floor": "", "to reach, ms": f"{case['target_ms']:g}", "reached": "no",
-    }  # fmt: skip
+        "problem": f"`{case['name']}`",
+        "batch": f"{case['batch']:,}",
+        "precision": f"`{case['precision']}`",
+        "ours, ms": "no time",
+        "by": "",
+        "error, of budget": "",
+        "best peer, ms": "",
+        "which": "",
+        "times as fast": "",
+        "floor, ms": f"{limit['ms']:.4g}" if limit else "",
+        "set by": limit["by"] if limit else "",
+        "of floor": "",
+        "to reach, ms": f"{case['target_ms']:g}",
+        "reached": "no",
+    }
     if peer:
         made |= {"best peer, ms": ms(peer), "which": peer["strategy"].removeprefix("torch ")}
     if ours:
         median = ours["time_ms"]["median"]
         name = "the plan" if case["network"] else f"`{ours['strategy']}`{formats(ours)}"
         made |= {
-            "ours, ms": f"**{ms(ours)}**", "by": name,
+            "ours, ms": f"**{ms(ours)}**",
+            "by": name,
             "error, of budget": f"{ours['error']['budget_fraction']:.2g}",
             "reached": "yes" if median <= case["target_ms"] else "no",
-        }  # fmt: skip
+        }
         made |= {"of floor": f"{limit['ms'] / median:.0%}"} if limit else {}
         made |= {"times as fast": f"{peer['time_ms']['median'] / median:.1f}"} if peer else {}
     return made
@@ -66,8 +77,11 @@ def summary(row: Record) -> str:
     """A row of the table as one line for a terminal."""
     told = {key: text for key, text in cells_of(row).items() if text}
     parts = [f"{key} {text}" for key, text in list(told.items())[3:]]
-    wrong = [f"{one['strategy']}: {one['status']}, {one['reason'][:200]}" for one in row["rows"]
-             if one["status"] in ("failed", "error")]  # fmt: skip
+    wrong = [
+        f"{one['strategy']}: {one['status']}, {one['reason'][:200]}"
+        for one in row["rows"]
+        if one["status"] in ("failed", "error")
+    ]
     line = f"{row['key']:24} {', '.join(parts)} ({row['seconds']:.0f} s)"
     ours = best_ours(row)
     if ours and not row["case"]["network"] and ours["strategy"] != row["picked"]:

@@ -25,10 +25,22 @@ if TYPE_CHECKING:
     from rooftile.nn import load
 
 __all__ = [
-    "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
-    "UnsupportedProblem", "VerificationFailure", "__version__", "conv2d", "linear", "load",
-    "matmul", "pool2d", "reduce", "softmax",
-]  # fmt: skip
+    "CompileFailure",
+    "DeviceMissing",
+    "InputError",
+    "OutOfMemory",
+    "RooftileError",
+    "UnsupportedProblem",
+    "VerificationFailure",
+    "__version__",
+    "conv2d",
+    "linear",
+    "load",
+    "matmul",
+    "pool2d",
+    "reduce",
+    "softmax",
+]
 
 _LAZY = {
     "conv2d": "rooftile.functional",

@@ -47,9 +47,15 @@ class Multiprocessor:
 
 
 def _since_maxwell(
-    warps: int, blocks: int, shared_kib: int, block_kib: int, *, unit: int = 256, reserved: int = 0,
+    warps: int,
+    blocks: int,
+    shared_kib: int,
+    block_kib: int,
+    *,
+    unit: int = 256,
+    reserved: int = 0,
     partitions: int = 4,
-) -> Multiprocessor:  # fmt: skip
+) -> Multiprocessor:
     return Multiprocessor(
         threads=32 * warps,
         blocks=blocks,

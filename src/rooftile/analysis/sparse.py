@@ -173,5 +173,10 @@ def _jds_t(rows: Sequence[_Row], columns: int) -> Arrays:
 
 
 _STORAGE: dict[str, Callable[[Sequence[_Row], int], Arrays]] = {
-    "coo": _coo, "csr": _csr, "csc": _csc, "ell": _ell, "jds": _jds, "jds_t": _jds_t,
-}  # fmt: skip
+    "coo": _coo,
+    "csr": _csr,
+    "csc": _csc,
+    "ell": _ell,
+    "jds": _jds,
+    "jds_t": _jds_t,
+}

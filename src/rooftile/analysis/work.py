@@ -125,9 +125,12 @@ def hit_rate(l2_ns: float, dram_ns: float, latency_ns: float) -> float:
 
 
 def atomic_latency_for(
-    *, gatomics: float | None = None, gflops: float | None = None, flops: float = 0,
+    *,
+    gatomics: float | None = None,
+    gflops: float | None = None,
+    flops: float = 0,
     flop_ns: float = 0,
-) -> float:  # fmt: skip
+) -> float:
     """The latency that a rate of atomics, or of the FLOPs beside them, allows.
 
     1 / gatomics, or flops / gflops, less the time of the ``flops`` of an atomic, which take
@@ -171,9 +174,13 @@ def histogram(items: int, private_items: int, blocks: int, private_bins: int) ->
 
 
 def histogram_ns(
-    block_items: float, top_share: float, shared_ns: float, blocks: int, global_ns: float,
+    block_items: float,
+    top_share: float,
+    shared_ns: float,
+    blocks: int,
+    global_ns: float,
     copies: int = 1,
-) -> float:  # fmt: skip
+) -> float:
     """Least time where only atomics cost time: those on one address follow each other.
 
     The busiest bin of a block, then the flushes into one bin of each of the global copies:

@@ -63,9 +63,11 @@ def _parser() -> argparse.ArgumentParser:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("common")
     group.add_argument(
-        "--device", default="cpu", metavar="cpu|cuda[:N]|opencl[:N]",
+        "--device",
+        default="cpu",
+        metavar="cpu|cuda[:N]|opencl[:N]",
         help="where to compute (default cpu); networks train on the cpu only",
-    )  # fmt: skip
+    )
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")

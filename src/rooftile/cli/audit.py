@@ -27,23 +27,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="KERNEL", help="FILE:FUNCTION")
     parser.add_argument("--op", required=True, metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
-        "--shape", required=True, metavar="NAME|key=value,...",
+        "--shape",
+        required=True,
+        metavar="NAME|key=value,...",
         help="a named problem, or its sizes, as in rooftile climb",
-    )  # fmt: skip
+    )
     parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
     parser.add_argument(
-        "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16",
+        "--precision",
+        default="ieee",
+        metavar="ieee|fast|tf32|fp16|bf16",
         help="what the kernel claims of its arithmetic (default ieee)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--arrays", default="auto", metavar="auto|numpy|torch|cupy",
+        "--arrays",
+        default="auto",
+        metavar="auto|numpy|torch|cupy",
         help="whose arrays the function takes (default: as its file imports)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--launch", default="", metavar="LINE",
+        "--launch",
+        default="",
+        metavar="LINE",
         help="of a text: 'grid=ceil(columns/16),rows,batch block=16 args=x,weights,bias,out,height "
         "[shared=BYTES] [define=NAME:EXPRESSION,...]'",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--allow-library", action="store_true", help="vendor libraries may do the work"
     )
@@ -54,9 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--nondeterministic", action="store_true", help="two runs may differ in their last bits"
     )
     parser.add_argument(
-        "--limit", type=float, default=60.0, metavar="S",
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="S",
         help="a call of more seconds is a hang (default 60)",
-    )  # fmt: skip
+    )
     parser.add_argument("--no-history", action="store_true", help="do not record the result")
 
 

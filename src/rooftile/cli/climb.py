@@ -39,20 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
-        "--shape", default="", metavar="NAME|key=value,...",
+        "--shape",
+        default="",
+        metavar="NAME|key=value,...",
         help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes, as in "
         "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
-    )  # fmt: skip
+    )
     parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
     parser.add_argument(
-        "--precision", metavar="ieee|fast|tf32|fp16|bf16",
+        "--precision",
+        metavar="ieee|fast|tf32|fp16|bf16",
         help="only strategies as accurate as that (default: all, each judged by its own)",
-    )  # fmt: skip
+    )
     parser.add_argument("--strategy", metavar="NAME", help="only this one")
     parser.add_argument(
-        "--limit", type=float, default=20.0, metavar="S",
+        "--limit",
+        type=float,
+        default=20.0,
+        metavar="S",
         help="skip a strategy that would take more seconds (default 20)",
-    )  # fmt: skip
+    )
     parser.add_argument("--all", action="store_true", help="skip none for its time")
     parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
     parser.add_argument("--no-history", action="store_true", help="do not record the rows")
@@ -204,9 +210,15 @@ def gpu_table(rows: tuple[Row, ...]) -> Table:
 def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
     """A rung a line, with a bar for its share of the roof; the peers after an empty line."""
     made = table(
-        "rung", "prec", "ms", "GFLOP/s", "error", "roof", "",
+        "rung",
+        "prec",
+        "ms",
+        "GFLOP/s",
+        "error",
+        "roof",
+        "",
         numbers=("ms", "GFLOP/s", "error", "roof"),
-    )  # fmt: skip
+    )
     last = rows[0].kind if rows else ""
     for row in rows:
         if row.kind != last:

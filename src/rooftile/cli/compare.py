@@ -25,13 +25,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A", help="a revision, a run, or a file of records")
     parser.add_argument("after", metavar="B", help="what is compared with it")
     parser.add_argument(
-        "--effect", type=float, default=_EFFECT, metavar="SHARE",
+        "--effect",
+        type=float,
+        default=_EFFECT,
+        metavar="SHARE",
         help=f"the smallest difference of interest (default {_EFFECT}: runs differ by themselves)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--level", type=float, default=_LEVEL, metavar="P",
+        "--level",
+        type=float,
+        default=_LEVEL,
+        metavar="P",
         help=f"at most so often a verdict is a false alarm (default {_LEVEL})",
-    )  # fmt: skip
+    )
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -44,11 +50,16 @@ def command(arguments: argparse.Namespace) -> int:
         before, after = side(arguments.before, history), side(arguments.after, history)
     found = changes(before, after, effect=arguments.effect, level=arguments.level)
     counts = collections.Counter(change.outcome for change in found)
-    output.result({
-        "before": arguments.before, "after": arguments.after,
-        "effect": arguments.effect, "level": arguments.level,
-        "changes": [_json(change) for change in found], "counts": dict(counts),
-    })  # fmt: skip
+    output.result(
+        {
+            "before": arguments.before,
+            "after": arguments.after,
+            "effect": arguments.effect,
+            "level": arguments.level,
+            "changes": [_json(change) for change in found],
+            "counts": dict(counts),
+        }
+    )
     numbers = ("B/A", "from", "to", "more", "A ms", "B ms")
     made = table("verdict", *numbers, "problem", "strategy", numbers=numbers)
     made.columns[-1].no_wrap = False
@@ -83,11 +94,16 @@ def _json(change: Change) -> dict[str, Any]:
     before, after = change.before, change.after
     return {
         "problem": {**before.problem, "batch": before.batch},
-        "hardware": before.hardware, "device": before.device, "kind": before.kind,
-        "strategy": before.strategy, "precision": before.precision, "runs": list(change.runs),
+        "hardware": before.hardware,
+        "device": before.device,
+        "kind": before.kind,
+        "strategy": before.strategy,
+        "precision": before.precision,
+        "runs": list(change.runs),
         "config": {"before": before.config, "after": after.config},
         "status": {"before": before.status, "after": after.status},
         "reason": {"before": before.row["reason"], "after": after.row["reason"]},
         "median_ms": {"before": before.median_ms, "after": after.median_ms},
-        "outcome": change.outcome, "comparison": comparison_json(change.comparison),
-    }  # fmt: skip
+        "outcome": change.outcome,
+        "comparison": comparison_json(change.comparison),
+    }

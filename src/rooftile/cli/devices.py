@@ -89,9 +89,10 @@ def _record(roof: GpuCeilings | None) -> dict[str, Any] | None:
 def _ceiling_lines(roof: GpuCeilings) -> list[str]:
     """The measured ceilings, in the units people compare."""
     matrix = {
-        "mma.sync": roof.mma_gflops, "wgmma": roof.wgmma_gflops,
+        "mma.sync": roof.mma_gflops,
+        "wgmma": roof.wgmma_gflops,
         "wgmma of zeros": roof.wgmma_zeros_gflops,
-    }  # fmt: skip
+    }
     rates = [
         f"  {name}, TFLOP/s: {', '.join(f'{p} {rate / 1000:.0f}' for p, rate in found.items())}"
         for name, found in matrix.items()
@@ -133,9 +134,12 @@ def _gpus(kind: str) -> list[Description | dict[str, Any]]:
 
 def _missing(kind: str, error: DeviceMissing) -> dict[str, Any]:
     return {
-        "kind": kind, "name": None, "available": False,
-        "reason": f"not found: {error.looked_for}", "install": error.install,
-    }  # fmt: skip
+        "kind": kind,
+        "name": None,
+        "available": False,
+        "reason": f"not found: {error.looked_for}",
+        "install": error.install,
+    }
 
 
 def _available(gpu: Description) -> dict[str, Any]:

@@ -30,29 +30,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
-        "--shape", default="", metavar="NAME|key=value,...",
+        "--shape",
+        default="",
+        metavar="NAME|key=value,...",
         help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes",
-    )  # fmt: skip
+    )
     parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
     parser.add_argument(
         "--strategy", metavar="NAME", help="the rung to explain (default: the one that is picked)"
     )
     parser.add_argument(
-        "--config", type=_config, metavar="NAME=N,...",
+        "--config",
+        type=_config,
+        metavar="NAME=N,...",
         help="tunables (default: the measured time's, else the strategy's own)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--architecture", metavar="sm_NN",
+        "--architecture",
+        metavar="sm_NN",
         help="explain for this one's data sheet, whatever GPU there is (default sm_90 without one)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--record", type=Path, metavar="FILE",
+        "--record",
+        type=Path,
+        metavar="FILE",
         help="the time in what climb --json printed (default: the history's newest)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--profile", action="store_true",
+        "--profile",
+        action="store_true",
         help="CUDA: read the counters by Nsight Compute and set them beside the prediction",
-    )  # fmt: skip
+    )
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -123,9 +131,14 @@ def _gpu(
     compared = compare(found, counted)
     said = advice(found)
     output.result(
-        {**found.to_json(), "picked": picked, "advice": said, "counters": _counted_json(counted),
-         "compared": [_compared_json(row) for row in compared]}
-    )  # fmt: skip
+        {
+            **found.to_json(),
+            "picked": picked,
+            "advice": said,
+            "counters": _counted_json(counted),
+            "compared": [_compared_json(row) for row in compared],
+        }
+    )
     output.show(*_title(problem, arguments.shape, found.strategy, found.summary, picked))
     output.show(*_lines(found), "")
     for kernel in found.kernels:
@@ -152,11 +165,15 @@ def _counters(arguments: argparse.Namespace, found: Explanation) -> list[Counter
 
     return profile(
         {
-            "operation": arguments.operation, "shape": arguments.shape,
-            "batch": found.problem.batch_size, "strategy": found.strategy,
-            "device": arguments.device, "config": dict(found.config), "seed": arguments.seed,
+            "operation": arguments.operation,
+            "shape": arguments.shape,
+            "batch": found.problem.batch_size,
+            "strategy": found.strategy,
+            "device": arguments.device,
+            "config": dict(found.config),
+            "seed": arguments.seed,
         }
-    )  # fmt: skip
+    )
 
 
 def _config(text: str) -> dict[str, int]:
@@ -194,11 +211,13 @@ def _lines(found: Explanation) -> list[str]:
     rates = [
         f"{value:.0f} {unit}"
         for value, unit in (
-            (target.multiprocessors, "multiprocessors"), (target.clock_mhz, "MHz"),
-            (target.fma_gflops, "GFLOP/s"), (target.bandwidth_gb_s, "GB/s"),
+            (target.multiprocessors, "multiprocessors"),
+            (target.clock_mhz, "MHz"),
+            (target.fma_gflops, "GFLOP/s"),
+            (target.bandwidth_gb_s, "GB/s"),
         )
         if value is not None
-    ]  # fmt: skip
+    ]
     config = ", ".join(f"{name} {value}" for name, value in found.config.items())
     return [
         f"for: {target.name} ({target.source}): {', '.join(rates) or 'no rates known'}",
@@ -236,9 +255,12 @@ def _kernel_lines(kernel: KernelView) -> list[str]:
         lines.append(
             f"  L1: {loaded}in sectors), {quantity(made.stores, 'elements')} stored"
             + (f", {quantity(made.atomics, 'atomics')}" if made.atomics else "")
-            + (f", {quantity(made.shared_reads, 'passes')} of shared memory"
-               if made.shared_reads else "")
-        )  # fmt: skip
+            + (
+                f", {quantity(made.shared_reads, 'passes')} of shared memory"
+                if made.shared_reads
+                else ""
+            )
+        )
     lines.append(
         f"  device memory: reads {quantity(kernel.read_bytes, 'B')}, writes "
         f"{quantity(kernel.written_bytes, 'B')}, if caches keep what blocks share"

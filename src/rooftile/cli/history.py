@@ -33,8 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--status", metavar="passed|failed|skipped|error", help="only results of this kind"
     )
-    parser.add_argument("--command", dest="source", metavar="climb|tune|final",
-                        help="only of this command (final: a tuning's last round)")  # fmt: skip
+    parser.add_argument(
+        "--command",
+        dest="source",
+        metavar="climb|tune|final",
+        help="only of this command (final: a tuning's last round)",
+    )
     parser.add_argument("--run", metavar="ID", help="only this run, or those that begin so")
     parser.add_argument(
         "--revision", metavar="REV", help="only this revision, or the beginning of it"
@@ -65,11 +69,19 @@ def command(arguments: argparse.Namespace) -> int:
     elif arguments.batch is not None:
         raise InputError("batch", arguments.batch, "--shape with it")
     found = records(
-        operation=arguments.operation, problem=problem, any_batch=arguments.batch is None,
-        device=arguments.device, strategy=arguments.strategy, precision=arguments.precision,
-        status=arguments.status, command=arguments.source, run=arguments.run,
-        revision=arguments.revision, since=_moment(arguments.since), last=arguments.last or None,
-    )  # fmt: skip
+        operation=arguments.operation,
+        problem=problem,
+        any_batch=arguments.batch is None,
+        device=arguments.device,
+        strategy=arguments.strategy,
+        precision=arguments.precision,
+        status=arguments.status,
+        command=arguments.source,
+        run=arguments.run,
+        revision=arguments.revision,
+        since=_moment(arguments.since),
+        last=arguments.last or None,
+    )
     output = Output(arguments)
     output.result({"records": [record.to_json() for record in found]})
     _show(output, found)

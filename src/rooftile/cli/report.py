@@ -23,9 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON of a command")
     parser.add_argument(
-        "--out", type=Path, default=Path("report.html"), metavar="FILE",
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
         help="where the page goes (default report.html)",
-    )  # fmt: skip
+    )
     parser.add_argument("--operation", metavar="OP", help="only this operation")
 
 
@@ -43,8 +46,9 @@ def command(arguments: argparse.Namespace) -> int:
     arguments.out.write_text(page(content), encoding="utf-8")
     ladders, networks = len(content.sections), len(content.networks)
     output = Output(arguments)
-    output.result({"out": str(arguments.out), "ladders": ladders, "networks": networks,
-                   "rows": content.rows})  # fmt: skip
+    output.result(
+        {"out": str(arguments.out), "ladders": ladders, "networks": networks, "rows": content.rows}
+    )
     output.path(arguments.out)
     output.show(f"ladders {ladders}, networks {networks}, rows {content.rows}")
     return 0

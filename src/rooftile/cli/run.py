@@ -35,27 +35,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, or a safetensors file")
     parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
     parser.add_argument(
-        "--download", action="store_true",
+        "--download",
+        action="store_true",
         help="fetch the whole test set if it is not found (else: the sample of 1,000)",
-    )  # fmt: skip
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument(
-        "--batch", type=int, metavar="N",
+        "--batch",
+        type=int,
+        metavar="N",
         help="images at a time (default 256; with --stream at most: all)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16",
+        "--precision",
+        default="ieee",
+        metavar="ieee|fast|tf32|fp16|bf16",
         help="fast admits transforms that lose about one decimal digit (default ieee)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--weights", type=Path, metavar="FILE", help="other weights for a built-in model"
     )
     parser.add_argument("--peers", action="store_true", help="time other installed libraries too")
     parser.add_argument(
-        "--stream", nargs="?", const="uint8", choices=("uint8", "float32"),
+        "--stream",
+        nargs="?",
+        const="uint8",
+        choices=("uint8", "float32"),
         help="time images of this dtype (default uint8) from page-locked host memory to labels, "
         "copies beside computation (CUDA)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--segments",
         metavar="N|sweep",
@@ -147,9 +155,13 @@ def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
 
 
 def _result(
-    plan: Plan, images: ImageSet, labels: NDArray[np.int64], layers: dict[str, float],
-    total: float, peak: float,
-) -> dict[str, Any]:  # fmt: skip
+    plan: Plan,
+    images: ImageSet,
+    labels: NDArray[np.int64],
+    layers: dict[str, float],
+    total: float,
+    peak: float,
+) -> dict[str, Any]:
     """The JSON object."""
     batch = min(plan.batch, len(images))
     return {

@@ -78,14 +78,22 @@ def command(arguments: argparse.Namespace) -> int:
             advance(progress)
 
         trained = train(
-            network, images.images, images.labels, options,
-            checkpoint=checkpoint, resume=arguments.resume, progress=each_step,
-        )  # fmt: skip
+            network,
+            images.images,
+            images.labels,
+            options,
+            checkpoint=checkpoint,
+            resume=arguments.resume,
+            progress=each_step,
+        )
     seconds = time.perf_counter() - start
     recorded = with_record(
-        trained, _command_line(arguments, given), options,
-        f"{images.source}, {len(images)} images", test,
-    )  # fmt: skip
+        trained,
+        _command_line(arguments, given),
+        options,
+        f"{images.source}, {len(images)} images",
+        test,
+    )
     recorded.save(out)
     loss = last[0].loss if last else None
     _finish(output, recorded, options, images, test, (loss, seconds), out)
@@ -167,9 +175,14 @@ def _describe(step: Progress) -> str:
 
 
 def _finish(
-    output: Output, network: Network, options: TrainingOptions, images: ImageSet,
-    test: ImageSet, measured: tuple[float | None, float], out: Path,
-) -> None:  # fmt: skip
+    output: Output,
+    network: Network,
+    options: TrainingOptions,
+    images: ImageSet,
+    test: ImageSet,
+    measured: tuple[float | None, float],
+    out: Path,
+) -> None:
     import dataclasses
 
     from rooftile.lab.environment import environment

@@ -37,20 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16", help="default ieee"
     )
     parser.add_argument(
-        "--sampler", default="auto", metavar="auto|exhaustive|random|tpe|gp",
+        "--sampler",
+        default="auto",
+        metavar="auto|exhaustive|random|tpe|gp",
         help="auto: everything where that is no more than --trials, else tpe (default auto)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--trials", type=int, default=200, metavar="N",
+        "--trials",
+        type=int,
+        default=200,
+        metavar="N",
         help="configs to try, earlier calls' included (default 200)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--grid", metavar='"A=1,2 B=3,4"', help="only these values, as a two-way table; no winner"
     )
     parser.add_argument(
-        "--limit", type=float, default=20.0, metavar="S",
+        "--limit",
+        type=float,
+        default=20.0,
+        metavar="S",
         help="skip a config that would take more seconds (default 20)",
-    )  # fmt: skip
+    )
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -74,9 +82,14 @@ def command(arguments: argparse.Namespace) -> int:
     rival: Pick = pick, tuned_config(pick, problem, device.description)
     with History() as history:
         search = Search(
-            problem, strategy, device, history, precision=arguments.precision,
-            seed=arguments.seed, limit_s=arguments.limit,
-        )  # fmt: skip
+            problem,
+            strategy,
+            device,
+            history,
+            precision=arguments.precision,
+            seed=arguments.seed,
+            limit_s=arguments.limit,
+        )
         if arguments.grid:
             grid = parse_grid(arguments.grid, search)
             trials = _tried(output, search, len(grid.configs), search.each(grid.configs))
@@ -126,10 +139,12 @@ def _bar(
     from rich import progress as bars
 
     columns = (
-        bars.TextColumn("{task.description}", markup=False), bars.BarColumn(),
-        bars.MofNCompleteColumn(), bars.TimeRemainingColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
         bars.TextColumn("{task.fields[best]}", markup=False),
-    )  # fmt: skip
+    )
     with bars.Progress(*columns, console=output.progress, transient=True) as shown:
         task = shown.add_task(search.strategy.name, total=total, best="")
 
@@ -205,9 +220,12 @@ def _json(search: Search, trials: Sequence[Trial]) -> dict[str, Any]:
 def trial_json(trial: Trial) -> dict[str, Any]:
     """A trial's config, status and time."""
     return {
-        "config": dict(trial.config), "status": trial.row.status, "reason": trial.row.reason,
-        "median_ms": trial.median_ms, "resumed": trial.resumed,
-    }  # fmt: skip
+        "config": dict(trial.config),
+        "status": trial.row.status,
+        "reason": trial.row.reason,
+        "median_ms": trial.median_ms,
+        "resumed": trial.resumed,
+    }
 
 
 def _crowned_json(crowned: Crowned) -> dict[str, Any]:

@@ -58,10 +58,15 @@ def climb(
     if peers and kind == "opencl":
         raise InputError("peers", peers, "False: the other libraries run on the CPU and CUDA")
     return climb_problem(
-        problem, open_device(device), [(rung, None) for rung in rungs],
-        precision=precision, limit_s=math.inf if everything else limit_s, peers=peers, seed=seed,
+        problem,
+        open_device(device),
+        [(rung, None) for rung in rungs],
+        precision=precision,
+        limit_s=math.inf if everything else limit_s,
+        peers=peers,
+        seed=seed,
         progress=progress or (lambda line: None),
-    )  # fmt: skip
+    )
 
 
 def climb_problem(

@@ -21,9 +21,18 @@ from rooftile.runtime.timing.telemetry import Clocks
 Kind = Literal["strategy", "peer"]
 Status = Literal["passed", "failed", "skipped", "error"]
 Cause = Literal[
-    "", "unsupported", "precision", "device", "not installed", "time limit", "wrong",
-    "invalid time", "out of memory", "compile", "error",
-]  # fmt: skip
+    "",
+    "unsupported",
+    "precision",
+    "device",
+    "not installed",
+    "time limit",
+    "wrong",
+    "invalid time",
+    "out of memory",
+    "compile",
+    "error",
+]
 """The closed set of reasons why a row has no time; empty for one that passed."""
 
 

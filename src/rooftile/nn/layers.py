@@ -34,9 +34,17 @@ class ConvLayer:
             raise InputError(f"layer {self.name}", f"an input of shape {input_shape}", "images")
         channels, height, width = input_shape
         return Conv2d(
-            batch, channels, height, width, self.maps, (self.mask, self.mask),
-            (self.stride, self.stride), (self.padding, self.padding), self.activation, self.pool,
-        )  # fmt: skip
+            batch,
+            channels,
+            height,
+            width,
+            self.maps,
+            (self.mask, self.mask),
+            (self.stride, self.stride),
+            (self.padding, self.padding),
+            self.activation,
+            self.pool,
+        )
 
 
 @dataclass(frozen=True)

@@ -67,4 +67,4 @@ __all__ = [
     "register",
     "rounded",
     "widened",
-]  # fmt: skip
+]

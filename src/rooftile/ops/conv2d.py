@@ -55,10 +55,16 @@ class Conv2d(Layer):
 
     def __post_init__(self) -> None:
         check_positive(
-            batch=self.batch, channels=self.channels, height=self.height, width=self.width,
-            maps=self.maps, mask_height=self.mask[0], mask_width=self.mask[1],
-            stride=self.stride[0], stride_width=self.stride[1],
-        )  # fmt: skip
+            batch=self.batch,
+            channels=self.channels,
+            height=self.height,
+            width=self.width,
+            maps=self.maps,
+            mask_height=self.mask[0],
+            mask_width=self.mask[1],
+            stride=self.stride[0],
+            stride_width=self.stride[1],
+        )
         if min(self.padding) < 0:
             raise InputError("padding", self.padding, "no negative value")
         check_fused(self.activation)

@@ -22,9 +22,7 @@ Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 AnyArray = NDArray[Any]
 
-Dtype = Literal[
-    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"
-]  # fmt: skip
+Dtype = Literal["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"]
 Role = Literal["input", "parameter", "output"]
 """Parameters may be packed once and used by many calls; inputs are new in each."""
 
@@ -292,6 +290,18 @@ def pair_from_text(key: str, text: str) -> tuple[int, int]:
 
 
 __all__ = [
-    "AnyArray", "Array", "Dtype", "Float32", "Float64", "Problem", "Role", "check_positive",
-    "integer_from_text", "numpy_dtype", "ordinary", "outputs_of", "pair", "pair_from_text",
-]  # fmt: skip
+    "AnyArray",
+    "Array",
+    "Dtype",
+    "Float32",
+    "Float64",
+    "Problem",
+    "Role",
+    "check_positive",
+    "integer_from_text",
+    "numpy_dtype",
+    "ordinary",
+    "outputs_of",
+    "pair",
+    "pair_from_text",
+]

@@ -116,7 +116,8 @@ def _of_module(module: ModuleType, package: str) -> Operation:
     ]
     if len(kinds) != 1 or not isinstance(named, Mapping):
         raise InputError(
-            "operation", f"{module.__name__} with {len(kinds)} problems",
+            "operation",
+            f"{module.__name__} with {len(kinds)} problems",
             "one subclass of Problem, and a mapping NAMED of its named problems",
-        )  # fmt: skip
+        )
     return Operation(kinds[0].operation, kinds[0], named, package)

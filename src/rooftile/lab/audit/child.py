@@ -49,10 +49,14 @@ class Child:
         self._buffer = b""
         command = [sys.executable, str(script), str(theirs.fileno()), str(fd), str(memory)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno(), *([fd] if fd >= 0 else [])], start_new_session=True,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[theirs.fileno(), *([fd] if fd >= 0 else [])],
+            start_new_session=True,
             env={**os.environ, **_ENVIRONMENT},
-        )  # fmt: skip
+        )
         theirs.close()
         self.pid = self._process.pid
         self._heard: list[bytes] = [b""]

@@ -135,10 +135,11 @@ class Judge:
         """Whether the error is that of a lower precision."""
         problem, model = self._problem, CLAIMS[self.claim]
         if not any(
-            _is_float(one.output) and one.elements.mean() >= _MANY
+            _is_float(one.output)
+            and one.elements.mean() >= _MANY
             and isinstance(problem.judgement(one.output, model), Budget)
             for one in wrong
-        ):  # fmt: skip
+        ):
             return None
         places = problem.given_arrays
         for name, rounded in ROUNDINGS.items():

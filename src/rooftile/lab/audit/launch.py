@@ -25,9 +25,13 @@ from rooftile.errors import InputError
 from rooftile.ops import Problem
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Div: Fraction,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Div: Fraction,
+}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": lambda *a: math.ceil(*a),
     "min": min,
@@ -128,9 +132,11 @@ class LaunchLine:
         """The launch for a problem.  Raises `InputError`."""
         names = names_of(problem)
         return Launch(
-            function, _size3(self.grid, names), _size3(self.block, names),
+            function,
+            _size3(self.grid, names),
+            _size3(self.block, names),
             evaluate(self.shared, names),
-        )  # fmt: skip
+        )
 
     def macros(self, problem: Problem) -> dict[str, int | str]:
         """The macros for a problem.  Raises `InputError`."""

@@ -18,8 +18,11 @@ from rooftile.ops import AnyArray, Array
 HEAP = 0x7FC0BEEF
 """What `worker` leaves in the memory that a kernel allocates next; as float32 it is such a NaN."""
 _NAN = {
-    "float16": 0x7EAD, "bfloat16": 0x7FED, "float32": 0x7FC0DEAD, "float64": 0x7FF8DEAD7FC0DEAD,
-}  # fmt: skip
+    "float16": 0x7EAD,
+    "bfloat16": 0x7FED,
+    "float32": 0x7FC0DEAD,
+    "float64": 0x7FF8DEAD7FC0DEAD,
+}
 SURE_BITS = 24
 """So many bits agree by chance once in ten million times."""
 _DEVIATIONS = 6.0

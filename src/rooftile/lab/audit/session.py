@@ -106,9 +106,13 @@ class Session:
         memory = memory_limit() if self.kernel.kind == "cpu" else 0
         self.child = Child(_HERE / script, self.arena.fd, memory, self.limit_s)
         self._load = {
-            "do": "load", "file": str(self.kernel.path), "function": self.kernel.function,
-            "arrays": self.kernel.arrays, "device": self.kernel.device, **extra,
-        }  # fmt: skip
+            "do": "load",
+            "file": str(self.kernel.path),
+            "function": self.kernel.function,
+            "arrays": self.kernel.arrays,
+            "device": self.kernel.device,
+            **extra,
+        }
         self._written: dict[int, Arrays] = {}
         self._poison: dict[int, list[NDArray[np.uint8]]] = {}
         self._generator = np.random.default_rng()
@@ -128,19 +132,23 @@ class Session:
         self.slots, needed = layout(problem, slots, self.kernel.memory)
         assert needed <= self.arena_bytes, "the arena was sized for every problem"
         shapes = {array.name: array.shape for array in problem.output_arrays}
-        self.child.ask({
-            "do": "arrays",
-            "fields": plain(dataclasses.asdict(problem)),  # type: ignore[call-overload]
-            "output_shape": next(iter(shapes.values())) if len(shapes) == 1 else shapes,
-            "names": [array.name for array in problem.given_arrays],
-            "outputs": list(shapes),
-            "slots": [
-                {"given": [place.told for place in slot.given],
-                 "outs": [place.told for place in slot.outs]}
-                for slot in self.slots
-            ],
-            **self._launch(problem),
-        })  # fmt: skip
+        self.child.ask(
+            {
+                "do": "arrays",
+                "fields": plain(dataclasses.asdict(problem)),  # type: ignore[call-overload]
+                "output_shape": next(iter(shapes.values())) if len(shapes) == 1 else shapes,
+                "names": [array.name for array in problem.given_arrays],
+                "outputs": list(shapes),
+                "slots": [
+                    {
+                        "given": [place.told for place in slot.given],
+                        "outs": [place.told for place in slot.outs],
+                    }
+                    for slot in self.slots
+                ],
+                **self._launch(problem),
+            }
+        )
 
     def _launch(self, problem: Problem) -> dict[str, Any]:
         """How a text's kernel is launched for a problem."""
@@ -150,9 +158,10 @@ class Session:
         try:
             launch = line.launch(self.kernel.function, problem)
             return {
-                "launch": dataclasses.asdict(launch), "macros": line.macros(problem),
+                "launch": dataclasses.asdict(launch),
+                "macros": line.macros(problem),
                 "args": line.arguments(problem),
-            }  # fmt: skip
+            }
         except InputError as error:
             raise Complained({"error": "usage", "what": str(error)}) from None
 

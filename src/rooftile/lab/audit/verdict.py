@@ -98,14 +98,22 @@ class Audit:
         median = self.time_ms.median if self.time_ms else math.nan
         timed = self.time_ms is not None
         row = Row(
-            "peer", self.name, self.kernel.device, self.claim,
-            "passed" if timed else "failed", "" if timed else "; ".join(failed)[:500],
-            error=self.error, time_ms=self.time_ms, cold_ms=self.cold_ms,
+            "peer",
+            self.name,
+            self.kernel.device,
+            self.claim,
+            "passed" if timed else "failed",
+            "" if timed else "; ".join(failed)[:500],
+            error=self.error,
+            time_ms=self.time_ms,
+            cold_ms=self.cold_ms,
             first_call_ms=self.first_call_ms if timed else None,
             gflops=1e-6 * self.problem.flops / median if timed else None,
             gbps=1e-6 * self.problem.bytes / median if timed else None,
-            roof_fraction=self.roof_fraction, resources=self.resources, cause=self._cause,
-        )  # fmt: skip
+            roof_fraction=self.roof_fraction,
+            resources=self.resources,
+            cause=self._cause,
+        )
         device = self.kernel.device
         return Ladder(self.problem, device, self.ceilings, self.environment, (row,), self.gpu)
 
@@ -127,26 +135,28 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile audit --json`` prints."""
         median = self.time_ms.median if self.time_ms else math.nan
-        found: dict[str, Any] = plain({
-            "kernel": self.name,
-            "device": self.kernel.device,
-            "precision": self.claim,
-            "problem": problem_json(self.problem),
-            "status": "passed" if self.passed else "failed",
-            "checks": [dataclasses.asdict(check) for check in self.checks],
-            "error": dataclasses.asdict(self.error) if self.error else None,
-            "time_ms": dataclasses.asdict(self.time_ms) if self.time_ms else None,
-            "cold_ms": dataclasses.asdict(self.cold_ms) if self.cold_ms else None,
-            "first_call_ms": self.first_call_ms,
-            "gflops": 1e-6 * self.problem.flops / median,
-            "gbps": 1e-6 * self.problem.bytes / median,
-            "floor_ms": self.floor_ms,
-            "roof_fraction": self.roof_fraction,
-            "limit": self.limit,
-            "resources": dataclasses.asdict(self.resources),
-            "printed": self.noise,
-            "environment": dataclasses.asdict(self.environment),
-        })  # fmt: skip
+        found: dict[str, Any] = plain(
+            {
+                "kernel": self.name,
+                "device": self.kernel.device,
+                "precision": self.claim,
+                "problem": problem_json(self.problem),
+                "status": "passed" if self.passed else "failed",
+                "checks": [dataclasses.asdict(check) for check in self.checks],
+                "error": dataclasses.asdict(self.error) if self.error else None,
+                "time_ms": dataclasses.asdict(self.time_ms) if self.time_ms else None,
+                "cold_ms": dataclasses.asdict(self.cold_ms) if self.cold_ms else None,
+                "first_call_ms": self.first_call_ms,
+                "gflops": 1e-6 * self.problem.flops / median,
+                "gbps": 1e-6 * self.problem.bytes / median,
+                "floor_ms": self.floor_ms,
+                "roof_fraction": self.roof_fraction,
+                "limit": self.limit,
+                "resources": dataclasses.asdict(self.resources),
+                "printed": self.noise,
+                "environment": dataclasses.asdict(self.environment),
+            }
+        )
         return found
 
 
@@ -174,9 +184,16 @@ def audit(
     """
     check_claim(precision)
     return _Audit(
-        kernel, problem, precision, allow_library, fixed_shape, deterministic, limit_s, seed,
+        kernel,
+        problem,
+        precision,
+        allow_library,
+        fixed_shape,
+        deterministic,
+        limit_s,
+        seed,
         progress or (lambda line: None),
-    ).run()  # fmt: skip
+    ).run()
 
 
 @dataclass
@@ -218,13 +235,22 @@ class _Audit:
                 self.findings.passed(name)
         floor = self._floor(self.time) if self.time else None
         return Audit(
-            self.kernel, self.problem, self.claim, self.findings.checks(),
+            self.kernel,
+            self.problem,
+            self.claim,
+            self.findings.checks(),
             Error.of(judge.worst) if judge.worst else None,
             self.time if self.findings.right else None,
             self.cold if self.findings.right else None,
-            self.first_ms, floor, self.limit, self.resources, noise, environment(),
-            self.known.ceilings if self.known else None, self._gpu(),
-        )  # fmt: skip
+            self.first_ms,
+            floor,
+            self.limit,
+            self.resources,
+            noise,
+            environment(),
+            self.known.ceilings if self.known else None,
+            self._gpu(),
+        )
 
     def _trials(self, session: Session, judge: Judge) -> None:
         trials = Trials(session, judge, self.findings, self.seed, self.deterministic)

@@ -156,9 +156,10 @@ class Torch(Numpy):
             "torch.cuda.synchronize": self._torch.cuda.synchronize,
         }
         return [
-            name for name, item in genuine.items()
+            name
+            for name, item in genuine.items()
             if not str(getattr(item, "__module__", "")).startswith("torch.cuda")
-        ]  # fmt: skip
+        ]
 
 
 class _Ipc(ctypes.Structure):
@@ -200,15 +201,23 @@ class _Driver:
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(wait))
         ones = [ctypes.c_uint(1)] * 6
         self.call(
-            "cuLaunchKernel", self._delay, *ones, ctypes.c_uint(0), ctypes.c_void_p(stream),
-            arguments, None,
-        )  # fmt: skip
+            "cuLaunchKernel",
+            self._delay,
+            *ones,
+            ctypes.c_uint(0),
+            ctypes.c_void_p(stream),
+            arguments,
+            None,
+        )
 
     def copy(self, source: int, target: int, nbytes: int, stream: int) -> None:
         self.call(
-            "cuMemcpyDtoDAsync_v2", ctypes.c_uint64(target), ctypes.c_uint64(source),
-            ctypes.c_size_t(nbytes), ctypes.c_void_p(stream),
-        )  # fmt: skip
+            "cuMemcpyDtoDAsync_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_uint64(source),
+            ctypes.c_size_t(nbytes),
+            ctypes.c_void_p(stream),
+        )
 
     def wait(self) -> None:
         self.call("cuCtxSynchronize")
@@ -219,9 +228,12 @@ class _Shared:
 
     def __init__(self, address: int, shape: list[int], dtype: str) -> None:
         self.__cuda_array_interface__ = {
-            "shape": tuple(shape), "typestr": np.dtype(dtype).str, "data": (address, False),
-            "version": 3, "strides": None,
-        }  # fmt: skip
+            "shape": tuple(shape),
+            "typestr": np.dtype(dtype).str,
+            "data": (address, False),
+            "version": 3,
+            "strides": None,
+        }
 
 
 class _Cuda:

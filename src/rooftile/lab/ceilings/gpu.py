@@ -160,12 +160,20 @@ def measure_gpu_ceilings(
     # They are measured twice, so that a disturbance of one of them does not become the roof.
     fma, mma, wgmma, zeros = map(_faster, once, bench.arithmetic())
     return GpuCeilings(
-        fma_gflops=fma[""], read_gbps=read, copy_gbps=copy, mma_gflops=mma,
-        launch_us=launch, replay_us=replay,
-        to_device_gbps=pageable[0], from_device_gbps=pageable[1],
-        to_device_pinned_gbps=locked[0], from_device_pinned_gbps=locked[1],
-        clocks=Clocks.of(bench.readings), wgmma_gflops=wgmma, wgmma_zeros_gflops=zeros,
-    )  # fmt: skip
+        fma_gflops=fma[""],
+        read_gbps=read,
+        copy_gbps=copy,
+        mma_gflops=mma,
+        launch_us=launch,
+        replay_us=replay,
+        to_device_gbps=pageable[0],
+        from_device_gbps=pageable[1],
+        to_device_pinned_gbps=locked[0],
+        from_device_pinned_gbps=locked[1],
+        clocks=Clocks.of(bench.readings),
+        wgmma_gflops=wgmma,
+        wgmma_zeros_gflops=zeros,
+    )
 
 
 def _faster(once: dict[str, float], again: dict[str, float]) -> dict[str, float]:

@@ -23,18 +23,44 @@ _STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 STALLS = {
     _STALL.format(name): name.replace("_", " ")
     for name in (
-        "long_scoreboard", "short_scoreboard", "barrier", "lg_throttle", "mio_throttle",
-        "math_pipe_throttle", "wait", "not_selected", "no_instruction", "dispatch_stall",
-        "branch_resolving", "imc_miss", "membar", "drain", "tex_throttle", "sleeping",
+        "long_scoreboard",
+        "short_scoreboard",
+        "barrier",
+        "lg_throttle",
+        "mio_throttle",
+        "math_pipe_throttle",
+        "wait",
+        "not_selected",
+        "no_instruction",
+        "dispatch_stall",
+        "branch_resolving",
+        "imc_miss",
+        "membar",
+        "drain",
+        "tex_throttle",
+        "sleeping",
     )
-}  # fmt: skip
+}
 """Why a warp waits, by the metric that counts for how many cycles on average."""
 METRICS = (
-    TIME, LOAD_SECTORS, COPY_SECTORS, STORE_SECTORS, DRAM_READ, DRAM_WRITE,
-    "lts__t_sectors_srcunit_tex_op_read.sum", "l1tex__t_sector_hit_rate.pct",
-    "lts__t_sector_hit_rate.pct", SHARED_PASSES, BANK_CONFLICTS, "launch__registers_per_thread",
-    OCCUPANCY, ACHIEVED, ISSUE, LANES, *STALLS,
-)  # fmt: skip
+    TIME,
+    LOAD_SECTORS,
+    COPY_SECTORS,
+    STORE_SECTORS,
+    DRAM_READ,
+    DRAM_WRITE,
+    "lts__t_sectors_srcunit_tex_op_read.sum",
+    "l1tex__t_sector_hit_rate.pct",
+    "lts__t_sector_hit_rate.pct",
+    SHARED_PASSES,
+    BANK_CONFLICTS,
+    "launch__registers_per_thread",
+    OCCUPANCY,
+    ACHIEVED,
+    ISSUE,
+    LANES,
+    *STALLS,
+)
 """What is asked for."""
 _KERNEL = "Kernel Name"
 

@@ -82,18 +82,33 @@ class Explanation:
         fields = {
             name: getattr(self, name)
             for name in (
-                "device", "strategy", "summary", "precision", "config", "limits_ms", "bound_ms",
-                "bound_by", "bound_fraction", "floor_ms", "moved_bytes", "input_loads",
-                "adds_per_load", "missing",
+                "device",
+                "strategy",
+                "summary",
+                "precision",
+                "config",
+                "limits_ms",
+                "bound_ms",
+                "bound_by",
+                "bound_fraction",
+                "floor_ms",
+                "moved_bytes",
+                "input_loads",
+                "adds_per_load",
+                "missing",
             )
-        }  # fmt: skip
+        }
         target = dataclasses.asdict(self.target)
         del target["ceilings"], target["machine"]
         measured = dataclasses.asdict(self.measured) if self.measured else None
         found: dict[str, Any] = plain(
-            {**fields, "target": target, "measured": measured,
-             "kernels": [_kernel_json(kernel) for kernel in self.kernels]}
-        )  # fmt: skip
+            {
+                **fields,
+                "target": target,
+                "measured": measured,
+                "kernels": [_kernel_json(kernel) for kernel in self.kernels],
+            }
+        )
         return {"problem": problem_json(self.problem), **found}
 
 

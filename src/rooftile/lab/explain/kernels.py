@@ -59,20 +59,28 @@ def kernel_views(strategy: GpuStrategy, problem: Any, config: Config, target: Ta
     summing = strategy.summing or names[0]
     views = tuple(
         _view(
-            [step for step in steps if step.launch.kernel == name], taken.get(name), target,
-            models.get(name), touched[name], name == summing,
+            [step for step in steps if step.launch.kernel == name],
+            taken.get(name),
+            target,
+            models.get(name),
+            touched[name],
+            name == summing,
         )
         for name in names
-    )  # fmt: skip
+    )
     if not models:
         missing = "; ".join(filter(None, (missing, "no model of this strategy's accesses")))
     return Views(views, missing)
 
 
 def _view(
-    steps: list[Step], taken: Taken | None, target: Target, found: Accesses | None,
-    touched: tuple[int, int], sums: bool,
-) -> KernelView:  # fmt: skip
+    steps: list[Step],
+    taken: Taken | None,
+    target: Target,
+    found: Accesses | None,
+    touched: tuple[int, int],
+    sums: bool,
+) -> KernelView:
     launch = steps[0].launch
     grid = Grid(launch.grid, launch.block)
     held = fill = None

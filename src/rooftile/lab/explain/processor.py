@@ -75,9 +75,13 @@ class CpuExplanation:
         fields = dataclasses.asdict(self)
         del fields["problem"]
         found: dict[str, Any] = plain(
-            {**fields, "device": "cpu", "bound_fraction": self.bound_fraction,
-             "advice": self.advice()}
-        )  # fmt: skip
+            {
+                **fields,
+                "device": "cpu",
+                "bound_fraction": self.bound_fraction,
+                "advice": self.advice(),
+            }
+        )
         return {"problem": problem_json(self.problem), **found}
 
 

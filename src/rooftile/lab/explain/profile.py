@@ -128,10 +128,21 @@ def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
 def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
     """The command line that prints a run's counters.  Raises `DeviceMissing`."""
     return [
-        _ncu(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-        "--metrics", ",".join(metrics),
-        sys.executable, "-m", "rooftile.lab.explain.child", json.dumps(run),
-    ]  # fmt: skip
+        _ncu(),
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--clock-control",
+        "none",
+        "--metrics",
+        ",".join(metrics),
+        sys.executable,
+        "-m",
+        "rooftile.lab.explain.child",
+        json.dumps(run),
+    ]
 
 
 def _ncu() -> str:
@@ -149,9 +160,11 @@ def compare(explanation: Explanation, counted: Sequence[Counters]) -> list[Compa
     """Predictions beside counts, kernel by kernel."""
     views = {kernel.name: kernel for kernel in explanation.kernels}
     return [
-        row for found in counted if found.kernel in views
+        row
+        for found in counted
+        if found.kernel in views
         for row in _rows(views[found.kernel], found)
-    ]  # fmt: skip
+    ]
 
 
 def _rows(view: KernelView, found: Counters) -> list[Comparison]:
@@ -159,16 +172,28 @@ def _rows(view: KernelView, found: Counters) -> list[Comparison]:
     loaded = made.load_sectors if made else None
     stored = made.store_sectors if made and not made.atomics else None
     candidates = (
-        ("loads, L1", "B", _times(loaded, _SECTOR_BYTES),
-         _times(found.sectors_loaded(), _SECTOR_BYTES)),
-        ("stores, L1", "B", _times(stored, _SECTOR_BYTES),
-         _times(values.get(STORE_SECTORS), _SECTOR_BYTES)),
-        ("shared memory, reads", "passes", made.shared_reads if made else None,
-         values.get(SHARED_PASSES)),
+        (
+            "loads, L1",
+            "B",
+            _times(loaded, _SECTOR_BYTES),
+            _times(found.sectors_loaded(), _SECTOR_BYTES),
+        ),
+        (
+            "stores, L1",
+            "B",
+            _times(stored, _SECTOR_BYTES),
+            _times(values.get(STORE_SECTORS), _SECTOR_BYTES),
+        ),
+        (
+            "shared memory, reads",
+            "passes",
+            made.shared_reads if made else None,
+            values.get(SHARED_PASSES),
+        ),
         ("device memory, read", "B", float(view.read_bytes), values.get(DRAM_READ)),
         ("device memory, written", "B", float(view.written_bytes), values.get(DRAM_WRITE)),
         ("occupancy", "", held.occupancy if held else None, _times(values.get(OCCUPANCY), 0.01)),
-    )  # fmt: skip
+    )
     return [
         Comparison(view.name, what, unit, predicted, count)
         for what, unit, predicted, count in candidates

@@ -59,9 +59,10 @@ def side(name: str, history: History) -> list[Record]:
     found = [record for record in found if record.command != "final"]
     if not name or not found:
         raise InputError(
-            "what to compare", repr(name),
+            "what to compare",
+            repr(name),
             f"a file of records, or the beginning of a run or a revision in {history.path}",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -81,9 +82,10 @@ def changes(
     common = [key for key in first if key in second]
     if not common:
         raise InputError(
-            "what to compare", "records with nothing in common",
+            "what to compare",
+            "records with nothing in common",
             "the same strategy on the same problem, batch, hardware and kind of device in both",
-        )  # fmt: skip
+        )
     return tuple(_change(first[key], second[key], effect, level) for key in common)
 
 
@@ -112,10 +114,16 @@ def _key(record: Record) -> Key:
     # A climb takes the strategy's own config, whatever that is at the revision.
     config = record.config if record.command == "tune" else None
     return (
-        json.dumps(dict(record.problem), sort_keys=True), record.batch, record.hardware,
-        record.device.partition(":")[0], record.kind, record.strategy, record.precision,
-        record.command == "tune", json.dumps(config, sort_keys=True),
-    )  # fmt: skip
+        json.dumps(dict(record.problem), sort_keys=True),
+        record.batch,
+        record.hardware,
+        record.device.partition(":")[0],
+        record.kind,
+        record.strategy,
+        record.precision,
+        record.command == "tune",
+        json.dumps(config, sort_keys=True),
+    )
 
 
 def _from_file(path: Path) -> list[Record]:

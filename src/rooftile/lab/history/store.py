@@ -30,8 +30,12 @@ from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.runtime.winners import Winner
 
 _PARTS: Mapping[str, type] = {
-    "time_ms": Timing, "cold_ms": Timing, "error": Error, "resources": Resources, "clocks": Clocks,
-}  # fmt: skip
+    "time_ms": Timing,
+    "cold_ms": Timing,
+    "error": Error,
+    "resources": Resources,
+    "clocks": Clocks,
+}
 """How the parts of a row that are more than a word or a number are read."""
 
 
@@ -156,9 +160,18 @@ class History:
         """Write one result and return its number; killing the process no longer loses it."""
         text = json.dumps(plain(dataclasses.asdict(row)), allow_nan=False)
         values = (
-            run.id, utc(), problem.operation, problem_text(problem), batch_of(problem), row.kind,
-            row.strategy, row.precision, row.status, fingerprint, text,
-        )  # fmt: skip
+            run.id,
+            utc(),
+            problem.operation,
+            problem_text(problem),
+            batch_of(problem),
+            row.kind,
+            row.strategy,
+            row.precision,
+            row.status,
+            fingerprint,
+            text,
+        )
         return self.write(
             "INSERT INTO results (run, time, operation, problem, batch, kind, strategy, "
             "precision, status, fingerprint, row) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
@@ -203,14 +216,20 @@ class History:
         text = problem_text(problem) if problem else None
         batch = batch_of(problem) if problem and not any_batch else None
         tests: list[tuple[str, Any]] = [
-            ("results.operation = ?", operation), ("results.problem = ?", text),
-            ("results.batch = ?", batch), ("runs.hardware = ?", hardware),
-            ("results.strategy = ?", strategy), ("results.precision = ?", precision),
-            ("results.status = ?", status), ("runs.command = ?", command),
-            ("instr(runs.id, ?) = 1", run), ("instr(runs.revision, ?) = 1", revision),
-            ("results.id > ?", after), ("results.time >= ?", utc(since) if since else None),
+            ("results.operation = ?", operation),
+            ("results.problem = ?", text),
+            ("results.batch = ?", batch),
+            ("runs.hardware = ?", hardware),
+            ("results.strategy = ?", strategy),
+            ("results.precision = ?", precision),
+            ("results.status = ?", status),
+            ("runs.command = ?", command),
+            ("instr(runs.id, ?) = 1", run),
+            ("instr(runs.revision, ?) = 1", revision),
+            ("results.id > ?", after),
+            ("results.time >= ?", utc(since) if since else None),
             ("runs.device || ':' LIKE ? || ':%'", device),
-        ]  # fmt: skip
+        ]
         given = [(test, value) for test, value in tests if value is not None]
         where = " AND ".join(test for test, _ in given) or "1"
         with clear(self.path):
@@ -257,8 +276,17 @@ def record_winner(
         "INSERT INTO winners (time, operation, problem, batch, kind, hardware, precision, "
         "strategy, config, fingerprint, preferred, result) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         (
-            utc(), problem.operation, problem_text(problem), winner.batch, kind, run.hardware,
-            winner.precision, winner.strategy, json.dumps(dict(winner.config)),
-            winner.fingerprint, int(winner.preferred), result,
+            utc(),
+            problem.operation,
+            problem_text(problem),
+            winner.batch,
+            kind,
+            run.hardware,
+            winner.precision,
+            winner.strategy,
+            json.dumps(dict(winner.config)),
+            winner.fingerprint,
+            int(winner.preferred),
+            result,
         ),
-    )  # fmt: skip
+    )

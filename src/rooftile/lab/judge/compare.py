@@ -97,9 +97,14 @@ def _within(output: Array, out: AnyArray, reference: AnyArray, budget: Float64) 
     largest = np.where(special, 0.0, np.abs(reference)).max(axis=item, initial=0.0)
     relative = error.max(axis=item) / np.maximum(largest, np.finfo(np.float64).tiny)
     return _worst(
-        out, reference, error, error / budget, budget,
-        max_rel=float(np.max(relative)), not_finite=int((not_finite & ~same).sum()),
-    )  # fmt: skip
+        out,
+        reference,
+        error,
+        error / budget,
+        budget,
+        max_rel=float(np.max(relative)),
+        not_finite=int((not_finite & ~same).sum()),
+    )
 
 
 def _exactly(out: AnyArray, reference: AnyArray) -> Verdict:
@@ -115,9 +120,13 @@ def _exactly(out: AnyArray, reference: AnyArray) -> Verdict:
     fraction = np.where(same, 0.0, np.inf)
     largest = max(float(np.abs(reference.astype(np.float64)).max(initial=0.0)), least)
     return _worst(
-        out, reference, error, fraction, np.zeros_like(fraction),
+        out,
+        reference,
+        error,
+        fraction,
+        np.zeros_like(fraction),
         max_rel=float(error.max(initial=0.0)) / largest,
-    )  # fmt: skip
+    )
 
 
 def _by_norm(output: Array, out: AnyArray, reference: AnyArray, limit: float) -> Verdict:
@@ -139,9 +148,17 @@ def _by_norm(output: Array, out: AnyArray, reference: AnyArray, limit: float) ->
     wrong = int((fraction > 1).sum())
     reason = f"{wrong} of {len(fraction)} items are off by their norm" if wrong else ""
     return Verdict(
-        wrong == 0, reason, float(most.max()), float(relative.max()), float(fraction[worst]), index,
-        float(out[index]), float(reference[index]), limit * float(norms[worst]), wrong,
-    )  # fmt: skip
+        wrong == 0,
+        reason,
+        float(most.max()),
+        float(relative.max()),
+        float(fraction[worst]),
+        index,
+        float(out[index]),
+        float(reference[index]),
+        limit * float(norms[worst]),
+        wrong,
+    )
 
 
 def _worst(

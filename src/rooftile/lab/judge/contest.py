@@ -158,9 +158,16 @@ class Contest:
         work = self.clock.work(lambda: bound.launch(memory))
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
         return Entry(
-            row, rung.precision, bound.errors, work, lambda: self._result(bound, memory, work),
-            first, traffic_of(bound), rung.transforms, note,
-        )  # fmt: skip
+            row,
+            rung.precision,
+            bound.errors,
+            work,
+            lambda: self._result(bound, memory, work),
+            first,
+            traffic_of(bound),
+            rung.transforms,
+            note,
+        )
 
     def peer(self, peer: Any) -> Row | Entry:
         """Another library; skipped where it is not installed."""
@@ -192,9 +199,16 @@ class Contest:
         size, arrays = array_bytes(peer.precision), self.problem.arrays
         sizes = {array.name: size for array in arrays if array.dtype == "float32"}
         return Entry(
-            row, peer.precision, peer.errors, work, result, first, Traffic.of(self.problem, sizes),
-            transforms=True, peer=True,
-        )  # fmt: skip
+            row,
+            peer.precision,
+            peer.errors,
+            work,
+            result,
+            first,
+            Traffic.of(self.problem, sizes),
+            transforms=True,
+            peer=True,
+        )
 
     def _examined_peer(self, call: Any, peer: Any) -> Verdict:
         """The exam of another library, which computes the whole batch.
@@ -216,9 +230,11 @@ class Contest:
                     array[...] = given[: len(array)]
 
         return self.exam.examine(
-            compute, peer.errors, repeatable=False,
+            compute,
+            peer.errors,
+            repeatable=False,
             excused=lambda verdict: self.excuse(verdict, peer.precision) is not None,
-        )  # fmt: skip
+        )
 
     def excuse(self, verdict: Verdict, precision: str) -> str | None:
         """See `rooftile.lab.peers.arithmetic.excuse`."""

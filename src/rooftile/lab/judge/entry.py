@@ -40,8 +40,10 @@ def failed(row: Callable[..., Row], error: Exception) -> Row:
     """The row of a candidate that raised."""
     # An `OutOfMemory` is a MemoryError, as is NumPy's own.
     causes: dict[type[Exception], Cause] = {
-        MemoryError: "out of memory", UnsupportedProblem: "unsupported", CompileFailure: "compile",
-    }  # fmt: skip
+        MemoryError: "out of memory",
+        UnsupportedProblem: "unsupported",
+        CompileFailure: "compile",
+    }
     cause = next((c for kind, c in causes.items() if isinstance(error, kind)), "error")
     return row("error", f"{type(error).__name__}: {error}"[:_MOST_SAID], cause=cause)
 

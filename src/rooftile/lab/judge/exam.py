@@ -43,9 +43,10 @@ class Exam:
         self.problem = problem
         given = None if arrays is None else tuple(array.copy() for array in arrays)
         self._fresh: Callable[[], Sequence[AnyArray]] = (
-            (lambda: problem.random(seed)) if given is None
+            (lambda: problem.random(seed))
+            if given is None
             else (lambda: tuple(array.copy() for array in given))
-        )  # fmt: skip
+        )
         fresh, count = tuple(self._fresh()), len(problem.input_arrays)
         self.inputs, self.parameters = fresh[:count], fresh[count:]
         self.expected = Expected(problem, *fresh)

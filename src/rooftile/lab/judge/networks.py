@@ -71,9 +71,15 @@ class NetworkContest(Contest):
         self.network, self._given = network, images is not None
         self._plan_scores: AnyArray | None = None
         super().__init__(
-            problem, device, roof, trusted, seed=seed, report=report, verified=some,
+            problem,
+            device,
+            roof,
+            trusted,
+            seed=seed,
+            report=report,
+            verified=some,
             arrays=(x, *parameters),
-        )  # fmt: skip
+        )
 
     def plan(self, plan: GpuPlan) -> Row | Entry:
         """The network as a plan on the contest's GPU; its config is the plan's strategies."""
@@ -86,9 +92,10 @@ class NetworkContest(Contest):
             plan(self.inputs[0][:1])
             first = 1e3 * (time.perf_counter() - start)
             verdict = self.exam.examine(
-                lambda x, out: plan(x, out=out), errors,
+                lambda x, out: plan(x, out=out),
+                errors,
                 repeatable=not any(layer.strategy.atomic for layer in plan.layers),
-            )  # fmt: skip
+            )
             if not verdict.passed:
                 return row("failed", verdict.reason, cause="wrong", error=Error.of(verdict))
             device: Any = self.device

@@ -88,9 +88,13 @@ def time_stream(
     wrong = contradicted(samples, parts)
     device, host = (timing_of(list(times)) for times in zip(*samples, strict=True))
     return StreamTiming(
-        len(held), -(-len(held) // segment),
-        None if wrong else device, None if wrong else host, *parts, wrong,
-    )  # fmt: skip
+        len(held),
+        -(-len(held) // segment),
+        None if wrong else device,
+        None if wrong else host,
+        *parts,
+        wrong,
+    )
 
 
 def quantiles(timing: Timing | None) -> dict[str, Any] | None:

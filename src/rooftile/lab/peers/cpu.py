@@ -176,9 +176,11 @@ def _torch_call(problem: Problem, module: Any, load: Callable[[AnyArray], Any]) 
             return module(*inputs)
 
     return PeerCall(
-        lambda inputs: [load(one) for one in inputs], run,
-        lambda result: np.asarray(result.contiguous().numpy()), problem,
-    )  # fmt: skip
+        lambda inputs: [load(one) for one in inputs],
+        run,
+        lambda result: np.asarray(result.contiguous().numpy()),
+        problem,
+    )
 
 
 def _onnxruntime(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
@@ -192,8 +194,10 @@ def _onnxruntime(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
     names = [one.name for one in session.get_inputs()]
     return PeerCall(
         lambda inputs: dict(zip(names, inputs, strict=True)),
-        lambda given: session.run(None, given)[0], np.asarray, problem,
-    )  # fmt: skip
+        lambda given: session.run(None, given)[0],
+        np.asarray,
+        problem,
+    )
 
 
 def _openvino(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
@@ -210,8 +214,9 @@ def _openvino(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
     return PeerCall(
         lambda inputs: {i: openvino.Tensor(a, shared_memory=True) for i, a in enumerate(inputs)},
         lambda given: request.infer(given, share_inputs=True, share_outputs=True)[0],
-        np.asarray, problem,
-    )  # fmt: skip
+        np.asarray,
+        problem,
+    )
 
 
 PEERS: tuple[Peer, ...] = (

@@ -29,5 +29,11 @@ from rooftile.lab.report.sources import (
 )
 
 __all__ = [
-    "Content", "NetworkRun", "Section", "from_ladder", "from_records", "page", "read_files",
-]  # fmt: skip
+    "Content",
+    "NetworkRun",
+    "Section",
+    "from_ladder",
+    "from_records",
+    "page",
+    "read_files",
+]

@@ -47,9 +47,14 @@ def figure(section: Section) -> Figure:
         labels = axis(scale, [], "GFLOP/s")
     title = "The ladder against the roof" if shares else "The ladder"
     return Figure(
-        "bars", title, _caption(section, shares, longest),
-        _table(section), strips, labels, legend=_legend(rows),
-    )  # fmt: skip
+        "bars",
+        title,
+        _caption(section, shares, longest),
+        _table(section),
+        strips,
+        labels,
+        legend=_legend(rows),
+    )
 
 
 def _warm(row: Row, shares: bool) -> float:
@@ -63,28 +68,48 @@ def _strip(row: Row, scale: Scale, shares: bool) -> Strip:
     picture = track(scale, beyond=1.0 if shares else None)
     warm = _warm(row, shares)
     top, height = (4, 12) if row.cold_ms else (5, 16)
-    svg.add(picture, "rect", class_=f"bar {colour(row)}", x=0, y=top, height=height,
-            width=svg.percent(scale.at(warm)))  # fmt: skip
+    svg.add(
+        picture,
+        "rect",
+        class_=f"bar {colour(row)}",
+        x=0,
+        y=top,
+        height=height,
+        width=svg.percent(scale.at(warm)),
+    )
     if row.cold_ms:
         cold = scale.at(warm * row.time_ms.median / row.cold_ms.median)
-        svg.add(picture, "rect", class_=f"bar cold {colour(row)}", x=0, y=17, height=5,
-                width=svg.percent(cold))  # fmt: skip
+        svg.add(
+            picture,
+            "rect",
+            class_=f"bar cold {colour(row)}",
+            x=0,
+            y=17,
+            height=5,
+            width=svg.percent(cold),
+        )
     if shares:
         upright(picture, scale.at(1.0), "roof")
     value = words.share(row.roof_fraction) if row.roof_fraction else ""
     rate = words.figures(row.gflops) if row.gflops is not None else ""
     time = words.milliseconds(row.time_ms.median)
     return Strip(
-        row.strategy, value if shares else rate, time, badges(row), svg.markup(picture),
-        tip=tip(row), data=data(row),
-    )  # fmt: skip
+        row.strategy,
+        value if shares else rate,
+        time,
+        badges(row),
+        svg.markup(picture),
+        tip=tip(row),
+        data=data(row),
+    )
 
 
 def _legend(rows: tuple[Row, ...]) -> tuple[tuple[Markup, str], ...]:
     found = legend(row for row in rows if row.time_ms)
     if any(row.cold_ms for row in rows):
-        cold = key(lambda spot: svg.add(spot, "rect", class_="bar cold", x=-8, y=-2, width=16,
-                                        height=5))  # fmt: skip
+        cold = key(
+            lambda spot: svg.add(spot, "rect", class_="bar cold", x=-8, y=-2, width=16, height=5)
+        )
         found += ((cold, "thin: cold, nothing of the data in the last-level cache"),)
     return found
 

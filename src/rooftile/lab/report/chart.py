@@ -82,9 +82,13 @@ def tone(precision: str) -> str:
 def without_time(row: Row) -> Strip:
     """The strip of a row that failed, broke or was skipped, which says why."""
     return Strip(
-        name=row.strategy, badges=badges(row), value=row.status, reason=row.reason,
-        tip=f"{row.strategy} ({row.precision})\n{row.status}: {row.reason}", data=data(row),
-    )  # fmt: skip
+        name=row.strategy,
+        badges=badges(row),
+        value=row.status,
+        reason=row.reason,
+        tip=f"{row.strategy} ({row.precision})\n{row.status}: {row.reason}",
+        data=data(row),
+    )
 
 
 def tip(row: Row) -> str:
@@ -114,8 +118,15 @@ def track(scale: Scale, *, beyond: float | None = None) -> svg.Element:
     picture = svg.drawing(TRACK, "track", aria_hidden="true")
     if beyond is not None:
         start = scale.at(beyond)
-        svg.add(picture, "rect", class_="beyond", x=svg.percent(start), y=0,
-                width=svg.percent(100 - start), height=TRACK)  # fmt: skip
+        svg.add(
+            picture,
+            "rect",
+            class_="beyond",
+            x=svg.percent(start),
+            y=0,
+            width=svg.percent(100 - start),
+            height=TRACK,
+        )
     for value in scale.ticks():
         upright(picture, scale.at(value), "grid")
     return picture

@@ -35,12 +35,15 @@ def figure(section: Section) -> Figure | None:
     finite = [_fraction(row) for row in rows if math.isfinite(_fraction(row))]
     scale = Log.over([*finite, _BUDGET, 0.1], room=2)
     return Figure(
-        "errors", "Error against budget",
+        "errors",
+        "Error against budget",
         "The worst element's error over the budget that precision, the sum's length and the "
         "magnitude of its terms allow. The line is the room that is left.",
-        _table(section), tuple(_strip(row, scale) for row in rows),
-        axis(scale, [(_BUDGET, "budget")], "error / budget"), legend=legend(rows),
-    )  # fmt: skip
+        _table(section),
+        tuple(_strip(row, scale) for row in rows),
+        axis(scale, [(_BUDGET, "budget")], "error / budget"),
+        legend=legend(rows),
+    )
 
 
 def _fraction(row: Row) -> float:
@@ -61,8 +64,15 @@ def _strip(row: Row, scale: Log) -> Strip:
     svg.symbol(spot, row.precision, f"mark {colour(row)}{wrong}")
     detail = "" if row.status == "passed" else row.status
     said = tip(row) if row.time_ms else without_time(row).tip
-    return Strip(row.strategy, words.figures(fraction, 2), detail, badges(row),
-                 svg.markup(picture), tip=said, data=data(row))  # fmt: skip
+    return Strip(
+        row.strategy,
+        words.figures(fraction, 2),
+        detail,
+        badges(row),
+        svg.markup(picture),
+        tip=said,
+        data=data(row),
+    )
 
 
 def _table(section: Section) -> Table:

@@ -63,15 +63,24 @@ def _heatmap(trials: list[Row]) -> Heatmap:
     # The scale is that of the cells, which keep the best of what they hold.
     slowest = max((time for rows in cells.values() if (time := _best(rows)) < math.inf), default=0)
     lines = tuple(
-        (str(a) if rows_by else "", tuple(
-            _cell(cells[a, b], fastest, slowest) if (a, b) in cells else None for b in across
-        ))
+        (
+            str(a) if rows_by else "",
+            tuple(
+                _cell(cells[a, b], fastest, slowest) if (a, b) in cells else None for b in across
+            ),
+        )
         for a in down
-    )  # fmt: skip
+    )
     return Heatmap(
-        trials[0].strategy, trials[0].precision, _caption(trials, rows_by, columns_by),
-        rows_by, columns_by, tuple(map(str, across)), lines, _table(trials),
-    )  # fmt: skip
+        trials[0].strategy,
+        trials[0].precision,
+        _caption(trials, rows_by, columns_by),
+        rows_by,
+        columns_by,
+        tuple(map(str, across)),
+        lines,
+        _table(trials),
+    )
 
 
 def _best(rows: Sequence[Row]) -> float:
@@ -139,11 +148,14 @@ def _table(trials: Sequence[Row]) -> Table:
     names = list(dict.fromkeys(name for row in trials for name in row.config))
     first = sorted(trials, key=median)[:_LISTED]
     rows = tuple(
-        (data(row), (
-            *(str(row.config.get(name, "")) for name in names),
-            words.figures(median(row), 4) if row.time_ms else "",
-            row.reason if row.time_ms else f"{row.status}: {row.reason}",
-        ))
+        (
+            data(row),
+            (
+                *(str(row.config.get(name, "")) for name in names),
+                words.figures(median(row), 4) if row.time_ms else "",
+                row.reason if row.time_ms else f"{row.status}: {row.reason}",
+            ),
+        )
         for row in first
-    )  # fmt: skip
+    )
     return Table((*names, "ms", "note"), rows, frozenset({"note"}))

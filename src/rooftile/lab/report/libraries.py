@@ -35,17 +35,24 @@ def figure(run: NetworkRun) -> Figure | None:
     scale = Linear(max([own, *map(median, timed)]))
     where = "by the device's clock, without copies, in turns" if run.plan else "one after the other"
     plan = Strip(
-        "whole plan", words.milliseconds(own), run.precision,
-        track=_bar(scale, own, tone(run.precision)), tip=f"whole plan\n{words.milliseconds(own)}",
-        data={"device": run.device, "precision": run.precision, "status": "passed"}, strong=True,
-    )  # fmt: skip
+        "whole plan",
+        words.milliseconds(own),
+        run.precision,
+        track=_bar(scale, own, tone(run.precision)),
+        tip=f"whole plan\n{words.milliseconds(own)}",
+        data={"device": run.device, "precision": run.precision, "status": "passed"},
+        strong=True,
+    )
     return Figure(
-        "libraries", "Beside other libraries",
+        "libraries",
+        "Beside other libraries",
         f"Medians for one batch, {where}. A library at fp16 or bf16 is given the images and gives "
         "the scores in that format, a plan in float32.",
-        _table(run, own), (plan, *(_strip(row, scale) for row in run.peers)),
-        axis(scale, [], "ms"), legend=legend(timed),
-    )  # fmt: skip
+        _table(run, own),
+        (plan, *(_strip(row, scale) for row in run.peers)),
+        axis(scale, [], "ms"),
+        legend=legend(timed),
+    )
 
 
 def _own(run: NetworkRun) -> float:
@@ -58,15 +65,26 @@ def _strip(row: Row, scale: Linear) -> Strip:
         return without_time(row)
     time = row.time_ms.median
     return Strip(
-        row.strategy, words.milliseconds(time), badges=badges(row),
-        track=_bar(scale, time, colour(row)), tip=tip(row), data=data(row),
-    )  # fmt: skip
+        row.strategy,
+        words.milliseconds(time),
+        badges=badges(row),
+        track=_bar(scale, time, colour(row)),
+        tip=tip(row),
+        data=data(row),
+    )
 
 
 def _bar(scale: Linear, time: float, style: str) -> Markup:
     picture = track(scale)
-    svg.add(picture, "rect", class_=f"bar {style}", x=0, y=5, height=16,
-            width=svg.percent(scale.at(time)))  # fmt: skip
+    svg.add(
+        picture,
+        "rect",
+        class_=f"bar {style}",
+        x=0,
+        y=5,
+        height=16,
+        width=svg.percent(scale.at(time)),
+    )
     return svg.markup(picture)
 
 

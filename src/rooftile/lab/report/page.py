@@ -52,9 +52,12 @@ def page(content: Content, *, made: datetime.datetime | None = None) -> str:
 
     loader = jinja2.FileSystemLoader(_HERE)
     template = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    ).get_template("page.html")  # fmt: skip
+    ).get_template("page.html")
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     parts = [_ladder(f"ladder-{k}", one) for k, one in enumerate(content.sections, 1)]
     parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
@@ -66,9 +69,11 @@ def page(content: Content, *, made: datetime.datetime | None = None) -> str:
         parts=parts,
         overview=_overview(content) if len(parts) > 1 else [],
         facets=_facets(content),
-        style=Markup(style), style_hash=_hash(style),
-        script=Markup(script), script_hash=_hash(script),
-    )  # fmt: skip
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+    )
 
 
 def _hash(text: str) -> str:
@@ -90,11 +95,15 @@ def _ladder(id: str, section: Section) -> Part:
     made = (bars, roofline, errors, times) if section.rows else ()
     figures = [module.figure(section) for module in made]
     return Part(
-        id, words.name(section.problem), f"{section.hardware} ({section.device})",
-        words.shape(section.problem), tuple(_tiles(section)),
-        tuple(figure for figure in figures if figure), tuple(heatmaps(section)),
+        id,
+        words.name(section.problem),
+        f"{section.hardware} ({section.device})",
+        words.shape(section.problem),
+        tuple(_tiles(section)),
+        tuple(figure for figure in figures if figure),
+        tuple(heatmaps(section)),
         tuple(_environment(section)),
-    )  # fmt: skip
+    )
 
 
 def _tiles(section: Section) -> Iterator[Tile]:
@@ -137,9 +146,19 @@ def _network(id: str, run: NetworkRun) -> Part:
     figures = tuple(made for made in (timeline.figure(run), libraries.figure(run)) if made)
     shape = f"batch {run.batch}, precision {run.precision}"
     where = f"{run.hardware} ({run.device})"
-    return Part(id, run.model, where, shape, tuple(tiles), figures, (),
-                (("measured", words.moment(str(run.environment.get("time", "")))),
-                 *_machine(run.environment)))  # fmt: skip
+    return Part(
+        id,
+        run.model,
+        where,
+        shape,
+        tuple(tiles),
+        figures,
+        (),
+        (
+            ("measured", words.moment(str(run.environment.get("time", "")))),
+            *_machine(run.environment),
+        ),
+    )
 
 
 def _overview(content: Content) -> list[dict[str, str]]:
@@ -148,22 +167,31 @@ def _overview(content: Content) -> list[dict[str, str]]:
     for number, section in enumerate(content.sections, 1):
         best = next((row for row in section.passed if row.kind == "strategy"), None)
         known = best is not None and best.roof_fraction is not None
-        lines.append({
-            "id": f"ladder-{number}", "title": words.name(section.problem),
-            "shape": words.shape(section.problem),
-            "device": f"{section.hardware} ({section.device})",
-            "fastest": best.strategy if best else "none",
-            "time": words.milliseconds(median(best)) if best else "",
-            "share": words.share(best.roof_fraction or 0.0) if best and known else "",
-            "count": f"{len(section.passed)} of {len(section.rows)} rungs",
-        })  # fmt: skip
+        lines.append(
+            {
+                "id": f"ladder-{number}",
+                "title": words.name(section.problem),
+                "shape": words.shape(section.problem),
+                "device": f"{section.hardware} ({section.device})",
+                "fastest": best.strategy if best else "none",
+                "time": words.milliseconds(median(best)) if best else "",
+                "share": words.share(best.roof_fraction or 0.0) if best and known else "",
+                "count": f"{len(section.passed)} of {len(section.rows)} rungs",
+            }
+        )
     for number, run in enumerate(content.networks, 1):
-        lines.append({
-            "id": f"network-{number}", "title": run.model, "shape": f"batch {run.batch}",
-            "device": f"{run.hardware} ({run.device})", "fastest": "whole plan",
-            "time": words.milliseconds(run.total_ms), "share": "",
-            "count": f"{len(run.op_times_ms)} operations",
-        })  # fmt: skip
+        lines.append(
+            {
+                "id": f"network-{number}",
+                "title": run.model,
+                "shape": f"batch {run.batch}",
+                "device": f"{run.hardware} ({run.device})",
+                "fastest": "whole plan",
+                "time": words.milliseconds(run.total_ms),
+                "share": "",
+                "count": f"{len(run.op_times_ms)} operations",
+            }
+        )
     return lines
 
 

@@ -40,12 +40,15 @@ def figure(section: Section) -> Figure | None:
     _slope_label(picture, x, y, roof)
     _points(picture, section, x, y)
     return Figure(
-        "roofline", "The roofline",
+        "roofline",
+        "The roofline",
         f"Every rung does the same work on the same bytes, so all stand at "
         f"{words.figures(section.intensity)} FLOP for each compulsory byte; higher is faster. The "
         f"lines are what this device was measured to reach.",
-        _table(section, roof), picture=svg.markup(picture), legend=legend(rows),
-    )  # fmt: skip
+        _table(section, roof),
+        picture=svg.markup(picture),
+        legend=legend(rows),
+    )
 
 
 class Flat:
@@ -92,16 +95,16 @@ def _grid(picture: svg.Element, x: Log, y: Log) -> None:
         at = svg.percent(x.at(value))
         svg.add(picture, "line", class_="grid", x1=at, x2=at, y1=0, y2=foot)
         anchor = "start" if x.at(value) < 4 else "end" if x.at(value) > 96 else "middle"
-        svg.add(picture, "text", words.tick(value), class_="tick", x=at, y=foot + 16,
-                text_anchor=anchor)  # fmt: skip
+        svg.add(
+            picture, "text", words.tick(value), class_="tick", x=at, y=foot + 16, text_anchor=anchor
+        )
     for value in y.ticks():
         up = _up(y, value)
         svg.add(picture, "line", class_="grid", x1=0, x2="100%", y1=up, y2=up)
         svg.add(
             picture, "text", words.rate(value, "FLOP", words.tick), class_="tick", x=0, y=up - 4
         )
-    svg.add(picture, "text", "FLOP / byte", class_="unit", x="100%", y=foot + 34,
-            text_anchor="end")  # fmt: skip
+    svg.add(picture, "text", "FLOP / byte", class_="unit", x="100%", y=foot + 34, text_anchor="end")
 
 
 def _roof(picture: svg.Element, x: Log, y: Log, roof: Flat, style: str) -> None:
@@ -110,10 +113,24 @@ def _roof(picture: svg.Element, x: Log, y: Log, roof: Flat, style: str) -> None:
     ridge = min(max(roof.ridge, x.low), x.high)
     ends = [(start, start * roof.gbps), (ridge, ridge * roof.gbps), (x.high, roof.gflops)]
     for (x1, y1), (x2, y2) in itertools.pairwise(ends):
-        svg.add(picture, "line", class_=style, x1=svg.percent(x.at(x1)), x2=svg.percent(x.at(x2)),
-                y1=_up(y, y1), y2=_up(y, y2))  # fmt: skip
-    svg.add(picture, "text", roof.name, class_=f"named {style}", x="100%", text_anchor="end",
-            y=_up(y, roof.gflops) - 6)  # fmt: skip
+        svg.add(
+            picture,
+            "line",
+            class_=style,
+            x1=svg.percent(x.at(x1)),
+            x2=svg.percent(x.at(x2)),
+            y1=_up(y, y1),
+            y2=_up(y, y2),
+        )
+    svg.add(
+        picture,
+        "text",
+        roof.name,
+        class_=f"named {style}",
+        x="100%",
+        text_anchor="end",
+        y=_up(y, roof.gflops) - 6,
+    )
 
 
 def _slope_label(picture: svg.Element, x: Log, y: Log, roof: Roof) -> None:
@@ -127,8 +144,9 @@ def _slope_label(picture: svg.Element, x: Log, y: Log, roof: Roof) -> None:
 def _points(picture: svg.Element, section: Section, x: Log, y: Log) -> None:
     at = x.at(section.intensity)
     foot = _HEIGHT - _BOTTOM
-    svg.add(picture, "line", class_="problem", x1=svg.percent(at), x2=svg.percent(at), y1=0,
-            y2=foot)  # fmt: skip
+    svg.add(
+        picture, "line", class_="problem", x1=svg.percent(at), x2=svg.percent(at), y1=0, y2=foot
+    )
     heights = [(_up(y, row.gflops), row) for row in section.passed if row.gflops]
     side = -1 if at > 60 else 1
     labels = dodge([height for height, _ in heights][: foot // _LINE], foot)
@@ -142,8 +160,15 @@ def _points(picture: svg.Element, section: Section, x: Log, y: Log) -> None:
             down = labels[index] - height
             path = f"M{8 * side} 0L{18 * side} {down:.1f}H{22 * side}"
             svg.add(group, "path", class_="leader", d=path)
-            svg.add(group, "text", row.strategy, class_="label", x=26 * side, y=down + 4,
-                    text_anchor="start" if side > 0 else "end")  # fmt: skip
+            svg.add(
+                group,
+                "text",
+                row.strategy,
+                class_="label",
+                x=26 * side,
+                y=down + 4,
+                text_anchor="start" if side > 0 else "end",
+            )
         svg.symbol(group, row.precision, f"mark {colour(row)}")
 
 
@@ -180,15 +205,24 @@ def _summary(section: Section, roof: Roof) -> str:
 
 
 def _table(section: Section, roof: Roof) -> Table:
-    columns = ("rung", "precision", "FLOP / byte", "GFLOP/s", "of float32 rate", "GB/s",
-               "of bandwidth")  # fmt: skip
+    columns = (
+        "rung",
+        "precision",
+        "FLOP / byte",
+        "GFLOP/s",
+        "of float32 rate",
+        "GB/s",
+        "of bandwidth",
+    )
     rows = []
     for row in section.passed:
         flops, size = row.gflops or 0.0, row.gbps or 0.0
         numbers = (
-            words.figures(section.intensity), words.figures(flops),
-            words.share(flops / roof.fma_gflops), words.figures(size),
+            words.figures(section.intensity),
+            words.figures(flops),
+            words.share(flops / roof.fma_gflops),
+            words.figures(size),
             words.share(size / roof.bandwidth_gbps),
-        )  # fmt: skip
+        )
         rows.append((data(row), (row.strategy, row.precision, *numbers)))
     return Table(columns, tuple(rows))

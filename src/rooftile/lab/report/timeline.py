@@ -22,11 +22,14 @@ def figure(run: NetworkRun) -> Figure:
     strips = [_operation(run, name, start, scale) for name, start in _starts(run)]
     strips.append(_whole(run, scale))
     return Figure(
-        "timeline", "Timeline of the operations",
+        "timeline",
+        "Timeline of the operations",
         f"Each operation timed by itself, end to end: {words.milliseconds(alone)}. The whole plan, "
         f"run as one, takes {words.milliseconds(run.total_ms)}.",
-        _table(run, alone), tuple(strips), axis(scale, [], "ms"),
-    )  # fmt: skip
+        _table(run, alone),
+        tuple(strips),
+        axis(scale, [], "ms"),
+    )
 
 
 def _starts(run: NetworkRun) -> Iterator[tuple[str, float]]:
@@ -46,26 +49,49 @@ def _operation(run: NetworkRun, name: str, start: float, scale: Linear) -> Strip
     said = f"{name}: {strategy}\n{words.milliseconds(time)} by itself\n"
     said += f"{words.share(share)} of all operations"
     bar = _bar(scale, start, time, f"op {tone(run.precision)}")
-    return Strip(name, words.milliseconds(time), words.share(share), (strategy,), bar, tip=said,
-                 data=_data(run))  # fmt: skip
+    return Strip(
+        name,
+        words.milliseconds(time),
+        words.share(share),
+        (strategy,),
+        bar,
+        tip=said,
+        data=_data(run),
+    )
 
 
 def _whole(run: NetworkRun, scale: Linear) -> Strip:
     said = f"whole plan\n{words.milliseconds(run.total_ms)}, {run.images_per_s:,.0f} images/s"
     return Strip(
-        "whole plan", words.milliseconds(run.total_ms),
-        track=_bar(scale, 0.0, run.total_ms, "whole"), tip=said, data=_data(run), strong=True,
-    )  # fmt: skip
+        "whole plan",
+        words.milliseconds(run.total_ms),
+        track=_bar(scale, 0.0, run.total_ms, "whole"),
+        tip=said,
+        data=_data(run),
+        strong=True,
+    )
 
 
 def _bar(scale: Linear, start: float, time: float, style: str) -> Markup:
     picture = track(scale)
     left, right = scale.at(start), scale.at(start + time)
-    svg.add(picture, "rect", class_=f"bar {style}", x=svg.percent(left), y=5, height=16,
-            width=svg.percent(right - left))  # fmt: skip
+    svg.add(
+        picture,
+        "rect",
+        class_=f"bar {style}",
+        x=svg.percent(left),
+        y=5,
+        height=16,
+        width=svg.percent(right - left),
+    )
     if right - left < 1:  # Percent: too thin to be seen on a phone.
-        svg.add(svg.place(picture, left, 5), "rect", class_=f"bar {style.removeprefix('op ')}",
-                width=_LEAST, height=16)  # fmt: skip
+        svg.add(
+            svg.place(picture, left, 5),
+            "rect",
+            class_=f"bar {style.removeprefix('op ')}",
+            width=_LEAST,
+            height=16,
+        )
     return svg.markup(picture)
 
 
@@ -76,5 +102,6 @@ def _table(run: NetworkRun, alone: float) -> Table:
     ]
     rows.append(("whole plan", "", words.figures(run.total_ms, 4), ""))
     columns = ("operation", "strategy", "ms", "of all operations")
-    return Table(columns, tuple((_data(run), row) for row in rows),
-                 frozenset({"operation", "strategy"}))  # fmt: skip
+    return Table(
+        columns, tuple((_data(run), row) for row in rows), frozenset({"operation", "strategy"})
+    )

@@ -51,8 +51,13 @@ def figure(section: Section) -> Figure | None:
     if not rows:
         return None
     floors = section.floors_ms.values()
-    ends = [end for row in rows for timing in (row.time_ms, row.cold_ms) if timing
-            for end in (timing.p20, timing.p80, timing.median)]  # fmt: skip
+    ends = [
+        end
+        for row in rows
+        for timing in (row.time_ms, row.cold_ms)
+        if timing
+        for end in (timing.p20, timing.p80, timing.median)
+    ]
     scale = Log.over([*ends, *floors])
     strips = tuple(_strip(row, scale) for row in rows)
     cold = any(row.cold_ms for row in rows)
@@ -63,10 +68,14 @@ def figure(section: Section) -> Figure | None:
         else " Warm: the same arrays again and again. A processor's cold times are not taken."
     )
     return Figure(
-        "times", "Cold and warm" if cold else "Times and their spread", caption,
-        _table(section), strips, axis(scale, [(floor, "floor") for floor in [*floors][:1]], "ms"),
+        "times",
+        "Cold and warm" if cold else "Times and their spread",
+        caption,
+        _table(section),
+        strips,
+        axis(scale, [(floor, "floor") for floor in [*floors][:1]], "ms"),
         legend=legend(rows) + (((_hollow(), "hollow: cold"),) if cold else ()),
-    )  # fmt: skip
+    )
 
 
 def _hollow() -> Markup:
@@ -85,8 +94,15 @@ def _strip(row: Row, scale: Log) -> Strip:
     warm = words.milliseconds(row.time_ms.median)
     detail = f"cold {words.figures(row.cold_ms.median)}" if row.cold_ms else ""
     settled = "" if row.time_ms.steady else "~"
-    return Strip(row.strategy, f"{settled}{warm}", detail, badges(row), svg.markup(picture),
-                 tip=tip(row), data=data(row))  # fmt: skip
+    return Strip(
+        row.strategy,
+        f"{settled}{warm}",
+        detail,
+        badges(row),
+        svg.markup(picture),
+        tip=tip(row),
+        data=data(row),
+    )
 
 
 def _draw(picture: svg.Element, row: Row, timing: Timing, scale: Log, y: float, style: str) -> None:

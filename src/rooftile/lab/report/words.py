@@ -13,9 +13,19 @@ from rooftile.ops import named, names
 
 _DERIVED = ("operation", "flops", "bytes", "output_shape")
 _UNITS = {
-    "gflops": "GFLOP/s", "gbps": "GB/s", "gib": "GiB", "mib": "MiB", "mhz": "MHz", "us": "µs",
-    "cpu": "CPU", "fma": "FMA", "mma": "matrix", "sm": "SM", "w": "W", "c": "°C",
-}  # fmt: skip
+    "gflops": "GFLOP/s",
+    "gbps": "GB/s",
+    "gib": "GiB",
+    "mib": "MiB",
+    "mhz": "MHz",
+    "us": "µs",
+    "cpu": "CPU",
+    "fma": "FMA",
+    "mma": "matrix",
+    "sm": "SM",
+    "w": "W",
+    "c": "°C",
+}
 
 
 def figures(value: float, digits: int = 3) -> str:

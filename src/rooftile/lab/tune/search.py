@@ -144,10 +144,13 @@ class Search:
         Configs that were skipped, or that lacked memory, are not known.
         """
         found = self._history.records(
-            problem=self.problem, strategy=self.strategy.name, command="tune",
-            device=self.device.description.kind, hardware=self.device.description.name,
+            problem=self.problem,
+            strategy=self.strategy.name,
+            command="tune",
+            device=self.device.description.kind,
+            hardware=self.device.description.name,
             after=self._seen,
-        )  # fmt: skip
+        )
         for record in found:
             self._seen = record.id
             same = record.environment["device"]["driver"] == self.device.description.driver
@@ -257,9 +260,13 @@ class Search:
         name, full = list(own.items())[won]
         config = {one.name: full[one.name] for one in self.strategy.tunables}
         winner = Winner(
-            batch_of(self.problem), self.precision, self.strategy.name, config, name,
+            batch_of(self.problem),
+            self.precision,
+            self.strategy.name,
+            config,
+            name,
             crowned.preferred,
-        )  # fmt: skip
+        )
         kind, result = self.device.description.kind, numbers[won]
         record_winner(self._history, run, self.problem, winner, kind, result)
         return crowned
@@ -272,9 +279,15 @@ class Search:
         with self.device.on():
             known = known_roof(self.device, self._report)
             return Contest(
-                self.problem, self.device, known.roof, known.trusted, self.precision,
-                self._limit_s, seed, neighbours=neighbours,
-            )  # fmt: skip
+                self.problem,
+                self.device,
+                known.roof,
+                known.trusted,
+                self.precision,
+                self._limit_s,
+                seed,
+                neighbours=neighbours,
+            )
 
     def _judged(self, contest: Contest, rungs: Sequence[Pick]) -> tuple[Row, ...]:
         with self.device.on():
@@ -293,9 +306,15 @@ class Search:
     def _skipped(self, reason: str, config: Config) -> Row:
         rung = self.strategy
         return Row(
-            "strategy", rung.name, self.device.description.device, rung.precision, "skipped",
-            reason, dict(config), cause="unsupported",
-        )  # fmt: skip
+            "strategy",
+            rung.name,
+            self.device.description.device,
+            rung.precision,
+            "skipped",
+            reason,
+            dict(config),
+            cause="unsupported",
+        )
 
     def _check_device(self, config: Config, reason: str) -> None:
         """Raise `DeviceMissing` where the device no longer answers.

@@ -22,9 +22,17 @@ from rooftile.ops.problem import check_positive
 Split = Literal["test", "train"]
 
 CLASSES = (
-    "T-shirt/top", "trouser", "pullover", "dress", "coat",
-    "sandal", "shirt", "sneaker", "bag", "ankle boot",
-)  # fmt: skip
+    "T-shirt/top",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
 """What Fashion-MNIST's labels 0 to 9 stand for."""
 
 SYSTEM_DIRECTORY = Path("/usr/share/datasets/fashion-mnist")

@@ -5,6 +5,11 @@ from rooftile.nn.training.options import OptimiserName, Progress, ScheduleName, 
 from rooftile.nn.training.record import with_record
 
 __all__ = [
-    "OptimiserName", "Progress", "ScheduleName", "TrainingOptions", "predict", "train",
+    "OptimiserName",
+    "Progress",
+    "ScheduleName",
+    "TrainingOptions",
+    "predict",
+    "train",
     "with_record",
-]  # fmt: skip
+]

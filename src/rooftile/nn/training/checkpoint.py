@@ -51,9 +51,13 @@ class Run:
 
 
 def save(
-    path: Path, run: Run, parameters: Arrays, optimiser: Optimiser, generator: np.random.Generator,
+    path: Path,
+    run: Run,
+    parameters: Arrays,
+    optimiser: Optimiser,
+    generator: np.random.Generator,
     epochs_done: int,
-) -> None:  # fmt: skip
+) -> None:
     """Write the state after an epoch, in one step."""
     tensors = {_PARAMETERS + key: value for key, value in parameters.items()}
     tensors |= {_MEMORY + key: value for key, value in optimiser.state.items()}

@@ -130,9 +130,14 @@ class _Trainer:
             total += loss
             last = number + 1 == steps
             yield Progress(
-                index + 1, options.epochs, number + 1, steps, total / (number + 1), rate,
+                index + 1,
+                options.epochs,
+                number + 1,
+                steps,
+                total / (number + 1),
+                rate,
                 self._held_accuracy(parameters) if last else None,
-            )  # fmt: skip
+            )
 
     def _held_accuracy(self, parameters: Arrays) -> float | None:
         if len(self._held_images) == 0:
@@ -142,9 +147,13 @@ class _Trainer:
 
 
 def _check(
-    network: Network, images: Images, labels: Labels, options: TrainingOptions,
-    checkpoint: Path | None, resume: bool,
-) -> None:  # fmt: skip
+    network: Network,
+    images: Images,
+    labels: Labels,
+    options: TrainingOptions,
+    checkpoint: Path | None,
+    resume: bool,
+) -> None:
     """Raise `InputError` for what would only fail later, or never."""
     _check_images(network, images)
     if labels.dtype != np.uint8 or labels.shape != (len(images),):

@@ -87,10 +87,16 @@ class Adam:
             _decay(key, parameter, rate * self._decay)
             kind = parameter.dtype.type
             _adam_step(
-                parameter.reshape(-1), gradient.reshape(-1), mean.reshape(-1), square.reshape(-1),
-                kind(1 - self._momentum), kind(1 - self._SQUARE_DECAY),
-                kind(step_size), kind(correction), kind(self._EPSILON),
-            )  # fmt: skip
+                parameter.reshape(-1),
+                gradient.reshape(-1),
+                mean.reshape(-1),
+                square.reshape(-1),
+                kind(1 - self._momentum),
+                kind(1 - self._SQUARE_DECAY),
+                kind(step_size),
+                kind(correction),
+                kind(self._EPSILON),
+            )
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

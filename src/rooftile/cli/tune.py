@@ -17,7 +17,8 @@ from rooftile.cli._output import Output, milliseconds, table
 from rooftile.cli._records import comparison_json, words
 
 if TYPE_CHECKING:
-    from rooftile.lab.tune.search import Crowned, Pick, Search, Trial
+    from rooftile.lab.tune.search import Pick, Search, Trial
+    from rooftile.lab.tune.winner import Crowned
 
 _SHOWN = 10
 """Configs that are listed, the fastest first."""

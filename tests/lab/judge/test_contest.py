@@ -26,6 +26,7 @@ from rooftile.lab.judge import clocks
 from rooftile.lab.judge import contest as judge
 from rooftile.lab.judge.contest import VERIFIED_ITEMS, Contest
 from rooftile.lab.judge.entry import Entry, traffic_of
+from rooftile.lab.judge.held import Held
 from rooftile.ops import Linear
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
@@ -202,14 +203,14 @@ def test_what_reads_16_bits_is_estimated_on_them(opencl_device, monkeypatch):
 
         narrow = "fp16"
 
-    seen, real = [], Contest._memory_of
+    seen, real = [], Held.memory_of
 
-    def watched(contest, bound):
-        memory = real(contest, bound)
-        seen.append((memory is bound.memory(), memory is contest._memory))
+    def watched(held, bound):
+        memory = real(held, bound)
+        seen.append((memory is bound.memory(), memory is held.shared))
         return memory
 
-    monkeypatch.setattr(Contest, "_memory_of", watched)
+    monkeypatch.setattr(Held, "memory_of", watched)
     monkeypatch.setattr(clocks.DeviceClock, "seconds", lambda *_: 1.0)
     problem = lab.parse("conv2d", SHAPE, 2)
     contest = Contest(problem, opencl_device, limit_s=0)

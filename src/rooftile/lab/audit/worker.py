@@ -104,7 +104,8 @@ class Worker:
         self._function: Callable[..., Any] = function
         arrays = _sibling("worker_arrays")
         kind = request["arrays"] if request["arrays"] != "auto" else _kind(module, request)
-        self._library = arrays.library(kind, request, self._arena)
+        driver = None if request["device"] == "cpu" else _sibling("worker_driver").Driver
+        self._library = arrays.library(kind, request, self._arena, driver)
         return {"arrays": kind}
 
     def _arrays(self, request: dict[str, Any]) -> dict[str, Any]:

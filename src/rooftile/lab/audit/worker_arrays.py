@@ -1,31 +1,34 @@
-"""Arrays of NumPy, PyTorch and CuPy over memory that the judge shares.  No rooftile in here.
-
-CUDA is called through its driver and not through the library whose arrays these are: what
-the kernel replaced in the library must not decide what is waited for or timed.
-"""
+"""Arrays of NumPy, PyTorch and CuPy over memory that the judge shares.  No rooftile in here."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import importlib.util
 import math
 import mmap
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from rooftile.lab.audit.worker_driver import Driver
+
 _HEAP_POISON = 0x7FC0BEEF
-_DELAY_NS = 30_000_000
 
 
-def library(kind: str, request: dict[str, Any], arena: mmap.mmap | None) -> Any:
-    """The arrays of a kind on the request's device."""
-    if request["device"] == "cpu":
+Open = Callable[[dict[str, Any]], "Driver"]
+"""Opens the driver for a request; the device must have a context."""
+
+
+def library(
+    kind: str, request: dict[str, Any], arena: mmap.mmap | None, driver: Open | None
+) -> Any:
+    """The arrays of a kind on the request's device; ``driver`` is needed on a GPU alone."""
+    if driver is None:
         return {"numpy": Numpy, "torch": Torch}[kind](arena)
-    return {"torch": CudaTorch, "cupy": CudaCupy}[kind](request)
+    return {"torch": CudaTorch, "cupy": CudaCupy}[kind](request, driver)
 
 
 class Numpy:
@@ -162,67 +165,6 @@ class Torch(Numpy):
         ]
 
 
-class _Ipc(ctypes.Structure):
-    _fields_ = (("reserved", ctypes.c_char * 64),)
-
-
-class _Driver:
-    """The few functions of CUDA's driver that are needed."""
-
-    def __init__(self, request: dict[str, Any]) -> None:
-        self._cuda = ctypes.CDLL("libcuda.so.1")
-        handle = _Ipc.from_buffer_copy(bytes.fromhex(request["ipc"]))
-        base = ctypes.c_uint64()
-        self.call("cuIpcOpenMemHandle_v2", ctypes.byref(base), handle, ctypes.c_uint(1))
-        self.base = int(base.value)
-        code, module = bytes.fromhex(request["delay"]), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), code)
-        self._delay = ctypes.c_void_p()
-        self.call("cuModuleGetFunction", ctypes.byref(self._delay), module, b"delay")
-        self._marks = [ctypes.c_void_p() for _ in range(2)]
-        for mark in self._marks:
-            self.call("cuEventCreate", ctypes.byref(mark), ctypes.c_uint(0))
-
-    def call(self, name: str, *arguments: Any) -> None:
-        error = getattr(self._cuda, name)(*arguments)
-        if error:
-            raise RuntimeError(f"{name} failed with CUDA error {error}")
-
-    def mark(self, which: int, stream: int) -> None:
-        self.call("cuEventRecord", self._marks[which], ctypes.c_void_p(stream))
-
-    def between(self) -> float:
-        milliseconds = ctypes.c_float()
-        self.call("cuEventElapsedTime", ctypes.byref(milliseconds), *self._marks)
-        return 1e-3 * milliseconds.value
-
-    def delay(self, stream: int) -> None:
-        wait = ctypes.c_uint64(_DELAY_NS)
-        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(wait))
-        ones = [ctypes.c_uint(1)] * 6
-        self.call(
-            "cuLaunchKernel",
-            self._delay,
-            *ones,
-            ctypes.c_uint(0),
-            ctypes.c_void_p(stream),
-            arguments,
-            None,
-        )
-
-    def copy(self, source: int, target: int, nbytes: int, stream: int) -> None:
-        self.call(
-            "cuMemcpyDtoDAsync_v2",
-            ctypes.c_uint64(target),
-            ctypes.c_uint64(source),
-            ctypes.c_size_t(nbytes),
-            ctypes.c_void_p(stream),
-        )
-
-    def wait(self) -> None:
-        self.call("cuCtxSynchronize")
-
-
 class _Shared:
     """Shared device memory, as both libraries take it."""
 
@@ -239,7 +181,7 @@ class _Shared:
 class _Cuda:
     """What the arrays of both libraries on a GPU have in common."""
 
-    _driver: _Driver
+    _driver: Driver
 
     def _stream(self) -> int:
         raise NotImplementedError
@@ -275,12 +217,12 @@ class _Cuda:
 class CudaTorch(_Cuda, Torch):
     """PyTorch tensors in a GPU's memory."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: dict[str, Any], driver: Open) -> None:
         Torch.__init__(self, None)
         self.device = f"cuda:{_index(request)}"
         self._torch.cuda.set_device(self.device)
         self._torch.zeros(1, device=self.device)  # makes the context
-        self._driver = _Driver(request)
+        self._driver = driver(request)
 
     def array(self, offset: int, shape: list[int], dtype: str) -> Any:
         """See `Numpy.array`."""
@@ -302,11 +244,11 @@ class CudaCupy(_Cuda, Numpy):
 
     name = "CuPy"
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: dict[str, Any], driver: Open) -> None:
         cupy = self._cupy = importlib.import_module("cupy")
         cupy.cuda.Device(_index(request)).use()
         cupy.zeros(1)  # makes the context
-        self._driver = _Driver(request)
+        self._driver = driver(request)
         self._elapsed = cupy.cuda.get_elapsed_time
 
     def has(self, dtype: str) -> bool:

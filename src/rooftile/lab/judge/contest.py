@@ -23,8 +23,9 @@ from rooftile.devices.device import Device, Memory
 from rooftile.lab.ceilings.cpu import Roof
 from rooftile.lab.judge.clocks import ContestClock, clock_of
 from rooftile.lab.judge.entry import Entry, failed, traffic_of
-from rooftile.lab.judge.exam import Exam, poison
+from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.floor import Traffic, below_floor
+from rooftile.lab.judge.held import Held
 from rooftile.lab.judge.verify import computing, wrong_neighbours
 from rooftile.lab.peers.arithmetic import array_bytes, excuse
 from rooftile.lab.records import Cause, Error, Resources, Row
@@ -83,6 +84,7 @@ class Contest:
         self.exam = Exam(some, self.seed, first)
         whole = given if given is not None else self.exam.inputs
         self.inputs = tuple(map(_whole, whole, self.problem.input_arrays))
+        self._held = Held(self.problem, self.device, self.inputs)
         self._repeats = all(
             len(array) <= self.verified
             for array, place in zip(whole, self.problem.input_arrays, strict=False)
@@ -93,19 +95,6 @@ class Contest:
     def clock(self) -> ContestClock:
         """What all candidates are timed by."""
         return clock_of(self.device)
-
-    @cached_property
-    def _poison(self) -> list[AnyArray]:
-        """Whole outputs that nobody computed."""
-        made: list[AnyArray] = [np.empty(o.shape, o.numpy) for o in self.problem.output_arrays]
-        for array in made:
-            poison(array)
-        return made
-
-    @cached_property
-    def _memory(self) -> list[Memory]:
-        """What all strategies read and write on the device."""
-        return [self.device.upload(array) for array in (*self.inputs, *self._poison)]
 
     def strategy(self, rung: Strategy, config: Config | None = None) -> Row | Entry:
         """A strategy: skipped with a reason, or bound and examined."""
@@ -138,7 +127,7 @@ class Contest:
     ) -> Row | Entry:
         start = time.perf_counter()
         bound = rung.bind(self.problem, self.exam.parameters, self.device, config)
-        memory = self._memory_of(bound)
+        memory = self._held.memory_of(bound)
         batch = self.problem.batch_size
         bound.launch(memory, None if batch is None else 1)
         self.device.synchronise()
@@ -162,7 +151,7 @@ class Contest:
             rung.precision,
             bound.errors,
             work,
-            lambda: self._result(bound, memory, work),
+            lambda: self._held.result(bound, memory, lambda: self.clock.repeat(work)),
             first,
             traffic_of(bound),
             rung.transforms,
@@ -324,29 +313,6 @@ class Contest:
             if not verdict.passed or verdict.budget_fraction > worst.budget_fraction:
                 worst = verdict
         return worst
-
-    def _memory_of(self, bound: Bound) -> Sequence[Memory]:
-        """What a strategy reads and writes: the arrays that all share, or its own where it holds
-        other dtypes."""
-        own = [*self.problem.input_arrays, *self.problem.output_arrays]
-        if all(a.dtype == b.dtype for a, b in zip(own, bound.held, strict=True)):
-            return self._memory
-        memory = bound.memory()
-        for array, place, to in zip(self.inputs, bound.held, memory, strict=False):
-            bound.load(array, place, to)
-        return memory
-
-    def _result(self, bound: Bound, memory: Sequence[Memory], work: Any) -> tuple[AnyArray, ...]:
-        """What the timed work leaves in poisoned memory."""
-        count = len(self.inputs)
-        places, there = bound.held[count:], memory[count:]
-        for poisoned, place, to in zip(self._poison, places, there, strict=True):
-            bound.load(poisoned, place, to)
-        self.clock.repeat(work)
-        outs = tuple(np.empty_like(array) for array in self._poison)
-        for out, place, source in zip(outs, places, there, strict=True):
-            bound.fetch(source, place, out)
-        return outs
 
     def _estimate(self, bound: Bound, memory: Sequence[Memory]) -> float:
         """Seconds of a call on the whole batch, from a few items or a shrunk problem."""

@@ -26,12 +26,12 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.ceilings.known import known_roof
 from rooftile.lab.environment import environment
-from rooftile.lab.history.compare import Comparison, paired
 from rooftile.lab.history.store import History, Run, record_winner
 from rooftile.lab.judge.contest import Contest
 from rooftile.lab.judge.entry import Entry
 from rooftile.lab.records import Ladder, Row
 from rooftile.lab.tune.sampler import SAMPLERS, Sampler
+from rooftile.lab.tune.winner import Crowned, crowned
 from rooftile.ops import Problem, admits
 from rooftile.runtime.database import batch_of
 from rooftile.runtime.winners import Winner, fingerprint, items
@@ -42,8 +42,6 @@ _ENUMERABLE = 5_000
 _IN_VAIN = 2_000
 """After so many invalid or known proposals in a row the sampler has nothing new."""
 _FINALISTS = 3
-_EFFECT = 0.01
-"""A winner is faster than the default by at least this share."""
 
 Pick = tuple[Strategy, Config | None]
 """A strategy with its config; None for its default."""
@@ -62,23 +60,6 @@ class Trial:
     def median_ms(self) -> float | None:
         """The median time; None unless the config passed."""
         return self.row.time_ms.median if self.row.time_ms else None
-
-
-@dataclass(frozen=True)
-class Crowned:
-    """The outcome of a tuning, on fresh inputs."""
-
-    winner: Row
-    default: Row
-    against_default: Comparison | None
-    """None where the default is the winner itself, or did not pass."""
-    against_pick: Comparison | None
-    """Against the strategy that is chosen so far; None where that is this one."""
-
-    @property
-    def preferred(self) -> bool:
-        """Whether the strategy is to be chosen from now on."""
-        return self.against_pick is not None and self.against_pick.outcome == "faster"
 
 
 class Search:
@@ -249,14 +230,14 @@ class Search:
         self._report(f"{self.strategy.name}: the best again, on fresh inputs")
         self.__dict__.pop("_contest", None)  # Its arrays need not stay on the device.
         rows = self._judged(self._new_contest(self._seed + 1, neighbours=True), rungs)
-        crowned = _crowned(rows[: len(own)], rows[len(own)] if len(rows) > len(own) else None)
+        found = crowned(rows[: len(own)], rows[len(own)] if len(rows) > len(own) else None)
         run = self._begin("final")
         names = [*own, *([""] * (len(rows) - len(own)))]
         numbers = [
             self._history.add(run, self.problem, row, fingerprint=name)
             for row, name in zip(rows, names, strict=True)
         ]
-        won = next(i for i, row in enumerate(rows) if row is crowned.winner)
+        won = next(i for i, row in enumerate(rows) if row is found.winner)
         name, full = list(own.items())[won]
         config = {one.name: full[one.name] for one in self.strategy.tunables}
         winner = Winner(
@@ -265,11 +246,11 @@ class Search:
             self.strategy.name,
             config,
             name,
-            crowned.preferred,
+            found.preferred,
         )
         kind, result = self.device.description.kind, numbers[won]
         record_winner(self._history, run, self.problem, winner, kind, result)
-        return crowned
+        return found
 
     @cached_property
     def _contest(self) -> Contest:
@@ -330,26 +311,3 @@ class Search:
                 f"the device after the config {dict(config)} ({reason}): {error}",
                 "nothing; the result is recorded, and the same command goes on without that config",
             ) from error
-
-
-def _crowned(own: Sequence[Row], pick: Row | None) -> Crowned:
-    """The winner among a strategy's rows, the first of which is its default's.
-
-    It comes with its comparisons with the default and with the pick.
-    """
-    default = own[0]
-    passed = [row for row in own if row.time_ms is not None]
-    if not passed:
-        raise InputError("config", "none that passes again", f"one that does ({default.reason})")
-    winner = min(passed, key=lambda row: row.time_ms.median if row.time_ms else math.inf)
-    against_default = _compared(default, winner) if winner is not default else None
-    if against_default is not None and against_default.outcome != "faster":
-        winner, against_default = default, None
-    return Crowned(winner, default, against_default, _compared(pick, winner) if pick else None)
-
-
-def _compared(a: Row, b: Row) -> Comparison | None:
-    """The comparison of B with A, timed in turns; None where one of them did not pass."""
-    if a.time_ms is None or b.time_ms is None:
-        return None
-    return paired(a.time_ms.samples, b.time_ms.samples, effect=_EFFECT)

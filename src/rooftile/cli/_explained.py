@@ -1,0 +1,177 @@
+"""What `explain` prints of a strategy, line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rooftile.cli._output import milliseconds, percent, quantity, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rooftile.lab.explain import Explanation, KernelView, Measured
+    from rooftile.lab.explain.counters import Counters
+    from rooftile.lab.explain.processor import CpuExplanation
+    from rooftile.lab.explain.profile import Comparison
+    from rooftile.ops import Problem
+
+
+def title(problem: Problem, shape: str, name: str, summary: str, picked: str) -> list[str]:
+    """The problem with its least work, and the strategy that is explained."""
+    named = f" {shape}" if "=" not in shape else ""
+    batch = "" if problem.batch_size is None else f", batch {problem.batch_size}"
+    intensity = problem.flops / problem.bytes
+    return [
+        f"{problem.operation}{named}{batch}: {quantity(problem.flops, 'FLOP')}, "
+        f"at least {quantity(problem.bytes, 'B')}, {intensity:.3g} FLOP a byte",
+        f"{name}: {summary}" + (f" (picked: {picked})" if picked else ""),
+    ]
+
+
+def cpu_lines(found: CpuExplanation) -> list[str]:
+    """What bounds a CPU's strategy, and the time that was measured."""
+    rates, bound = found.rates, found.bound
+    units = f"{found.units} units of work over " if found.units is not None else ""
+    lines = [
+        f"launch: {units}{found.threads} threads",
+        f"roof: {rates.fma_gflops:.0f} GFLOP/s, {rates.bandwidth_gbps:.0f} GB/s, so "
+        f"{bound.ridge:.3g} FLOP a byte are needed for the peak",
+        f"floor: {milliseconds(found.floor_ms)} ms, set by {bound.limit}",
+    ]
+    return lines + _measured_lines(found.measured, found.bound_fraction, "floor")
+
+
+def gpu_lines(found: Explanation) -> list[str]:
+    """The GPU that it is explained for, and the config."""
+    target = found.target
+    rates = [
+        f"{value:.0f} {unit}"
+        for value, unit in (
+            (target.multiprocessors, "multiprocessors"),
+            (target.clock_mhz, "MHz"),
+            (target.fma_gflops, "GFLOP/s"),
+            (target.bandwidth_gb_s, "GB/s"),
+        )
+        if value is not None
+    ]
+    config = ", ".join(f"{name} {value}" for name, value in found.config.items())
+    return [
+        f"for: {target.name} ({target.source}): {', '.join(rates) or 'no rates known'}",
+        f"config: {config or 'no tunables'}",
+    ]
+
+
+def kernel_lines(kernel: KernelView) -> list[str]:
+    """A kernel's launch, occupancy, divergence and traffic."""
+    grid, held, made = kernel.grid, kernel.occupancy, kernel.accesses
+    times = f"{kernel.launches} launches, the first " if kernel.launches > 1 else ""
+    lines = [
+        f"{kernel.name}: {times}{_sizes(grid.blocks)} blocks of {_sizes(grid.block)} threads: "
+        f"{grid.block_count} blocks, {grid.threads} threads, {grid.warps()} warps"
+    ]
+    if held is not None:
+        spill = f", {kernel.spill_bytes} B of local memory" if kernel.spill_bytes else ""
+        lines.append(
+            f"  takes {kernel.registers} registers a thread and {kernel.shared_bytes} B of shared "
+            f"memory a block{spill}"
+        )
+        fill = f"; {kernel.waves:.3g} times the device" if kernel.waves is not None else ""
+        lines.append(
+            f"  occupancy {percent(held.occupancy)}: {held.blocks} blocks, {held.warps} warps a "
+            f"multiprocessor, bound by {' and '.join(held.binding)}{fill}"
+        )
+    if made is not None:
+        share = made.divergent_warps / (grid.warps() * kernel.launches)
+        lines.append(
+            f"  divergence: {made.divergent_warps} warps ({percent(share)}) at the guards of the "
+            "result"
+        )
+        loaded = (
+            f"{quantity(made.loads, 'elements')} loaded ({quantity(32 * made.load_sectors, 'B')} "
+        )
+        lines.append(
+            f"  L1: {loaded}in sectors), {quantity(made.stores, 'elements')} stored"
+            + (f", {quantity(made.atomics, 'atomics')}" if made.atomics else "")
+            + (
+                f", {quantity(made.shared_reads, 'passes')} of shared memory"
+                if made.shared_reads
+                else ""
+            )
+        )
+    lines.append(
+        f"  device memory: reads {quantity(kernel.read_bytes, 'B')}, writes "
+        f"{quantity(kernel.written_bytes, 'B')}, if caches keep what blocks share"
+    )
+    return lines
+
+
+def bound_lines(found: Explanation) -> list[str]:
+    """What bounds a GPU's strategy, and the time that was measured."""
+    moved = found.moved_bytes / found.problem.bytes
+    lines = [f"traffic: {moved:.3g} times the compulsory bytes of device memory"]
+    if found.input_loads is not None and found.adds_per_load is not None:
+        lines.append(
+            f"reuse: L1 is asked for {found.input_loads:.3g} times the elements of inputs and "
+            f"parameters; each serves {found.adds_per_load:.3g} multiply-adds"
+        )
+    limits = ", ".join(f"{name} {milliseconds(ms)} ms" for name, ms in found.limits_ms.items())
+    if found.bound_ms is not None:
+        floor = f"; the problem's floor {milliseconds(found.floor_ms)} ms" if found.floor_ms else ""
+        lines.append(f"limits: {limits}{floor}")
+        lines.append(f"bound: {milliseconds(found.bound_ms)} ms, set by {found.bound_by}")
+    return lines + _measured_lines(found.measured, found.bound_fraction, "bound")
+
+
+def _measured_lines(measured: Measured | None, share: float | None, what: str) -> list[str]:
+    if measured is None:
+        return ["measured: no time of it is recorded (rooftile climb measures one)"]
+    cold = f", cold {milliseconds(measured.cold_ms)}" if measured.cold_ms is not None else ""
+    rest = f": {percent(share)} of the {what}" if share is not None else ""
+    where = f"{measured.hardware}; {measured.source}"
+    return [f"measured: {milliseconds(measured.median_ms)} ms{cold}{rest} ({where})"]
+
+
+def comparison_table(compared: list[Comparison]) -> Table:
+    """What was predicted of each kernel beside what the counters say."""
+    numbers = ("predicted", "counted", "off")
+    made = table("kernel", "what", *numbers, numbers=numbers)
+    for row in compared:
+        predicted = "" if row.predicted is None else _amount(row.predicted, row.unit)
+        off = "" if row.off is None else f"{100 * row.off:+.0f} %"
+        made.add_row(row.kernel, row.what, predicted, _amount(row.counted, row.unit), off)
+    return made
+
+
+def _amount(value: float, unit: str) -> str:
+    return quantity(value, unit) if unit else percent(value)
+
+
+def stall_lines(counted: list[Counters]) -> list[str]:
+    """A line for each kernel that says what keeps its schedulers waiting."""
+    from rooftile.lab.explain.counters import ACHIEVED, BANK_CONFLICTS, ISSUE, LANES
+
+    lines = []
+    for found in counted:
+        parts = [
+            words.format(found.values[metric])
+            for metric, words in (
+                (ISSUE, "instructions in {:.0f} % of the cycles"),
+                (LANES, "{:.1f} of 32 lanes"),
+                (ACHIEVED, "{:.0f} % of the warps resident"),
+                (BANK_CONFLICTS, "{:.3g} bank conflicts"),
+            )
+            if metric in found.values
+        ]
+        if found.stall is not None:
+            parts.append(f"warps wait most for {found.stall[0]} ({found.stall[1]:.2g} cycles)")
+        lines.append(f"{found.kernel}: {', '.join(parts)}")
+    return lines
+
+
+def why_lines(compared: list[Comparison]) -> list[str]:
+    """Why a prediction is off, where that is known."""
+    return [f"{row.kernel}, {row.what}: {row.why}" for row in compared if row.why]
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))

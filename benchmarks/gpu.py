@@ -4,8 +4,8 @@
     python benchmarks/gpu.py lenet-conv1 10000 "direct_tile:THREAD_COLUMNS=1|2,BAND_ROWS=4|8" naive
     python benchmarks/gpu.py --op linear mnist-linear1 10000 warpgroups_fp16 mma_fp16 --peers
 
-A thin script over `rooftile.lab.climb`, which says how a rung is verified and timed; here,
-besides, rungs take configs.  Peers are of each precision that has rungs in the call, see
+A thin script over `rooftile.lab.climb`, which says how a rung is verified and timed; here rungs
+take configs, too.  Peers are of each precision that has rungs in the call, see
 `rooftile.lab.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
 """
 

@@ -30,8 +30,8 @@ TARGET_MS = 1.5
 STREAMED = 10000
 _SWEEP = (1, 4, 8, 12, 16, 20, 24, 32)
 _PEER_SWEEP = (1, 4, 10)
-"""They are few, since each is compiled by itself where the peer compiles; and in each, segments
-begin at multiples of 16 bytes, as compiled kernels want them."""
+"""They are few, since a peer that compiles does so for each of them.  In each, segments begin at
+multiples of 16 bytes, as compiled kernels want them."""
 _ALL = 10000
 _AGREE = 0.97
 """At least such a share of a peer's labels must be ours: it computes in 16 bits."""
@@ -64,7 +64,7 @@ def accuracy(images: ImageSet, device: str, say: Say) -> Record:
 
 
 def source(images: ImageSet) -> str:
-    """Which images, without where they lie on this machine."""
+    """Which images these are; it does not say where they lie on this machine."""
     if len(images) == _ALL:
         return "the whole test set of Fashion-MNIST"
     return f"a sample of Fashion-MNIST's test set, its first {len(images):,} images"

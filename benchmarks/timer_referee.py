@@ -2,8 +2,8 @@
 
     python benchmarks/timer_referee.py [--json FILE]
 
-Needs an NVIDIA GPU and PyTorch, whose profiler reads CUPTI.  Our time of a launch holds what
-lies between two kernels of a graph, too; the last column is its share.
+Needs an NVIDIA GPU and PyTorch, whose profiler reads CUPTI.  Our time of a launch includes the gap
+between two kernels of a graph; the last column is the share of that gap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Images from page-locked memory to labels by PyTorch: what our streams stand beside."""
+"""PyTorch's stream of images from page-locked memory to labels, to stand beside ours."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rooftile.runtime.timing.host import timing_of
 class TorchStream:
     """PyTorch from page-locked pixels to labels in host memory, on two streams.
 
-    Each segment's copy is followed by a graph of conversion, network and argmax, while the next
-    one is copied; with one segment all is in a row.
+    While one segment is computed, by a graph of conversion, network and argmax, the next one is
+    copied.  With one segment there is nothing to overlap.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class TorchStream:
         return first.elapsed_time(last), 1e3 * host, self._out.numpy()
 
     def times(self) -> dict[str, Any]:
-        """Medians by both clocks; where the clocks contradict each other, that there is no time."""
+        """Medians by both clocks; a failure instead where the clocks contradict each other."""
 
         def run() -> tuple[float, float]:
             device, host, _ = self.run()

@@ -31,7 +31,7 @@ from rooftile.ops import AnyArray, Conv2d, Float32, Layer, Linear, Pool, Pool2d,
 from rooftile.strategies import ladder
 
 NOISE = 1.25
-"""Times as long as with zeros."""
+"""A strategy that takes more than so many times as long as with zeros is slower."""
 ROUNDS, SECONDS = 20, 2.0
 """Calls of each, at most, and about how long they take together."""
 CONTENTS = {"zeros": 0.0, "subnormal": 1e-40}

@@ -131,10 +131,10 @@ def atomic_latency_for(
     flops: float = 0,
     flop_ns: float = 0,
 ) -> float:
-    """The latency that a rate of atomics, or of the FLOPs beside them, allows.
+    """The latency of an atomic in ns, from a rate of atomics or from one of the FLOPs beside them.
 
-    1 / gatomics, or flops / gflops, less the time of the ``flops`` of an atomic, which take
-    ``flop_ns`` each and do not overlap.
+    1 / gatomics - flops flop_ns, or flops / gflops - flops flop_ns: an atomic comes with ``flops``
+    FLOPs of ``flop_ns`` each, which do not overlap it.
     """
     check_not_negative(flops=flops, flop_ns=flop_ns)
     if (gatomics is None) == (gflops is None):
@@ -195,7 +195,7 @@ def histogram_ns(
 def histogram_serial_ns(
     items: float, hot: float, shared_ns: float, global_ns: float, flush_bins: int
 ) -> float:
-    """One block where every atomic waits for the one before.
+    """The time of one block where every atomic waits for the one before.
 
     hot shared_ns + (items - hot) global_ns + flush_bins global_ns.
     """

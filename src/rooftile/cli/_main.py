@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_arguments(command)
         _add_common(command)
-        # What a command only looks up is of every device, unless one is named.
+        # A command that only looks things up shows every device, unless one is named.
         command.set_defaults(command=module.command, **getattr(module, "DEFAULTS", {}))
     return parser
 

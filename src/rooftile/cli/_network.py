@@ -1,4 +1,4 @@
-"""What the commands on networks share: what they load, and where they say that it ran."""
+"""What the commands on networks share: what they load, and what they print of where it ran."""
 
 from __future__ import annotations
 

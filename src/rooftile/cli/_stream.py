@@ -24,7 +24,7 @@ _SWEEP = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Stream, compare with the plan, time, print.  Exit code 1 where clocks contradict."""
+    """Stream, compare with the plan, time, print.  Exit code 1 where two clocks disagree."""
     from rooftile.lab.networks.streams import time_stream
     from rooftile.nn.segments import best_segments
 
@@ -87,7 +87,7 @@ def _best(timings: list[StreamTiming]) -> dict[str, Any]:
 
 
 def _wanted(arguments: argparse.Namespace) -> list[int] | None:
-    """Numbers of segments; none of them for a sweep, None for the default."""
+    """The numbers of segments to stream in: empty for a sweep, None for the default number."""
     from rooftile.devices.select import parse_device
     from rooftile.errors import InputError
 

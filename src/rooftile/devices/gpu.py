@@ -124,7 +124,7 @@ class TensorMap:
     """Row-major; the innermost axis is a multiple of 16 bytes."""
     box: tuple[int, ...]
     element_bytes: int
-    """2 or 4; a copy, unlike a sum, needs to know no more of a number's type."""
+    """2 or 4.  The engine only copies, so it need not know more of a number's type."""
 
 
 class Program(Protocol):

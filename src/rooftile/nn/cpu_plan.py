@@ -105,8 +105,8 @@ def _chains(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[li
 
 
 def _stage(layers: Sequence[PlannedLayer], batch: int, threads: int) -> Stage:
-    """One layer; or several, through all of which a few images go at a time: enough groups for
-    every core."""
+    """One layer, or several that a small group of images goes through at a time.  The groups are so
+    small that there are enough of them for every core."""
     group = max(1, min(_GROUP, batch // (2 * threads))) if len(layers) > 1 else batch
     links = []
     for layer in layers:

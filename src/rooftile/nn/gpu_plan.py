@@ -107,7 +107,7 @@ class GpuPlan(Plan):
         return bound
 
     def _narrow(self, number: int) -> int:
-        """Whether a layer reads 16-bit numbers: the one before can write them, and it read them."""
+        """Whether (0 or 1) a layer reads 16-bit numbers: the one before writes the same format."""
         if not 0 < number < len(self.layers):
             return 0
         giver, taker = (self.layers[i].strategy for i in (number - 1, number))

@@ -15,9 +15,9 @@ from rooftile.analysis.transfers import Pipeline
 from rooftile.nn.streaming import Images, Streamer
 
 _PIECES = 8
-"""Rates are measured on so many segments,"""
+"""The rates of copies and of computation are measured on so many segments."""
 _TINY = 24
-"""and what a segment costs by itself on so many of one image."""
+"""What a segment costs by itself is measured on so many segments of one image."""
 _REPEATS = 5
 _AROUND = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 1, 3 / 2)
 """Shares of the model's number of segments that are tried."""

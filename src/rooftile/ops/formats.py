@@ -24,7 +24,7 @@ class Format:
 
     @property
     def least_normal(self) -> float:
-        """Below it underflow is gradual."""
+        """The least normal number; below it underflow is gradual."""
         return 2.0**self.least_exponent
 
 

@@ -28,7 +28,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Unordered:
-    """Along an axis lie the elements of the reference, each as often as there, in any order."""
+    """The reference's elements lie along ``axis`` in any order, each as often as there."""
 
     axis: int = -1
 

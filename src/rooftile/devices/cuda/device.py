@@ -157,7 +157,7 @@ class CudaDevice(Described):
         return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
 
     def tensor_map(self, memory: Any, layout: TensorMap) -> Any:
-        """See `GpuDevice.tensor_map`; kept for the arrays of the last calls."""
+        """See `GpuDevice.tensor_map`; the maps of the last arrays are kept."""
         return tensor_map(address_of(memory), layout)
 
     def synchronise(self) -> None:

@@ -70,7 +70,7 @@ class Child:
         return self._heard[0].decode(errors="replace").strip()
 
     def ask(self, request: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
-        """Its answer, with the ``wall_s`` from thawing it until the answer was here.
+        """The answer; its ``wall_s`` is the seconds from thawing the process until it was here.
 
         Raises `Died`, `Complained`.
         """

@@ -58,8 +58,8 @@ class Judge:
     def judge(self, run: Run, index: int, arrays: Arrays, what: str, check: str = "") -> bool:
         """Whether one of a run's results, that of its slot ``index``, is right.
 
-        ``what`` says in the evidence which call it was.  Where the way in which a result is wrong
-        is not recognised, it is filed under ``check``.
+        ``what`` says in the evidence which call it was.  A result that is wrong in no way that has
+        a name is filed under ``check``.
         """
         seen = run.seen[index]
         strange = run.told.get("strange")
@@ -258,7 +258,7 @@ def _repeated(wrong: Wrong) -> _Named:
 
 
 def _first(recognise: Callable[[Wrong], _Named], wrong: Sequence[Wrong]) -> _Named:
-    """What is recognised of the first output of which anything is recognised."""
+    """What ``recognise`` says of the first output that it recognises; None without one."""
     return next(filter(None, map(recognise, wrong)), None)
 
 
@@ -273,7 +273,7 @@ def _elements(outs: Arrays) -> int:
 def _worst(verdict: Verdict) -> str:
     if math.isnan(verdict.got) and math.isnan(verdict.expected):
         return ""
-    # What must be exact is printed so.
+    # A result that must be exact is printed with all its digits.
     digits = 9 if verdict.budget else 17
     return (
         f"; the worst is {verdict.index}: {verdict.got:.{digits}g} where the reference has "

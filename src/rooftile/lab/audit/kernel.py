@@ -60,5 +60,6 @@ class Foreign:
 
     @property
     def memory(self) -> str:
-        """Where the judge lays out the arrays: ``cuda``, or ``cpu``, as always for a text."""
+        """Where the judge lays out the arrays: ``cuda`` or ``cpu``; for a text it is always
+        ``cpu``."""
         return "cuda" if self.kind == "cuda" and not self.text else "cpu"

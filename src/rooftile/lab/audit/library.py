@@ -28,8 +28,8 @@ _OPERATIONS = re.compile(
     r"max_pool|avg_pool|adaptive_|_fft|fft_|_scaled_dot)|"
     r"cudnn|cublas|cutlass|xmma|implicit_gemm|sgemm|hgemm|cufft|cusparse|^cu[a-z]+$",
 )
-"""PyTorch's operations that do no small part of anything, and kernels of vendors on a GPU.  An
-operation whose peers name others in ``ATEN`` adds those."""
+"""PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
+GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
 _SECONDS, _BETWEEN_S = 0.4, 0.002
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 2
 _MOST_CALLS = 100_000
@@ -131,7 +131,7 @@ class Inspection:
 
 
 def strings(told: object) -> list[str]:
-    """What a process that is not to be believed gives as a list of words."""
+    """A list of words that an untrusted process gave; empty if it gave something else."""
     return [str(one) for one in told] if isinstance(told, list) else []
 
 

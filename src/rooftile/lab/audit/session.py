@@ -31,7 +31,7 @@ _HERE = Path(__file__).parent
 _KEPT = 6
 """How many results are remembered, to recognise them when they come again."""
 _GRACE_S = 0.3
-"""Seconds that the process is let run on for, so that late work shows."""
+"""After its answer the process may run on for so many seconds, in which late work shows."""
 _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 {
     unsigned long long first, now;

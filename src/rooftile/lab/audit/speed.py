@@ -1,8 +1,8 @@
 """How long a foreign kernel takes, by the judge's clock and on inputs that are always new.
 
-A sample is a request to call the kernel on several sets of arrays, filled with new contents
-while its process was frozen; the clock runs from thawing it until its answer, which counts
-only because the results are there: some are compared with the reference, chosen afterwards.
+A sample is a request to call the kernel on several sets of arrays, which are filled with new
+contents while its process is frozen.  The clock runs from thawing the process until its answer.
+The results must be there then: some of them, chosen afterwards, are compared with the reference.
 So a time is never too short.  It holds what a caller pays: the launch, the wait for the
 device, the delivery of a returned result.
 """
@@ -33,7 +33,7 @@ _LEAST, _MOST = 5, 40
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
 _AGREE, _SLACK_S = 0.5, 5e-3
-"""Clocks agree when one says at least this share of the other's time."""
+"""Two clocks agree when one says at least this share of the other's time, less so many seconds."""
 _EVENT_SLACK_S = 2e-3
 """Seconds of the judge's time that a GPU's events may miss, while the answer is on its way."""
 

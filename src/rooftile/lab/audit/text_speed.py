@@ -1,8 +1,8 @@
 """How long a text's kernel takes: warm and cold launches by the device's clock.
 
 Inputs and results lie in the device's memory.  Before each cold launch the result is poisoned,
-and afterwards it is compared with the one that was judged.  So a launch shows that does nothing
-because there is a result already.
+and afterwards it is compared with the one that was judged.  So a launch that does nothing, because
+there is a result already, is found out.
 """
 
 from __future__ import annotations

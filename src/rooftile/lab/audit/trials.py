@@ -133,13 +133,13 @@ class Trials:
         known: list[float] = []
         for count in (_PAIRS, _SURE):
             for _ in range(count):
-                # On a busy machine the work before a request decides how soon it runs: both have
-                # the same.
+                # On a busy machine the work before a request decides how soon it runs, so both
+                # kinds of request have the same work before them.
                 for times in (new, known):
                     fresh = [self.session.fresh() for _ in slots]
                     times.append(self._seconds(fresh if times is new else seen))
             least = min(new), min(known)
-            # There the shortest is a matter of luck, but not the middle one as well.
+            # On such a machine the shortest time may be luck, but not the median as well.
             faster = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
             if not faster or least[0] - least[1] < _LEAST_GAIN_S:
                 self.findings.passed("cache")
@@ -186,7 +186,7 @@ class Trials:
 
     @contextmanager
     def _filed(self, check: str, what: str) -> Iterator[None]:
-        """File what it raises at a shape under the shape; a refusal is honest."""
+        """File an error at a shape under that shape's check.  A refusal is no failure."""
         try:
             yield
         except Complained as error:

@@ -216,7 +216,7 @@ def _keywords(function: Callable[..., Any], request: dict[str, Any]) -> dict[str
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return {}  # A compiled callable that does not tell: it gets the arrays.
+        return {}  # A compiled callable does not tell, and gets the arrays alone.
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         parameters = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     else:

@@ -321,7 +321,7 @@ def _address(array: Any) -> int:
 
 
 def _carrier(dtype: str) -> str:
-    """The dtype of NumPy in which memory of one of PyTorch's is handed over: it is as wide."""
+    """NumPy's dtype of the same width, in which memory for PyTorch's is handed over."""
     return "int16" if dtype == "bfloat16" else dtype
 
 

@@ -92,7 +92,7 @@ class GpuCeilings(Roof):
         """What a direct method can reach at a precision; infinite where transforms save FLOPs.
 
         It is ``wgmma``'s rate on zeros where that was measured.  Elsewhere it is twice the rate of
-        ``mma.sync``, which instructions of four warps reach nowhere.
+        ``mma.sync``, which instructions of four warps reach on no device.
         """
         most = {
             name: max(rate, self.wgmma_zeros_gflops.get(name, 2 * rate))

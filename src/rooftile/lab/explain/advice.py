@@ -8,7 +8,7 @@ from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, Explana
 from rooftile.lab.explain.kernels import KernelView
 
 _NEAR = 0.75
-"""The share of the bound from which on little can be gained under it."""
+"""A strategy that reaches this share of its bound can gain little more under it."""
 _FAR = 0.4
 _BEYOND = 1.05
 _LOW_OCCUPANCY = 0.3

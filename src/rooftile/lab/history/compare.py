@@ -40,7 +40,7 @@ LOOKS = (10, 20, 40, 80, 160)
 """After how many turns `ab` looks at the interval.  Each look may err, so each gets its share of
 the level (Bonferroni): stopping at a verdict does not raise the rate of false alarms."""
 _FUTILE = 100.0
-"""How many times the samples would be too many to ask for."""
+"""A verdict that would take more than so many times the samples is not promised."""
 
 Contestant = TypeVar("Contestant")
 

@@ -14,7 +14,7 @@ from rooftile.runtime.timing.host import cold, interleaved
 from rooftile.runtime.timing.telemetry import sensors
 
 _PROBE_S = 0.05
-"""Time for estimating, where a call is shorter."""
+"""A call is repeated for about so many seconds to estimate its time."""
 
 
 class ContestClock(Protocol):

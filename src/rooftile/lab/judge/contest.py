@@ -290,8 +290,8 @@ class Contest:
     def judge_batch(self, outs: tuple[AnyArray, ...], errors: ErrorModel) -> Verdict:
         """The verdict on a whole batch.
 
-        Of random inputs the batch repeats the verified items: later results whose bits repeat
-        those of the first are right if they are, and only others are compared.
+        A batch of random inputs repeats the verified items.  A later result with the same bits as
+        the first one is as right as that one, so only other results are compared.
         """
         exam, batch, some = self.exam, self.problem.batch_size, self.verified
         if batch is None or batch <= some:

@@ -14,7 +14,7 @@ from rooftile.ops import AnyArray, ErrorModel
 from rooftile.strategies import Bound
 
 _MOST_SAID = 2000
-"""Characters of an error: a compiler's log may be long."""
+"""Characters of an error that are kept: a compiler's log may be long."""
 
 
 @dataclass

@@ -53,8 +53,8 @@ def below_floor(
 ) -> str:
     """Why a device's times cannot be; empty when they can.
 
-    Arithmetic takes every FLOP of the direct method at ``most_gflops``, which is infinite for what
-    transforms, and so saves multiplications.
+    Arithmetic: every FLOP of the direct method takes its time at ``most_gflops``.  That rate is
+    infinite for methods that transform, since these save multiplications.
 
     Memory, warm: inputs, parameters and results may stay in the last-level cache from one
     launch to the next, so only the bytes beyond its size must move.  Cold: inputs and

@@ -33,7 +33,7 @@ def errors_of(precision: str) -> ErrorModel:
 
 
 def excuse(verdict: Verdict, precision: str) -> str | None:
-    """What must be said of a result whose error beyond its budget the format's roundings explain.
+    """What to say of a result beyond its budget whose error the format's roundings explain.
 
     It is empty within the budget, and None where the result is wrong.  The budget knows of operands
     rounded to nearest once, and of sums in float32.  A library may cut operands off, round biases

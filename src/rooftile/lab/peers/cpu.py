@@ -96,7 +96,7 @@ class Peer:
         return f"not installed: {', '.join(missing)}" if missing else None
 
     def why_not(self, problem: Problem) -> str | None:
-        """What is missing, or that nobody said how; None when it can run."""
+        """What is missing, or that no operation says how to compute it; None when it can run."""
         return self.missing() or lacking(problem, self.brings)
 
     def bind(

@@ -35,7 +35,7 @@ from rooftile.ops import AnyArray, ErrorModel, Problem, check_precision, format_
 from rooftile.runtime.timing.device import SLACK_S, Call, Work, launches
 
 MODE = "max-autotune-no-cudagraphs"
-"""Of ``torch.compile``: graphs are captured by us."""
+"""The mode of ``torch.compile``.  Its own graphs are off, since we capture them."""
 _CACHE_BYTES = 128 * 2**20
 
 
@@ -62,7 +62,7 @@ class GpuPeer:
         return None if torch.cuda.is_available() else "this PyTorch sees no CUDA device"
 
     def why_not(self, problem: Problem) -> str | None:
-        """What is missing, or that nobody said how; None when it can run."""
+        """What is missing, or that no operation says how to compute it; None when it can run."""
         return self.missing() or lacking(problem, "torch_modules")
 
     def bind(

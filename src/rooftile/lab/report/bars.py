@@ -31,7 +31,7 @@ _BEYOND = {
     False: "A bar beyond the roof is possible where the problem fits the caches: the roof is that "
     "of memory.",
 }
-"""What a bar beyond the roof means, by whether arithmetic sets the roof."""
+"""What a bar beyond the roof means, where arithmetic sets the roof (True) and where memory does."""
 
 
 def figure(section: Section) -> Figure:

@@ -56,7 +56,7 @@ def figure(run: NetworkRun) -> Figure | None:
 
 
 def _own(run: NetworkRun) -> float:
-    """Milliseconds of the plan; those in turns with the peers, if it was timed so."""
+    """Milliseconds of the plan: those in turns with the peers, if there are any, else its own."""
     return run.plan.time_ms.median if run.plan and run.plan.time_ms else run.total_ms
 
 

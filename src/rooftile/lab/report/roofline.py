@@ -173,10 +173,11 @@ def _points(picture: svg.Element, section: Section, x: Log, y: Log) -> None:
 
 
 def dodge(wanted: Sequence[float], foot: float) -> list[float]:
-    """Heights as near to the wanted ones as labels allow that may not overlap or leave the plot.
+    """Heights of labels that neither overlap nor leave the plot, near the wanted ones.
 
-    In rising order, as they are wanted; there must be room for all.  Labels that would overlap
-    make a block around the mean of where they want to be (the pool-adjacent-violators algorithm).
+    The wanted heights rise, and so does the result; there must be room for all labels.  Labels
+    that would overlap make a block around the mean of where they want to be (the
+    pool-adjacent-violators algorithm).
     """
     blocks: list[tuple[float, int]] = []  # Where the first label is, and how many there are.
 

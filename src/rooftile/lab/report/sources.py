@@ -96,7 +96,7 @@ class NetworkRun:
 
     @property
     def contestants(self) -> tuple[Row, ...]:
-        """The plan, if it was timed in turns with the peers, and they."""
+        """The peers, and before them the plan, if it was timed in turns with them."""
         return (self.plan, *self.peers) if self.plan else self.peers
 
     @property
@@ -124,7 +124,10 @@ class Content:
         return sum(len(section.rows) + len(section.trials) for section in self.sections)
 
     def only(self, operation: str | None, device: str | None) -> Content:
-        """The part of an operation (None: all, and networks) on a device or a kind of device."""
+        """The records of one operation, on one device or kind of device.
+
+        None stands for every device, and for all operations and the networks.
+        """
 
         def fits(where: str) -> bool:
             return device is None or f"{where}:".startswith(f"{device}:")

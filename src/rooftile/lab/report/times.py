@@ -114,9 +114,10 @@ def _draw(picture: svg.Element, row: Row, timing: Timing, scale: Log, y: float, 
 
 def _table(section: Section) -> Table:
     columns, found = list(_COLUMNS), [(data(row), _cells(row)) for row in section.rows]
+    # A column that no row fills is left out.
     empty = [
         index for index in range(2, len(columns)) if not any(cells[index] for _, cells in found)
-    ]  # What nothing tells takes no room.
+    ]
     kept = [index for index in range(len(columns)) if index not in empty]
     return Table(
         tuple(columns[index] for index in kept),

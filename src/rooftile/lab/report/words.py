@@ -120,7 +120,8 @@ def label(key: str) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if isinstance(value, Mapping):  # Such as a pool: its kind before, its sizes behind the name.
+    if isinstance(value, Mapping):
+        # A pool, for example: its kind stands before the name, its sizes behind it.
         kinds = [one for one in value.values() if isinstance(one, str)]
         sizes = dict.fromkeys(_sizes(one) for one in value.values() if not isinstance(one, str))
         return " ".join([*kinds, key, " by ".join(sizes)])

@@ -30,7 +30,7 @@ _TIMEOUT = 20.0
 """So many seconds without an answer end a download."""
 _PIECE = 2**16
 _MOST_BYTES = 2**26
-"""No file has more: what goes on beyond it is not one of them."""
+"""None of the files is longer, so an answer that is longer is none of them."""
 
 
 class DownloadFailure(Exception):

@@ -61,7 +61,6 @@ def run_sectors(
     elements: int,
     stride: int = 1,
     elem_bytes: int = 4,
-    sector_bytes: int = SECTOR_BYTES,
     alignment: int = 1,
 ) -> float:
     """Sectors that a run of elements touches, on average over where in a sector it may begin.
@@ -72,16 +71,14 @@ def run_sectors(
     sector or more each element has one of its own.
     """
     check_not_negative(elements=elements)
-    check_positive(
-        stride=stride, elem_bytes=elem_bytes, sector_bytes=sector_bytes, alignment=alignment
-    )
+    check_positive(stride=stride, elem_bytes=elem_bytes, alignment=alignment)
     if elements == 0:
         return 0.0
-    if stride * elem_bytes >= sector_bytes:
+    if stride * elem_bytes >= SECTOR_BYTES:
         return float(elements)
     run = ((elements - 1) * stride + 1) * elem_bytes
-    starts = range(0, sector_bytes, alignment * elem_bytes)
-    return sum((s + run - 1) // sector_bytes + 1 for s in starts) / len(starts)
+    starts = range(0, SECTOR_BYTES, alignment * elem_bytes)
+    return sum((s + run - 1) // SECTOR_BYTES + 1 for s in starts) / len(starts)
 
 
 def coalesced(strides: Sequence[int]) -> bool:
@@ -96,10 +93,10 @@ def coalesced(strides: Sequence[int]) -> bool:
     return next((abs(stride) == 1 for stride in strides if stride), True)
 
 
-def touched_sectors(addresses: Iterable[int], size: int = 4, sector: int = SECTOR_BYTES) -> int:
+def touched_sectors(addresses: Iterable[int], size: int = 4) -> int:
     """Sectors that a warp's accesses of ``size`` bytes at these byte addresses touch."""
-    check_positive(size=size, sector=sector)
-    return len({s for address in addresses for s in _touched(address, size, sector)})
+    check_positive(size=size)
+    return len({s for address in addresses for s in _touched(address, size, SECTOR_BYTES)})
 
 
 def bank_conflicts(words: Iterable[int], banks: int = 32) -> int:

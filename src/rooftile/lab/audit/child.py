@@ -69,12 +69,12 @@ class Child:
         """The end of what the kernel printed."""
         return self._heard[0].decode(errors="replace").strip()
 
-    def ask(self, request: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer; its ``wall_s`` is the seconds from thawing the process until it was here.
 
         Raises `Died`, `Complained`.
         """
-        return self.collect(self.begin(request), limit_s)
+        return self.collect(self.begin(request))
 
     def begin(self, request: dict[str, Any]) -> float:
         """Hand over a request, thaw the process, and return the time.  Raises `Died`."""
@@ -86,10 +86,10 @@ class Child:
         self.thaw()
         return start
 
-    def collect(self, start: float = 0.0, limit_s: float | None = None) -> dict[str, Any]:
+    def collect(self, start: float = 0.0) -> dict[str, Any]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
         try:
-            answer = self._answer(limit_s or self._limit_s)
+            answer = self._answer()
             answer["wall_s"] = time.perf_counter() - start
         finally:
             self.freeze()
@@ -127,12 +127,12 @@ class Child:
         if self._process.stdout is not None and not self._listener.is_alive():
             self._process.stdout.close()
 
-    def _answer(self, limit_s: float) -> dict[str, Any]:
-        end = time.monotonic() + limit_s
+    def _answer(self) -> dict[str, Any]:
+        end = time.monotonic() + self._limit_s
         while b"\n" not in self._buffer:
             left = end - time.monotonic()
             if left <= 0 or not self.answered(left):
-                raise Died(f"did not answer within {limit_s:g} s")
+                raise Died(f"did not answer within {self._limit_s:g} s")
             try:
                 part = self._socket.recv(65536)
             except OSError:

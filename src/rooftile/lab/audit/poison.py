@@ -50,7 +50,7 @@ def strength(output: Array) -> int:
 def too_many(equal: int, of: int, chances: int) -> bool:
     """Whether more elements are equal than chance allows.
 
-    ``equal`` out of ``of`` elements are.  An element is equal by chance where ``chances`` bits agree.
+    ``equal`` out of ``of`` elements are.  One is equal by chance where ``chances`` bits agree.
     """
     expected = of * 2.0**-chances
     return equal * chances >= SURE_BITS and equal > expected + _DEVIATIONS * math.sqrt(expected)

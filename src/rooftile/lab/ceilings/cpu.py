@@ -58,9 +58,9 @@ class Roof(ABC):
         compute = problem.flops / self.rate_gflops(precision)
         return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
 
-    def limit(self, problem: Problem, precision: str = "ieee") -> str:
-        """What the floor comes from: ``compute`` or ``memory``."""
-        compute = problem.flops / self.rate_gflops(precision)
+    def limit(self, problem: Problem) -> str:
+        """What the floor at ``ieee`` comes from: ``compute`` or ``memory``."""
+        compute = problem.flops / self.rate_gflops("ieee")
         return "compute" if compute >= problem.bytes / self.bandwidth_gbps else "memory"
 
 

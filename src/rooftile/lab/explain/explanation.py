@@ -18,7 +18,6 @@ from rooftile.strategies import Strategy
 from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 
 ARITHMETIC, MEMORY, CACHES = "arithmetic", "device memory", "L1 and shared memory"
-_FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True)

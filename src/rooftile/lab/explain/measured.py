@@ -29,13 +29,11 @@ class Measured:
     """The occupancy of the most demanding kernel, as the driver tells it."""
 
 
-def latest(
-    problem: Problem, device: str, strategy: str, hardware: str | None = None
-) -> Measured | None:
-    """The newest time in the user's history; None without one.  ``hardware`` is its name."""
+def latest(problem: Problem, device: str, strategy: str) -> Measured | None:
+    """The newest time in the user's history, on any device of the kind; None without one."""
     kind, _ = parse_device(device)
     found = history.records(
-        problem=problem, device=kind, strategy=strategy, status="passed", hardware=hardware, last=1
+        problem=problem, device=kind, strategy=strategy, status="passed", last=1
     )
     if not found:
         return None

@@ -46,8 +46,8 @@ class Part:
     environment: tuple[tuple[str, str], ...]
 
 
-def page(content: Content, *, made: datetime.datetime | None = None) -> str:
-    """One self-contained HTML document; ``made`` is the date it bears (None: now)."""
+def page(content: Content) -> str:
+    """One self-contained HTML document, which bears the date of this call."""
     import jinja2
 
     loader = jinja2.FileSystemLoader(_HERE)
@@ -61,7 +61,7 @@ def page(content: Content, *, made: datetime.datetime | None = None) -> str:
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     parts = [_ladder(f"ladder-{k}", one) for k, one in enumerate(content.sections, 1)]
     parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
-    moment = made or datetime.datetime.now().astimezone()
+    moment = datetime.datetime.now().astimezone()
     return template.render(
         title=_title(content),
         made=f"{moment:%d %B %Y, %H:%M}",

@@ -1,18 +1,28 @@
-"""The Python examples of the README and the documentation run; their links lead somewhere."""
+"""The README and the documentation: examples run; links, paths, modules and options are there."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
 from rooftile.cli import main
+from rooftile.cli._main import _COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"`([\w*./-]+/(?:[\w*.-]+\.(?:py|cu|cl|h|json|md|html))?)`")
+"""A file or, ending in a slash, a folder."""
+ROOMS = ("", "lab", "runtime", "strategies", "strategies/conv2d")
+FOLDERS = ("", *(f"src/rooftile/{room}" for room in ROOMS), "src")
+MODULE = re.compile(r"\brooftile(?:\.[A-Za-z_]\w*)+")
+ELSEWHERE = ("made_up/", "rooftile.operations", "fashion-mnist/")
+"""A package that a page makes up, the name of an entry point, and a folder in the user's cache."""
 
 page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 
@@ -32,11 +42,34 @@ def test_links_lead_to_files(page):
         assert (page.parent / link).exists(), link
 
 
+@page
+def test_paths_lead_to_files(page):
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    for path in FILE.findall(text):
+        found = any(list((ROOT / folder).glob(path.rstrip("/"))) for folder in FOLDERS)
+        assert found or path.startswith(ELSEWHERE), path
+
+
+@page
+def test_dotted_names_are_there(page):
+    for name in set(MODULE.findall(page.read_text(encoding="utf-8"))):
+        assert name in ELSEWHERE or resolves(name), name
+
+
+def resolves(name):
+    """Whether a dotted name is a module's or of something in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 def test_the_readme_has_examples():
     assert PYTHON.search((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("command", ["run", "climb", "train", "devices"])
+@pytest.mark.parametrize("command", [one.__name__.rpartition(".")[2] for one in _COMMANDS])
 def test_every_option_of_a_command_is_documented(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -13,7 +13,7 @@ from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.poison import SURE_BITS, bits, heap_bits, strength, too_many
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS
 from rooftile.lab.audit.session import Arrays, Earlier, Run, Seen, Session
-from rooftile.lab.judge.compare import budget_of
+from rooftile.lab.judge.compare import budget_of, compare
 from rooftile.lab.judge.exam import same_bits
 from rooftile.lab.judge.expected import Expected, Verdict
 from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Problem
@@ -174,7 +174,14 @@ def _wrong(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> l
     found = []
     for i, (output, judgement) in enumerate(zip(outputs, judgements, strict=True)):
         reference, out = np.asarray(references[i]), seen.outs[i]
-        elements = _wrong_elements(output, judgement, out, reference, magnitudes[i], model)
+        if isinstance(judgement, Budget | Exact):
+            elements = _wrong_elements(output, judgement, out, reference, magnitudes[i], model)
+        else:
+            together = (*seen.outs, *arrays)
+            right = compare(output, judgement, out, reference, None, model, together).passed
+            elements = (
+                np.zeros(out.shape, np.bool_) if right else _suspects(judgement, out, reference)
+            )
         if elements.any():
             found.append(Wrong(output, i, out, elements, seen.left[i]))
     return found
@@ -182,30 +189,34 @@ def _wrong(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> l
 
 def _wrong_elements(
     output: Array,
-    judgement: Judgement,
+    judgement: Budget | Exact,
     out: AnyArray,
     reference: AnyArray,
     magnitude: AnyArray | None,
     model: ErrorModel,
 ) -> NDArray[np.bool_]:
-    """Which elements are not as they should be: all of them where they are judged together."""
+    """Which elements are not as they should be, where each is judged by itself."""
     found: AnyArray
     if isinstance(judgement, Budget):
         assert magnitude is not None
         with np.errstate(invalid="ignore"):
             error = np.abs(out - reference)
         found = ~(error <= budget_of(output, judgement, reference, magnitude, model))
-    elif isinstance(judgement, Exact):
+    else:
         expected = reference.astype(out.dtype)
         found = bits(out) != bits(expected)
         if _is_float(output):
             found &= ~((out == expected) | (np.isnan(out) & np.isnan(expected)))
-    elif isinstance(judgement, Unordered):
-        found = ~np.isin(out, reference)
-        found = found if found.any() else np.ones_like(found)
-    else:
-        found = np.ones(out.shape, np.bool_)
     return np.asarray(found)
+
+
+def _suspects(judgement: Judgement, out: AnyArray, reference: AnyArray) -> NDArray[np.bool_]:
+    """Which elements of a wrong output may be wrong, where they are judged together."""
+    if isinstance(judgement, Unordered):
+        strange = ~np.isin(out, reference)
+        if strange.any():
+            return np.asarray(strange)
+    return np.ones(out.shape, np.bool_)
 
 
 def _unwritten(wrong: Wrong) -> _Named:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.description import describe
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
 from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.tensor_map import tensor_map
 from rooftile.devices.gpu import (
     Argument,
     Described,
-    Description,
     Elapsed,
     Launch,
     Resources,
@@ -84,7 +84,7 @@ class CudaDevice(Described):
         device.set_current()
         self._own_stream = device.create_stream()
         self._thread = threading.local()
-        self.description = _describe(device, index)
+        self.description = describe(device, index)
         self.bus = str(device.pci_bus_id)
         """Its PCI address, which the management library needs: it numbers GPUs differently."""
 
@@ -330,31 +330,6 @@ class CudaProgram:
         if int(error):
             raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
         self._raised[launch.kernel] = asked
-
-
-def _describe(device: Any, index: int) -> Description:
-    p = device.properties
-    cu = driver()
-    version = checked(cu.cuDriverGetVersion())
-    _, memory = checked(cu.cuMemGetInfo())
-    return Description(
-        kind="cuda",
-        index=index,
-        name=device.name,
-        driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
-        architecture=f"sm_{device.arch}",
-        units=p.multiprocessor_count,
-        memory_bytes=int(memory),
-        cache_bytes=p.l2_cache_size,
-        warp=p.warp_size,
-        threads_per_block=p.max_threads_per_block,
-        threads_per_unit=p.max_threads_per_multiprocessor,
-        shared_bytes_per_block=p.max_shared_memory_per_block_optin,
-        shared_bytes_per_unit=p.max_shared_memory_per_multiprocessor,
-        registers_per_unit=p.max_registers_per_multiprocessor,
-        constant_bytes=p.total_constant_memory,
-        clock_mhz=p.clock_rate // 1000,
-    )
 
 
 __all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "open_device"]

@@ -19,7 +19,6 @@ from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import (
     Argument,
     Described,
-    Description,
     Elapsed,
     Launch,
     Resources,
@@ -29,6 +28,7 @@ from rooftile.devices.gpu import (
     macro_lines,
     prelude,
 )
+from rooftile.devices.opencl.description import describe
 from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
 from rooftile.devices.text import whole
 from rooftile.errors import (
@@ -119,7 +119,7 @@ class OpenclDevice(Described):
             self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         self._events: list[Any] | None = None
-        self.description = _describe(cl, device, index)
+        self.description = describe(cl, device, index)
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
@@ -324,28 +324,3 @@ def _unlocked(directory: Path) -> Path:
             time.sleep(0.02)
         lock.unlink()
     return directory
-
-
-def _describe(cl: Any, device: Any, index: int) -> Description:
-    warp = None
-    with contextlib.suppress(AttributeError, cl.Error):
-        warp = int(device.warp_size_nv)
-    return Description(
-        kind="opencl",
-        index=index,
-        name=device.name.strip(),
-        driver=f"{device.platform.name} {device.driver_version}",
-        architecture=device.version.strip(),
-        units=device.max_compute_units,
-        memory_bytes=device.global_mem_size,
-        cache_bytes=device.global_mem_cache_size or None,
-        warp=warp,
-        threads_per_block=device.max_work_group_size,
-        threads_per_unit=None,
-        shared_bytes_per_block=device.local_mem_size,
-        shared_bytes_per_unit=None,
-        registers_per_unit=None,
-        constant_bytes=device.max_constant_buffer_size,
-        clock_mhz=device.max_clock_frequency or None,
-        gpu=bool(device.type & cl.device_type.GPU),
-    )

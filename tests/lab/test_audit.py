@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
-from rooftile.lab.audit import CHECKS, Foreign
+from rooftile.lab.audit import CHECKS, Foreign, worker
 from rooftile.lab.audit.arena import GUARD, HostArena, layout
 from rooftile.lab.audit.child import Child, Complained, Died, running_libraries
 from rooftile.lab.audit.findings import Findings
@@ -268,3 +269,37 @@ class TestChild:
         child.ask(request)
         assert child.noise.endswith("noise")
         assert len(child.noise) <= 2000
+
+
+@pytest.mark.parametrize("kind", ["torch", "cupy"])
+def test_arrays_of_a_gpu_open_the_driver_once_the_library_has_a_context(kind, monkeypatch):
+    """On fakes of the libraries: what is opened, and after what."""
+    calls = []
+
+    def seen(name):
+        return lambda *_, **__: calls.append(name)
+
+    torch = SimpleNamespace(
+        set_grad_enabled=seen("gradients"),
+        zeros=seen("context"),
+        cuda=SimpleNamespace(set_device=seen("device")),
+    )
+    cupy = SimpleNamespace(
+        zeros=seen("context"),
+        cuda=SimpleNamespace(
+            Device=lambda index: SimpleNamespace(use=seen("device")), get_elapsed_time=None
+        ),
+    )
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    request = {"device": "cuda:1"}
+
+    def driver(asked):
+        assert asked is request
+        calls.append("driver")
+        return SimpleNamespace(base=4096)
+
+    made = worker._sibling("worker_arrays").library(kind, request, None, driver)
+    assert calls[-3:] == ["device", "context", "driver"]
+    assert made._driver.base == 4096
+    assert callable(worker._sibling("worker_driver").Driver)

@@ -19,6 +19,7 @@ _PIECES = 8
 _TINY = 24
 """What a segment costs by itself is measured on so many segments of one image."""
 _REPEATS = 5
+"""Each of these measurements is made so often."""
 _AROUND = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 1, 3 / 2)
 """Shares of the model's number of segments that are tried."""
 

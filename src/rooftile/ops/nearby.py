@@ -15,6 +15,7 @@ _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 
 _LARGEST = 80
 """Sizes up to this are tried for the smallest."""
 _MOST_FLOPS = 10**8
+"""A neighbour with more FLOPs than this is left out: its reference would take too long."""
 
 
 def off_grid(problem: P) -> tuple[P, ...]:

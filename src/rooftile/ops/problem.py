@@ -27,6 +27,7 @@ Role = Literal["input", "parameter", "output"]
 """Parameters may be packed once and used by many calls; inputs are new in each."""
 
 _DECADES = 8
+"""Hard values span so many decades above 1, and as many below."""
 
 
 @dataclass(frozen=True)

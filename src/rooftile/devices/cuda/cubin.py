@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _REGISTERS, _FRAME = 0x2F, 0x11
+"""Numbers of the attributes that hold a kernel's registers and its local memory."""
 _SYSTEM_BYTES = 1024
+"""Shared memory of a block that the system takes where a kernel has the section for it."""
 _INDEX_AND_VALUE = 4
 """Format of an attribute whose payload has a length of its own."""
 

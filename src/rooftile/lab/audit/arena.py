@@ -24,6 +24,7 @@ _LINE = 256
 _SHIFT = {"cpu": 16, "cuda": 0}
 """On the CPU arrays begin this many bytes beyond a line: NumPy promises no more than 16."""
 _LARGE_PAGE = 2 * 2**20
+"""Bytes of a page that a GPU's memory is shared by."""
 
 
 class Arena(Protocol):

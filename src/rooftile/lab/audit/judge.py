@@ -25,6 +25,7 @@ _MOST = 0.99
 _SHAPES = ("off_grid", "degenerate")
 """Results that are wrong only at some shape are filed under these checks."""
 _DISTINCT = 4
+"""Fewer different values than this may be alike by chance."""
 _MANY = 0.05
 """A lower precision shows in at least this share of the elements."""
 

@@ -39,6 +39,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _KEYS = ("grid", "block", "args", "shared", "define")
 _LONGEST = 200
+"""Characters of the longest expression that is read."""
 
 
 def names_of(problem: Problem) -> dict[str, int]:

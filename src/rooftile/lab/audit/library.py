@@ -31,8 +31,11 @@ _OPERATIONS = re.compile(
 """PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
 GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
 _SECONDS, _BETWEEN_S = 0.4, 0.002
+"""About how long calls are sampled, and the time from one sample to the next."""
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 2
+"""A library does work from this share of the samples on, and from this number."""
 _MOST_CALLS = 100_000
+"""Calls in the request that is sampled."""
 
 
 @dataclass

@@ -43,6 +43,7 @@ _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 """
 
 _MOST_SLOTS, _SLOT_BYTES = 32, 256 * 2**20
+"""At most so many sets of arrays, and no more than take about so many bytes."""
 
 Arrays = tuple[AnyArray, ...]
 """Inputs and parameters; or outputs."""

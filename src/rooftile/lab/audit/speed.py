@@ -29,7 +29,9 @@ from rooftile.runtime.timing.host import Timing, is_steady, timing_of
 _WINDOW_S = 0.02
 """A sample lasts about this long, where the slots suffice: an answer takes 0.1 ms to arrive."""
 _SECONDS = 3.0
+"""Timing ends after so many seconds, steady or not."""
 _LEAST, _MOST = 5, 40
+"""Numbers of samples: the least and the most."""
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
 _AGREE, _SLACK_S = 0.5, 5e-3

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rooftile.lab.audit.worker_driver import Driver
 
 _HEAP_POISON = 0x7FC0BEEF
+"""`rooftile.lab.audit.poison.HEAP`, which this script must not import."""
 
 
 Open = Callable[[dict[str, Any]], "Driver"]

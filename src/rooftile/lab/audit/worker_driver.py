@@ -10,6 +10,7 @@ import ctypes
 from typing import Any
 
 _DELAY_NS = 30_000_000
+"""Inputs that arrive late do so after this time."""
 
 
 class _Ipc(ctypes.Structure):

@@ -33,6 +33,7 @@ _BUFFER_BYTES = 256 * 2**20
 _SECONDS = 0.5
 """Undisturbed time spent on each rate."""
 _DISTURBED_S = 3600.0
+"""Rates that other programs disturbed are measured anew after so many seconds."""
 
 
 class Roof(ABC):

@@ -34,6 +34,7 @@ _FMA_UNITS = (64, 8)
 little of the call's own cost; the second, tried where the first was always disturbed, is
 shorter than a scheduler's slice, and can pass undisturbed even on a busy machine."""
 _UNROLL = 8
+"""Vectors that a round of a memory kernel reads or copies."""
 
 _UNDISTURBED = 0.95
 """Share of the processor time of all its threads that an undisturbed call gets."""

@@ -18,9 +18,11 @@ from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.gpu import HEADERS
 
 _THREADS, _CHAINS, _TILES = 256, 8, 8
+"""Threads of a block; independent sums of a thread, and of a warp, which hide the latency."""
 _LOADS = (1, 2, 4, 8)
 """Vectors that a thread has in flight: each is tried, and the fastest counts."""
 _FMA_STEPS, _MMA_STEPS = 4096, 2048
+"""Instructions of each of these sums in one launch."""
 _BUFFER_BYTES = 2**30
 """Memory is measured over buffers of this size or, if that is less, of an eighth of the device's
 memory.  For a device that is no GPU, which is slow, a sixteenth of this size is the limit."""

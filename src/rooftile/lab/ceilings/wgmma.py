@@ -20,6 +20,7 @@ GROUPS = (2, 3)
 ARCHITECTURE = "sm_90"
 """The only architecture that has these instructions."""
 _COLUMNS, _STAGES, _STEPS = 256, 4, 512
+"""Columns of a product, pieces of a row, and how often a launch multiplies all of them."""
 
 
 @dataclass(frozen=True)

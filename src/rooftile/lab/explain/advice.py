@@ -10,9 +10,13 @@ from rooftile.lab.explain.kernels import KernelView
 _NEAR = 0.75
 """A strategy that reaches this share of its bound can gain little more under it."""
 _FAR = 0.4
+"""A strategy below this share of its bound waits for something that the bound does not know."""
 _BEYOND = 1.05
+"""A strategy above this share of its bound shows that the bound does not hold for it."""
 _LOW_OCCUPANCY = 0.3
+"""Below this occupancy too few warps may be there to hide latency."""
 _MANY_DIVERGE = 0.2
+"""Above this share of the warps divergence is worth a sentence."""
 _MOST_SENTENCES = 2
 
 

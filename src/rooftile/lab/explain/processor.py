@@ -16,6 +16,7 @@ from rooftile.ops import Problem
 from rooftile.strategies import Strategy
 
 _NEAR, _FAR = 0.75, 0.4
+"""Shares of the floor: from the first on little can be gained, below the second much."""
 
 
 @dataclass(frozen=True)

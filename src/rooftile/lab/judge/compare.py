@@ -15,6 +15,7 @@ from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float64
 from rooftile.ops.judgement import Budget, Exact, Judgement, Normwise, Properties, Unordered
 
 _FLOOR = 2.0**-40
+"""The share of an item's largest magnitude that any of its elements may be off by."""
 _UNDERFLOW = 2.0**-149
 """Spacing of float32's subnormal numbers: the error of a product that underflows."""
 

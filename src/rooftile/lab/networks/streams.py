@@ -16,6 +16,7 @@ from rooftile.runtime.timing.device import SLACK_S, contradiction, enough
 from rooftile.runtime.timing.host import Timing, timing_of
 
 _WARM_UP_S, _SECONDS = 0.2, 1.0
+"""Streams run for the first time untimed, and are timed for about the second."""
 _PARTS_DIFFER = 0.1
 """The times of a part by itself and within the whole differ by less than this share."""
 

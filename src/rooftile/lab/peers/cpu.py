@@ -28,6 +28,7 @@ from rooftile.ops import AnyArray, ErrorModel, Problem
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 """Constants of glibc's malloc.h."""
 _TRIM_DEFAULT, _MMAP_DEFAULT = 128 * 1024, 65536
+"""What glibc sets them to at the start."""
 
 Inputs = Sequence[AnyArray]
 

@@ -37,6 +37,7 @@ from rooftile.runtime.timing.device import SLACK_S, Call, Work, launches
 MODE = "max-autotune-no-cudagraphs"
 """The mode of ``torch.compile``.  Its own graphs are off, since we capture them."""
 _CACHE_BYTES = 128 * 2**20
+"""The last-level cache that is assumed where PyTorch does not tell its size."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from rooftile.lab.report.sources import Section
 STEPS = 8
 """Colours from the fastest to the slowest."""
 _LISTED = 50
+"""Trials in the table below the map, the fastest first."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ _ENUMERABLE = 5_000
 _IN_VAIN = 2_000
 """After so many invalid or known proposals in a row the sampler has nothing new."""
 _FINALISTS = 3
+"""So many of the best configs are timed again."""
 
 Pick = tuple[Strategy, Config | None]
 """A strategy with its config; None for its default."""

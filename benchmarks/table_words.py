@@ -68,7 +68,7 @@ LIMITS = {
     ("lenet5", "fp16"): "Both convolutions are one kernel, whose roles share a multiprocessor: "
     "each alone takes more than half of the time of both, so they overlap only in part.",
     ("lab-conv5", "ieee"): "Three products of float16 for each multiply-add; finding the image's "
-    "largest number, packing it in two parts, and looking for results in doubt.",
+    "largest number, packing it as two numbers, and looking for results in doubt.",
     ("lab-conv5", "tf32"): "The matrix instructions, and the power that they draw.",
     ("lab-conv5", "fp16"): "The matrix instructions, and the power that they draw.",
     ("mnist8", "ieee"): "One image: launching one kernel after another and reading each weight "

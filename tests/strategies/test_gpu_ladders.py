@@ -114,12 +114,12 @@ WRONG = {
         "linear", "warp_rows", "activate(partial[slot][lane][0] + bias[o])",
         "fmax(partial[slot][lane][0] + bias[o], 0.0f)",
     ),
-    "tree without its first step": ("linear", "warp_rows", "GROUP / 2", "GROUP / 4"),
+    "tree without its first step": ("linear", "warp_rows", "TEAM / 2", "TEAM / 4"),
     "only the first load": ("linear", "warp_rows", "start += AHEAD * STRIDE", "start += INPUTS"),
     "every image the first": ("linear", "warp_rows", "(size_t)image * INPUTS", "0"),
     "window one column short": ("pool2d", "naive", "b < POOL_WIDTH", "b < POOL_WIDTH - 1"),
     "maximum that drops NaN": (
-        "pool2d", "vector_rows", "POOL_STEP(pooled[n], values[n * POOL_STRIDE_X + b])",
+        "pool2d", "vector_rows", "POOL_WITH(pooled[n], values[n * POOL_STRIDE_X + b])",
         "fmax(pooled[n], values[n * POOL_STRIDE_X + b])",
     ),
     "outputs a column apart": (

@@ -1,7 +1,7 @@
 // What a stream of images needs beside the layers: pixels become numbers, scores become labels.
 
-// words[ceil(count / 4)] hold pixels uint8[count]; values[256] -> x[count], the value of each pixel.
-// A table instead of a product: so its bits are those of the host's preparation.
+// words[ceil(count / 4)] hold pixels uint8[count]; values[256] -> x[count], the value of each
+// pixel. A table instead of a product: so its bits are those of the host's preparation.
 // Grid: x over blocks of THREADS words; a thread takes one word, four pixels.
 __global__ void standardise(const GLOBAL unsigned* __restrict__ words,
                             const GLOBAL float* __restrict__ values, GLOBAL float* __restrict__ x,

@@ -23,8 +23,8 @@ class Step:
 
     launch: Launch
     arguments: tuple[str | TensorMap | int | np.integer[Any], ...]
-    part: int = 0
-    """Which of the strategy's `GpuStrategy.parts` runs it."""
+    program: int = 0
+    """Which of the strategy's `GpuStrategy.programs` runs it."""
 
 
 class Compiled:
@@ -34,9 +34,9 @@ class Compiled:
     def __init__(self, strategy: Any, problem: Any, device: GpuDevice, config: Config) -> None:
         self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
         macros = strategy.macros(problem, config)
-        parts = strategy.parts(problem, config)
+        programs = strategy.programs(problem, config)
         self.programs = [
-            device.compile(strategy.text, macros, strategy.folders) for _ in range(parts)
+            device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
         ]
         self._steps: tuple[int | None, tuple[Step, ...]] = (None, ())
 
@@ -72,7 +72,7 @@ class Compiled:
     def _start(self, steps: tuple[Step, ...], arrays: Mapping[str, Any]) -> None:
         for step in steps:
             arguments = (self._given(a, arrays) for a in step.arguments)
-            self.programs[step.part].launch(step.launch, *arguments)
+            self.programs[step.program].launch(step.launch, *arguments)
 
     def _given(self, argument: Any, arrays: Mapping[str, Any]) -> Argument:
         """What a kernel takes for an argument of a step."""
@@ -85,7 +85,7 @@ class Compiled:
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""
         steps = self.strategy.steps(self.problem, self.config)
-        return [self.programs[step.part].resources(step.launch) for step in steps]
+        return [self.programs[step.program].resources(step.launch) for step in steps]
 
 
 class GpuBound(Bound):

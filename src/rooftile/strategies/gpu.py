@@ -91,15 +91,15 @@ class GpuStrategy(Strategy):
         the host's do not become by reordering; once, for parameters that stay."""
         return ()
 
-    def parts(self, problem: Any, config: Config) -> int:
+    def programs(self, problem: Any, config: Config) -> int:
         """How often the text is loaded, each time with constant memory of its own."""
         return 1
 
     def constants(
         self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """Arrays that go to constant memory, by the names in the text; `parts` share them out
-        along the first axis."""
+        """Arrays that go to constant memory, by the names in the text; `programs` share them
+        out along the first axis."""
         return {}
 
     def accesses(self, problem: Any, config: Config) -> Mapping[str, Accesses]:

@@ -96,7 +96,7 @@ def test_wrong_texts_are_caught(before, after, opencl_device):
 
 
 def test_what_is_left_behind_the_vectors_is_caught(opencl_device):
-    wrong = changed("vectors", "last < columns) part[0]", "last < 0) part[0]")
+    wrong = changed("vectors", "last < columns) own[0]", "last < 0) own[0]")
     assert not verify(Reduce((70001,)), wrong, device=opencl_device).passed
     assert verify(Reduce((70000,)), wrong, device=opencl_device, neighbours=False).passed
 

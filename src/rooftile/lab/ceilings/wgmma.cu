@@ -1,16 +1,16 @@
 // Hopper's warpgroup products (wgmma, float32 sums) and nothing else; CUDA only, sm_90a.
 // Both operands are read from shared memory by descriptors, as kernels do that reach this rate.
-// One block a multiprocessor; each of its GROUPS warpgroups has 64 rows of its own, and all
-// share the columns.  A chain of products runs over STAGES pieces of 128 bytes a row, then
-// begins anew, STEPS times: no sum grows beyond those of real problems.  The chain of a piece is
-// committed as a group, and the next is issued while it runs.
+// One block a multiprocessor; each of its WARPGROUPS has 64 rows of its own, and all share
+// the columns.  A chain of products runs over STAGES of 128 bytes a row, then
+// begins anew, STEPS times: no sum grows beyond those of real problems.  The products of
+// a stage are one set, and the next set is issued while it runs.
 //
-// x[STAGES][64 GROUPS + COLUMNS][8]: rows, then columns, 128 bytes each, in the cores' type;
-// out[blocks][64 GROUPS][COLUMNS]: the last sums.
+// x[STAGES][64 WARPGROUPS + COLUMNS][8]: rows, then columns, 128 bytes each, in the cores' type;
+// out[blocks][64 WARPGROUPS][COLUMNS]: the last sums.
 
 #include "common/warpgroups.h"
 
-#define ROWS (64 * GROUPS)
+#define ROWS (64 * WARPGROUPS)
 #define STAGE_BYTES ((ROWS + COLUMNS) * 128)
 
 // A piece's 16 bytes lie where its row's number, modulo 8, moves them.
@@ -27,12 +27,12 @@ __device__ __forceinline__ void store(float* out, const float sum[COLUMNS / 2])
 {
     int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4;
     UNROLL for (int i = 0; i < COLUMNS / 2; i++) {
-        int at = row + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        int at = row + ROW_OF(i), column = lane % 4 * 2 + COLUMN_OF(i);
         out[((size_t)blockIdx.x * ROWS + at) * COLUMNS + column] = sum[i];
     }
 }
 
-__global__ __launch_bounds__(128 * GROUPS, 1) void wgmma_chains(const uint4* __restrict__ x,
+__global__ __launch_bounds__(128 * WARPGROUPS, 1) void wgmma_chains(const uint4* __restrict__ x,
                                                                 float* __restrict__ out)
 {
     extern __shared__ __align__(1024) uint4 stages[];

@@ -48,7 +48,7 @@ class Chains:
     def macros(self) -> dict[str, int | str]:
         """Sizes, and the instruction."""
         return {
-            "GROUPS": self.groups,
+            "WARPGROUPS": self.groups,
             "COLUMNS": _COLUMNS,
             "STAGES": _STAGES,
             "STEPS": self.steps,

@@ -147,10 +147,10 @@ def _touched(
     found: dict[str, tuple[int, int]] = {}
     for kernel in dict.fromkeys(step.launch.kernel for step in steps):
         own = [step for step in steps if step.launch.kernel == kernel]
-        parts = len({step.part for step in own})
+        programs = len({step.program for step in own})
         named = _named(own) & counted
         made = {a for a in named - written if a in between or roles[a] == "output"}
-        reads = sum(sizes[a] * (parts if roles.get(a) == "input" else 1) for a in named - made)
+        reads = sum(sizes[a] * (programs if roles.get(a) == "input" else 1) for a in named - made)
         found[kernel] = reads, sum(sizes[name] for name in made)
         written |= made & set(between)
     return found

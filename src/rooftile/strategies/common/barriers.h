@@ -11,7 +11,7 @@ __device__ __forceinline__ void expect(unsigned arrivals, unsigned barrier)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 
-// What one thread has said to expect is known to the copy engine.
+// Makes barriers that this thread has set up known to the copy engine.
 __device__ __forceinline__ void barriers_ready()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -41,7 +41,7 @@ __device__ __forceinline__ void wait(unsigned barrier, int parity)
                      : "memory");
 }
 
-// Bytes in whole 16, to shared memory.
+// Copies bytes, a multiple of 16, to shared memory.
 __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes,
                                            unsigned barrier)
 {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                  : "memory");
 }
 
-// A tensor map's box, from its innermost axis outwards, to shared memory.
+// Copies a tensor map's box to shared memory; its place is given from the innermost axis outwards.
 __device__ __forceinline__ void copy_box_2(unsigned to, const tensor_map* map, int x, int y,
                                            unsigned barrier)
 {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void copy_box_4(unsigned to, const tensor_map* map, i
                  : "memory");
 }
 
-// A place in a ring of buffers, and how often the ring has gone round, modulo 2.
+// A turn in a ring of buffers: the buffer's place, and how often the ring has gone round, modulo 2.
 struct turn { int at, round; };
 
 __device__ __forceinline__ void advance(struct turn* turn, int count)
@@ -78,11 +78,12 @@ __device__ __forceinline__ void advance(struct turn* turn, int count)
     if (++turn->at == count) turn->at = 0, turn->round ^= 1;
 }
 
-// A ring's barriers: `full` for each of its buffers, then `empty`.
+// A ring's barriers: one for each buffer that says it is full, then one for each that says it is
+// empty.
 #define FULL(barriers, at) ((barriers) + 8 * (at))
 #define EMPTY(barriers, at, count) ((barriers) + 8 * ((count) + (at)))
 
-// A warp is done with a buffer, unless it has said so.
+// A warp says that it is done with a buffer, unless it has said so before.
 __device__ __forceinline__ void release(unsigned* barrier)
 {
     if (*barrier && threadIdx.x % 32 == 0) arrive(*barrier);

@@ -18,7 +18,7 @@ class Cores:
 
     @property
     def depth(self) -> int:
-        """Of an instruction: how many numbers are 32 bytes."""
+        """How deep an instruction is, in numbers: 32 bytes."""
         return 32 // self.bytes
 
 

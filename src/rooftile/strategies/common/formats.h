@@ -12,7 +12,7 @@ typedef narrow given;
 typedef float given;
 #endif
 
-// Results beside each other, as many as one store takes.
+// Results, and two or four of them that one store takes together.
 #if OUT_NARROW
 typedef narrow result;
 typedef pair result_2;

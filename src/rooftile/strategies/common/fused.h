@@ -17,13 +17,13 @@ __device__ __forceinline__ float activate(float z)
 #endif
 }
 
-// The pool's running value, before its first element and with one more.
+// The pool's running value: before its first element, with one more, and at its end.
 #if POOL_AVERAGE
 #define POOL_START 0.0f
-#define POOL_STEP(pooled, y) ((pooled) + (y))
+#define POOL_WITH(pooled, y) ((pooled) + (y))
 #define POOL_END(pooled) ((pooled) / (float)(POOL_HEIGHT * POOL_WIDTH))
 #else
 #define POOL_START (-INFINITY)
-#define POOL_STEP(pooled, y) maximum(pooled, y)
+#define POOL_WITH(pooled, y) maximum(pooled, y)
 #define POOL_END(pooled) (pooled)
 #endif

@@ -6,7 +6,7 @@ MOST_BLOCKS = 65535
 """Blocks of a grid in y and z: kernels loop over the images beyond."""
 
 PORTABLE_SHARED_BYTES = 48 * 1024
-"""Shared memory that a block may have on every GPU, without being asked for."""
+"""Shared memory that a block may have on every GPU without asking for it."""
 CONSTANT_BYTES = 64 * 1024
 """Constant memory of a text, on every GPU."""
 

@@ -1,4 +1,4 @@
-// Operands rounded to 16 bits: to bfloat16 where the cores multiply that, else to float16.  CUDA
+// Rounds operands to 16 bits: to bfloat16 where the cores multiply that, else to float16.  CUDA
 // only.
 
 #pragma once
@@ -8,7 +8,7 @@
 typedef unsigned pair;
 typedef unsigned short narrow;
 
-// Two numbers of a register: the first in the lower half.
+// Two numbers in one register, the first in the lower half.
 __device__ __forceinline__ pair pack(float low, float high)
 {
     pair both;
@@ -33,7 +33,7 @@ __device__ __forceinline__ float widened(narrow bits)
 
 #define NARROW(value) ((narrow)pack(value, 0.0f))
 
-// An input as it is multiplied: `common/formats.h` says how it lies in memory.
+// The value of an input as it is multiplied; `common/formats.h` says how it lies in memory.
 #if X_NARROW
 #define VALUE(x) widened(x)
 #else

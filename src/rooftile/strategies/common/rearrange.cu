@@ -1,4 +1,4 @@
-// Weights that already lie on the device, brought into the order that a strategy's kernels read.
+// Brings weights that already lie on the device into the order that a strategy's kernels read.
 //
 // weights[..], places[count], packed[count]: packed[i] is the weight at places[i], zero where
 // that is -1.  Grid: x over packed, a thread an element.

@@ -1,20 +1,21 @@
-// float32 as two parts of scaled float16, x = hi + lo / LOW_SCALE.
+// Splits float32 in two numbers of scaled float16, x = high + low / LOW_SCALE.
 //
-// Parts of float16 hold as many bits as TF32's, and the cores multiply them at twice the rate.
-// What they lack is range: what is multiplied together is scaled by a power of two that brings its
-// largest number below 2^(LARGEST + 1), and results are scaled back.  Of a number below LEAST the
-// parts hold less, though never 2^-50 of the largest less: where there is any, results below
-// LEAST_RESULT become NaN, for a text to compute from their definition.
+// float16 holds as many bits as TF32, and the cores multiply it at twice the rate.  What it lacks
+// is range.  So what is multiplied together is scaled by a power of two that brings its largest
+// number below 2^(LARGEST + 1), and results are scaled back.  The split of a number below LEAST
+// misses more than that of others, up to 2^-50 of the largest.  Where there is such a number,
+// results below LEAST_RESULT become NaN, for a text to compute from their definition.
 
 #pragma once
 
 #include "common/narrow.h"
 
-// An input is what it is: only its parts are rounded.
+// An input is not rounded before it is split.
 #undef VALUE
 #define VALUE(x) (x)
 
-// Bits of the largest finite magnitude, and those before the least that is not zero.
+// The range of some numbers: the bits of their largest finite magnitude, and the bits just before
+// the least magnitude that is not zero.
 struct range { unsigned most, before; };
 
 __device__ __forceinline__ void join(struct range* range, unsigned most, unsigned before)
@@ -23,7 +24,8 @@ __device__ __forceinline__ void join(struct range* range, unsigned most, unsigne
     range->before = before < range->before ? before : range->before;
 }
 
-// A number by its bits.  Nothing comes before zero, which is none that is small.
+// Adds a number, given by its bits, to a range.  (Zero less one wraps round, so zero counts as
+// large.)
 __device__ __forceinline__ void widen(struct range* range, unsigned bits)
 {
     unsigned magnitude = bits & 0x7fffffff;
@@ -36,13 +38,13 @@ __device__ __forceinline__ struct range of_warp(struct range range)
     return all;
 }
 
-// 2^exponent, for exponents of normal numbers.
+// 2^exponent, where that is a normal number.
 __device__ __forceinline__ float power(int exponent)
 {
     return __int_as_float((exponent + 127) << 23);
 }
 
-// The exponent that brings the largest to LARGEST.
+// The exponent of the scale that brings the largest number to LARGEST.
 __device__ __forceinline__ int scale_of(struct range range)
 {
     // Smaller ones would want a scale beyond float32's range.
@@ -50,7 +52,8 @@ __device__ __forceinline__ int scale_of(struct range range)
     return 127 + LARGEST - exponent;
 }
 
-// What a result must be at least: nothing may be all that is left of small inputs.
+// How large a result must be to be sure.  A result of zero has a floor of its own: zero may be all
+// that is left of small inputs.
 struct floors { float zero, other; };
 
 __device__ __forceinline__ struct floors floors_of(struct range range, float of_weights)
@@ -61,7 +64,7 @@ __device__ __forceinline__ struct floors floors_of(struct range range, float of_
     return floors;
 }
 
-// In two steps: each factor is a normal number, and only the second product may round.
+// Scales a sum back by two factors: each is a normal number, and only the second product may round.
 __device__ __forceinline__ float scaled_back(float value, int exponent, struct floors least)
 {
     if (fabsf(value) < (value == 0.0f ? least.zero : least.other))
@@ -69,5 +72,5 @@ __device__ __forceinline__ float scaled_back(float value, int exponent, struct f
     return value * power(exponent / 2) * power(exponent - exponent / 2);
 }
 
-// What float16 leaves of a number, as large as it holds best.
+// The low number: what float16 has left of a number, scaled to the size that it holds best.
 __device__ __forceinline__ float low(float value, float high) { return (value - high) * LOW_SCALE; }

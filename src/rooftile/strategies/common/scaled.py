@@ -1,7 +1,7 @@
-"""float32 as two parts of scaled float16: what rungs of such split products share.
+"""float32 split in two numbers of scaled float16: what rungs of such split products share.
 
 Source: Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022), for the scaled low parts.
+surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022), for the scaled low numbers.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ LOW_SCALE = np.float32(2.0**11)
 _LARGEST = 14
 """The exponent to which the largest number is brought."""
 _LEAST = 2.0**-12
-"""Of a scaled number, so that float16 holds all of its low part."""
+"""The least scaled number whose low number float16 holds whole."""
 _LOST = 2.0**-36
-"""At most, of a smaller one."""
+"""The most that the split of a smaller one misses."""
 
 
 def split_macros(terms: int) -> dict[str, int | str]:
-    """What ``common/scaled.h`` and its texts want to know."""
+    """The macros of ``common/scaled.h``."""
     numbers = {"LEAST": _LEAST, "LOW_SCALE": float(LOW_SCALE), "LEAST_RESULT": _least_result(terms)}
     return {"LARGEST": _LARGEST} | {name: f"{value.hex()}f" for name, value in numbers.items()}
 
 
 def scaled(weights: Float32, terms: int) -> tuple[Float32, Float32]:
-    """The weights, each map's multiplied by a power of two; and behind the exponents that scale
-    results back the least result that is not in doubt for weights too small for their parts."""
+    """The weights, each map's multiplied by a power of two; and the exponents that scale results
+    back, with the least result behind them that small weights leave no doubt of."""
     finite = np.where(np.isfinite(weights), np.abs(weights), 0)
     largest = finite.reshape(len(weights), -1).max(axis=1)
     # Smaller ones would want a scale beyond float32's range.
@@ -39,6 +39,6 @@ def scaled(weights: Float32, terms: int) -> tuple[Float32, Float32]:
 
 
 def _least_result(terms: int) -> float:
-    """Of a scaled sum of so many products, so that what small numbers lose is a quarter of a unit
-    of it in float32."""
+    """The least scaled sum of so many products that is sure: what small numbers may miss is a
+    quarter of a unit of it in float32."""
     return terms * _LOST * 2.0 ** (_LARGEST + 1) * 2.0**26

@@ -2,8 +2,8 @@
 
 #pragma once
 
-// The nearest that the cores hold, ties to even: they would cut off what they do not.  Carried
-// into an infinity, a NaN would not be one.
+// The nearest number that the cores hold, ties to even; they themselves would cut off the rest.  An
+// infinity or NaN stays as it is: rounding could carry a NaN into an infinity.
 __device__ __forceinline__ float tf32(float value)
 {
     unsigned bits = __float_as_uint(value);

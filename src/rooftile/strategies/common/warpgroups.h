@@ -6,30 +6,38 @@
 
 #include "common/barriers.h"
 
-// Rows of 128 bytes, swizzled; `pitch` bytes from eight rows to the next eight.
+// The descriptor of rows of 128 bytes, swizzled; `pitch` bytes lead from eight rows to the next
+// eight.
 __device__ __forceinline__ word matrix(unsigned address, unsigned pitch)
 {
     return (word)(address >> 4) | (word)1 << 16 | (word)(pitch >> 4) << 32 | (word)1 << 62;
 }
 
-// 8 rows of 16 bytes without a swizzle, such pieces below each other; `apart` bytes to the one
-// beside them.  (As a function it would be compiled to other instructions.)
+// The descriptor of pieces of 8 rows of 16 bytes, without a swizzle.  They lie below each other,
+// and `apart` bytes lead to the piece beside one.  (As a function it would be compiled to other
+// instructions.)
 #define PIECES_AT(address, apart)                                                               \
     ((address) >> 4 | (word)((apart) >> 4) << 16 | (word)(128 >> 4) << 32)
 
-// What threads have written to shared memory is there for products and the copy engine.
+// A warp has 16 rows of a product.  A lane's sum `e` is of row lane / 4 + ROW_OF(e) and of column
+// lane % 4 * 2 + COLUMN_OF(e): of every eight columns two, in two rows.  (As functions they would
+// be compiled to other instructions.)
+#define ROW_OF(e) ((e) / 2 % 2 * 8)
+#define COLUMN_OF(e) ((e) / 4 * 8 + (e) % 2)
+
+// Makes what threads have written to shared memory visible to products and the copy engine.
 __device__ __forceinline__ void shared_ready()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Before products that read registers written since the last ones.
+// Comes before products that read registers which were written since the last products.
 __device__ __forceinline__ void begin_products()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-// Those since the last call are a set, which IN_FLIGHT counts.
+// The products since the last call become a set, and IN_FLIGHT counts sets.
 __device__ __forceinline__ void end_products()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");

@@ -9,12 +9,12 @@ import numpy as np
 from rooftile.strategies.common.cores import Cores
 
 _LEAST_REDUCTION = 64
-"""The shortest sum of split products: two parts leave errors of up to 12 u a term, more than
-the budget of short sums."""
+"""The shortest sum of split products.  A split leaves errors of up to 12 u a term, which is more
+than the budget of shorter sums."""
 
 
 def too_short(reduction: int) -> str | None:
-    """Why products of a sum with its bias are not split; None where they may be."""
+    """Why the products of so short a sum are not split; None where they may be."""
     if reduction <= _LEAST_REDUCTION:
         return f"split products pay from sums of {_LEAST_REDUCTION} products"
     return None
@@ -55,9 +55,11 @@ def product(cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, adds: b
 
 
 def completed(sums: Sequence[str], later: str, a: Sequence[str] = ()) -> str:
-    """The statement that waits for all groups of products but the ``later`` last; it names the
-    sums, so that nothing reads them before it, and what they are made of in registers, which
-    nothing may overwrite."""
+    """The statement that waits for all sets of products but the ``later`` last.
+
+    It names the sums, so that nothing reads them before it, and the registers that they are made
+    of, so that nothing overwrites those.
+    """
     updated = [*(f'"+f"({name})' for name in sums), *(f'"+r"({name})' for name in a)]
     wait = f"wgmma.wait_group.sync.aligned %{len(updated)};"
     return f'asm volatile("{wait}" : {", ".join(updated)} : "n"({later}) : "memory")'

@@ -1,4 +1,4 @@
-"""What GPU strategies of layers share: only the weights lie in another order for the kernels."""
+"""What GPU strategies of layers share: their kernels may want the weights in another order."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_pools_beyond_every_tile_are_refused():
 def test_weights_beyond_constant_memory_go_by_slices_of_maps(device):
     rung = strategy("conv2d", "constant", "opencl")
     problem = Conv2d(2, 300, 6, 7, 9, (5, 5), padding=(2, 2), activation="relu")
-    assert [step.part for step in rung.steps(problem, rung.config(problem))] == [0, 1, 2, 3, 4]
+    assert [step.program for step in rung.steps(problem, rung.config(problem))] == [0, 1, 2, 3, 4]
     check(rung, problem, device)
     beyond = Conv2d(1, 656, 6, 7, 2, (5, 5))
     assert "65,600 bytes" in rung.why_not(beyond)

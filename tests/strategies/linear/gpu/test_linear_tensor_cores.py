@@ -184,7 +184,7 @@ def test_defaults_run_and_the_workspace_holds_whole_tiles(rung, problem):
     assert macros["PADDED_OUTPUTS"] >= problem.outputs
     assert macros["PADDED_INPUTS"] >= problem.inputs
     size = 2 if rung.precision in ("fp16", "bf16") else 4
-    weights = workspace["parts" if rung.precision == "ieee" else "rounded"]
+    weights = workspace["numbers" if rung.precision == "ieee" else "rounded"]
     assert 4 * weights >= size * macros["PADDED_OUTPUTS"] * macros["PADDED_INPUTS"]
 
 

@@ -1,4 +1,4 @@
-"""What the rungs whose work-items slide along a row have in common."""
+"""What the rungs have in common whose threads (OpenCL: work-items) slide along a row."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _VECTOR = 4
 
 
 class RowConv2d(GpuConv2d):
-    """Groups share out the rows, the items of a group the maps; each item slides a window of
+    """Blocks share out the rows, the threads of a block the maps; each thread slides a window of
     four columns along its row."""
 
     shared_rows: ClassVar[int] = 0
-    """Input rows in local memory; -1 stands for all that two output rows read."""
+    """Input rows in shared memory; -1 stands for all that two output rows read."""
     tunables = (
         Tunable("GROUPS", (28, 56, 112), 112),
         Tunable("ITEMS", (64, 128, 256), 64),
@@ -49,17 +49,17 @@ class RowConv2d(GpuConv2d):
         return {**super().macros(problem, config), "SPAN": _span(problem, config)}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS]: items read neighbouring words."""
+        """[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS]: threads read neighbouring words."""
         return np.ascontiguousarray(weights.transpose(1, 2, 3, 0))
 
-    def strips(self, problem: Conv2d) -> int:
-        """What the groups share out: rows of the result."""
+    def rows_to_share(self, problem: Conv2d) -> int:
+        """How many rows the blocks share out: those of the result."""
         return problem.output_size[0]
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: GROUPS groups for each span of the row and each image."""
+        """One kernel: GROUPS blocks for each span of the row and each image."""
         grid = (
-            min(config["GROUPS"], self.strips(problem)),
+            min(config["GROUPS"], self.rows_to_share(problem)),
             blocks(problem.conv_read[1], _span(problem, config)),
             min(problem.batch, MOST_BLOCKS),
         )
@@ -67,8 +67,8 @@ class RowConv2d(GpuConv2d):
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
-        """A lane a map: weights lie beside each other; an element of a row is one address for all
-        lanes, in global memory, or in local memory, which a group fills with each row."""
+        """A lane has a map: weights lie beside each other, and an element of a row is one address
+        for all lanes, in global memory, or in shared memory, which a block fills with each row."""
         rows, columns = problem.conv_read
         high, wide = problem.mask
         span = _span(problem, config)
@@ -91,5 +91,5 @@ class RowConv2d(GpuConv2d):
 
 
 def _span(problem: Conv2d, config: Config) -> int:
-    """Columns that an item slides along: no more than the row has, in whole windows."""
+    """Columns that a thread slides along: no more than the row has, in whole windows."""
     return min(config["SPAN"], blocks(problem.conv_read[1], _VECTOR) * _VECTOR)

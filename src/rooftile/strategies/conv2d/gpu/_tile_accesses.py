@@ -112,7 +112,7 @@ def _divergent(problem: Conv2d, tile: Tile) -> int:
 
 
 def _shares(size: int, tile: int) -> list[tuple[int, int]]:
-    """What tiles get of an axis, and how many of them: all whole ones, and the last."""
+    """What a tile gets of an axis, and how many tiles get that: the whole ones, then the last."""
     whole, rest = divmod(size, tile)
     return [(tile, whole)] * bool(whole) + [(rest, 1)] * bool(rest)
 
@@ -122,13 +122,13 @@ class _Axis:
     """Taps of all tiles along one axis."""
 
     real: int
-    """Not of ghost cells."""
+    """Taps that meet no ghost cell."""
     inner: int
-    """Real and inside the tile."""
+    """Real taps inside the tile."""
     lines: int
     """Tiles and places in the mask with any real tap."""
     ends: int
-    """Those with a real tap beyond the tile."""
+    """Tiles and places in the mask with a real tap beyond the tile."""
 
 
 def _axis(problem: Conv2d, tile: Tile, axis: int, centre: int) -> _Axis:

@@ -23,14 +23,14 @@ class Tile:
 
     threads: Size2
     positions: Size2
-    """Of the convolution, computed."""
+    """Positions of the convolution that it computes."""
     loaded: Size2
-    """Elements of an input channel held in shared memory."""
+    """Elements of an input channel that it holds in shared memory."""
     results: Size2
-    """Pooled results."""
+    """Pooled results that it makes."""
     maps: int = 1
     weights: int = 0
-    """Held in shared memory."""
+    """Weights that it holds in shared memory."""
 
     @property
     def thread_count(self) -> int:

@@ -10,7 +10,7 @@
 // bias[MAPS], sums[images][MAPS][PLANE_SIZE], out[..][MAPS][ROWS][COLUMNS]; `images` of
 // a slice of the batch, the first of them `first`.
 
-#include "conv2d/gpu/conv2d.h"
+#include "conv2d/gpu/finish.h"
 
 #define SLICES ((CHANNELS + SLICE_CHANNELS - 1) / SLICE_CHANNELS)
 #define SUMS_SIZE (MAPS * PLANE_SIZE)
@@ -45,17 +45,4 @@ __global__ void accumulate(const GLOBAL float* x, const GLOBAL float* weights, G
                            pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
         atomicAdd(sums + element, sum);
     }
-}
-
-// Grid: x over the slice's results in blocks of THREADS.
-__global__ void finish(const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out,
-                       int first, int images)
-{
-    int64 result = (int64)blockIdx.x * THREADS + threadIdx.x;
-    if (result >= (int64)images * RESULT_SIZE) return;
-
-    int64 plane = result / (ROWS * COLUMNS);
-    int row = (int)(result % (ROWS * COLUMNS)) / COLUMNS, column = (int)(result % COLUMNS);
-    out[(size_t)first * RESULT_SIZE + result] =
-        finished(sums + (size_t)plane * PLANE_SIZE, bias[plane % MAPS], row, column);
 }

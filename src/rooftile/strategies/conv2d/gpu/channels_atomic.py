@@ -48,8 +48,8 @@ class ChannelsAtomic(SlicedConv2d):
         block = (config["THREADS"], 1, 1)
         sums = blocks(images * self.image_floats(problem, config)["sums"], config["THREADS"])
         results = blocks(images * math.prod(problem.output_shape[1:]), config["THREADS"])
-        parts = min(blocks(problem.channels, config["SLICE_CHANNELS"]), MOST_BLOCKS)
-        accumulate = Launch("accumulate", (sums, parts, 1), block)
+        slices = min(blocks(problem.channels, config["SLICE_CHANNELS"]), MOST_BLOCKS)
+        accumulate = Launch("accumulate", (sums, slices, 1), block)
         return (
             Step(Launch("clear", (sums, 1, 1), block), ("sums", images)),
             Step(accumulate, ("x", "weights", "sums", first, images)),

@@ -3,12 +3,12 @@
 // As the rung below, but the threads that share an output are in one block: their partial
 // sums meet in shared memory and are added in pairs, in the same order every time.  No
 // atomics, no sums in memory, and bias, activation and pool follow in the same kernel.
-// The tree leaves more threads idle with each of its steps.
+// The tree leaves more threads idle with each of its rounds.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
 // Grid: x over the results.  Block: x over BLOCK_X neighbouring results, y over PARTS
-// (a power of two) shares of the channels: c = y, y + PARTS, ...
+// (a power of two) parts of the channels: c = y, y + PARTS, ...
 
 #include "conv2d/gpu/conv2d.h"
 
@@ -40,7 +40,7 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
             __syncthreads();
             if (part < reach) partial[part][lane] += partial[part + reach][lane];
         }
-        if (part == 0) pooled = POOL_STEP(pooled, activate(partial[0][lane] + shift));
+        if (part == 0) pooled = POOL_WITH(pooled, activate(partial[0][lane] + shift));
         // The next position's sums overwrite what the tree has read.
         __syncthreads();
     }

@@ -36,11 +36,11 @@ class ChannelsTree(GpuConv2d):
     )
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """No more shares than there are channels."""
+        """No more parts than there are channels."""
         return {**super().defaults(problem), "PARTS": tile_of(problem.channels, 1, 8)}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Shares that are no power of two; too many threads."""
+        """Parts that are no power of two; too many threads."""
         if config["PARTS"] & (config["PARTS"] - 1):
             return f"PARTS is {config['PARTS']}, no power of two"
         return beyond_block(config["BLOCK_X"] * config["PARTS"])

@@ -49,7 +49,7 @@ class Coarsened(TiledConv2d):
         )
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Besides the tile's limits: sums that registers cannot hold."""
+        """The tile's limits, and sums that registers cannot hold."""
         sums = config["THREAD_COLUMNS"] * config["THREAD_MAPS"]
         if sums > _MOST_SUMS:
             return f"{sums} sums a thread, at most {_MOST_SUMS}"

@@ -11,7 +11,7 @@
 
 #include "conv2d/gpu/conv2d.h"
 
-CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK_SIZE)
+CONSTANT_ARRAY(float, taps, SLICE_MAPS * FILTER_SIZE)
 
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
@@ -39,7 +39,7 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias
                             z += taps[mask + p * MASK_WIDTH + q] *
                                  pixel(channel, top + p, left + q);
                 }
-                pooled = POOL_STEP(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(z));
             }
         out[((n * MAPS + m) * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

@@ -37,7 +37,7 @@ class Constant(Naive):
             )
         return None
 
-    def parts(self, problem: Conv2d, config: Config) -> int:
+    def programs(self, problem: Conv2d, config: Config) -> int:
         """Slices of the maps."""
         return blocks(problem.maps, _slice_maps(problem))
 
@@ -49,7 +49,7 @@ class Constant(Naive):
         self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
     ) -> dict[str, Float32]:
         """The weights, with maps of zeros that fill the last slice."""
-        spare = self.parts(problem, config) * _slice_maps(problem) - problem.maps
+        spare = self.programs(problem, config) * _slice_maps(problem) - problem.maps
         return {"taps": np.pad(parameters["weights"], ((0, spare), (0, 0), (0, 0), (0, 0)))}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
@@ -64,8 +64,8 @@ class Constant(Naive):
         block = (config["BLOCK_X"], config["BLOCK_Y"], 1)
         launch = Launch("conv2d", grid, block, constants=("taps",))
         return tuple(
-            Step(launch, ("x", "bias", "out", problem.batch, part * maps), part)
-            for part in range(self.parts(problem, config))
+            Step(launch, ("x", "bias", "out", problem.batch, number * maps), number)
+            for number in range(self.programs(problem, config))
         )
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:

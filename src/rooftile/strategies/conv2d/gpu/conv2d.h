@@ -13,6 +13,8 @@
 #define IMAGE_SIZE (CHANNELS * HEIGHT * WIDTH)
 #define RESULT_SIZE (MAPS * ROWS * COLUMNS)
 #define MASK_SIZE (MASK_HEIGHT * MASK_WIDTH)
+// A map's filter: a mask for each channel.
+#define FILTER_SIZE (CHANNELS * MASK_SIZE)
 
 // One element of an image's channel; ghost cells are zero.
 __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j)
@@ -26,47 +28,30 @@ __device__ __forceinline__ float pooled_window(const SHARED float* window, int p
     float pooled = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++)
         for (int b = 0; b < POOL_WIDTH; b++)
-            pooled = POOL_STEP(pooled, window[a * pitch + b]);
+            pooled = POOL_WITH(pooled, window[a * pitch + b]);
     return POOL_END(pooled);
 }
 
-// One tap of four neighbouring columns, for the rungs that slide along a row.
-__device__ __forceinline__ float4 add_product(float4 sum, float tap, float4 window)
-{
-    return make_float4(sum.x + tap * window.x, sum.y + tap * window.y, sum.z + tap * window.z,
-                       sum.w + tap * window.w);
-}
-
-// Four columns of the convolution, from column 4 * w on, into a row of pooled ones.
-__device__ __forceinline__ void pool_columns(float* pooled, int w, float4 sum)
-{
-    float y[4] = {activate(sum.x), activate(sum.y), activate(sum.z), activate(sum.w)};
-    UNROLL for (int j = 0; j < 4; j++) {
-        int at = w * 4 / POOL_WIDTH + j / POOL_WIDTH;
-        pooled[at] = POOL_STEP(pooled[at], y[j]);
-    }
-}
-
-// Steps apart keep the convolution's sums, without bias, in planes of READ_ROWS x
-// READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, they lie close
-// together: WINDOW_STEP leads from window to window in a plane, and READ_ROW, READ_COLUMN
-// from a plane's index to the convolution's own.
+// Where several kernels make a result, they keep the convolution's sums, without bias, in planes
+// of READ_ROWS x READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, the sums
+// lie close together: WINDOW_STRIDE leads from window to window in a plane, and READ_ROW and
+// READ_COLUMN from a plane's index to the convolution's own.
 #if POOL_STRIDE_Y > POOL_HEIGHT
 #define READ_ROWS (ROWS * POOL_HEIGHT)
-#define WINDOW_STEP_Y POOL_HEIGHT
+#define WINDOW_STRIDE_Y POOL_HEIGHT
 #define READ_ROW(i) ((i) / POOL_HEIGHT * POOL_STRIDE_Y + (i) % POOL_HEIGHT)
 #else
 #define READ_ROWS CONV_ROWS
-#define WINDOW_STEP_Y POOL_STRIDE_Y
+#define WINDOW_STRIDE_Y POOL_STRIDE_Y
 #define READ_ROW(i) (i)
 #endif
 #if POOL_STRIDE_X > POOL_WIDTH
 #define READ_COLUMNS (COLUMNS * POOL_WIDTH)
-#define WINDOW_STEP_X POOL_WIDTH
+#define WINDOW_STRIDE_X POOL_WIDTH
 #define READ_COLUMN(j) ((j) / POOL_WIDTH * POOL_STRIDE_X + (j) % POOL_WIDTH)
 #else
 #define READ_COLUMNS CONV_COLUMNS
-#define WINDOW_STEP_X POOL_STRIDE_X
+#define WINDOW_STRIDE_X POOL_STRIDE_X
 #define READ_COLUMN(j) (j)
 #endif
 #define PLANE_SIZE (READ_ROWS * READ_COLUMNS)
@@ -76,15 +61,15 @@ __device__ __forceinline__ float finished(const GLOBAL float* plane, float shift
                                           int column)
 {
     const GLOBAL float* window =
-        plane + row * WINDOW_STEP_Y * READ_COLUMNS + column * WINDOW_STEP_X;
+        plane + row * WINDOW_STRIDE_Y * READ_COLUMNS + column * WINDOW_STRIDE_X;
     float pooled = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++)
         for (int b = 0; b < POOL_WIDTH; b++)
-            pooled = POOL_STEP(pooled, activate(window[a * READ_COLUMNS + b] + shift));
+            pooled = POOL_WITH(pooled, activate(window[a * READ_COLUMNS + b] + shift));
     return POOL_END(pooled);
 }
 
-// One sum from its definition: filter[CHANNELS][MASK_HEIGHT][MASK_WIDTH] at (top, left).
+// One sum from its definition, with filter[CHANNELS][MASK_HEIGHT][MASK_WIDTH] at (top, left).
 __device__ __forceinline__ float direct_sum(const GLOBAL float* image, const GLOBAL float* filter,
                                             int top, int left)
 {
@@ -97,8 +82,8 @@ __device__ __forceinline__ float direct_sum(const GLOBAL float* image, const GLO
     return sum;
 }
 
-// `pixel` for transforms (stride 1, no gaps): inputs that no output meets are zeros, since
-// they would leave their rounding errors in a tile.
+// `pixel` for transforms (stride 1, no gaps).  Inputs that no output meets are zeros here:
+// otherwise they would leave their rounding errors in a tile.
 __device__ __forceinline__ float met_pixel(const GLOBAL float* channel, int i, int j)
 {
     return i < CONV_ROWS + MASK_HEIGHT - 1 - PAD_Y && j < CONV_COLUMNS + MASK_WIDTH - 1 - PAD_X

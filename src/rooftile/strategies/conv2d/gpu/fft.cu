@@ -15,7 +15,7 @@
 // [FREQUENCIES] complex, sums[images][MAPS][PLANE_SIZE], waves: TILE / 2 cosines, then
 // sines, of multiples of a full turn / TILE; `images` of a slice, the first `first`.
 
-#include "conv2d/gpu/conv2d.h"
+#include "conv2d/gpu/finish.h"
 
 #define HALF_TILE (TILE / 2)
 #define KEPT (HALF_TILE + 1)
@@ -187,7 +187,7 @@ __global__ void transform_output(const GLOBAL float* x, const GLOBAL float* weig
             transform_back(real, imaginary, turns, 1);
             const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
             const GLOBAL float* filter = weights + (size_t)2 * MAPS * CHANNELS * FREQUENCIES +
-                                         (size_t)m * CHANNELS * MASK_SIZE;
+                                         (size_t)m * FILTER_SIZE;
             GLOBAL float* plane = sums + ((size_t)n * MAPS + m) * PLANE_SIZE;
             for (int e = threadIdx.x; e < OUT_Y * OUT_X; e += THREADS) {
                 int i = top + e / OUT_X, j = left + e % OUT_X;
@@ -198,17 +198,4 @@ __global__ void transform_output(const GLOBAL float* x, const GLOBAL float* weig
             }
             __syncthreads();
         }
-}
-
-// Grid: x over the slice's results in blocks of THREADS.
-__global__ void finish(const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out,
-                       int first, int images)
-{
-    int64 result = (int64)blockIdx.x * THREADS + threadIdx.x;
-    if (result >= (int64)images * RESULT_SIZE) return;
-
-    int64 plane = result / (ROWS * COLUMNS);
-    int row = (int)(result % (ROWS * COLUMNS)) / COLUMNS, column = (int)(result % COLUMNS);
-    out[(size_t)first * RESULT_SIZE + result] =
-        finished(sums + (size_t)plane * PLANE_SIZE, bias[plane % MAPS], row, column);
 }

@@ -6,13 +6,11 @@
 // written to memory once for each tap that meets it, and read back.  A slice of images at
 // a time passes through, so that the matrix stays under a stated size.
 //
-// x[..][CHANNELS][HEIGHT][WIDTH], weights[MAPS][TAPS], bias[MAPS],
-// matrix[TAPS][images][PLANE_SIZE], sums[MAPS][images][PLANE_SIZE],
+// x[..][CHANNELS][HEIGHT][WIDTH], weights[MAPS][FILTER_SIZE], bias[MAPS],
+// matrix[FILTER_SIZE][images][PLANE_SIZE], sums[MAPS][images][PLANE_SIZE],
 // out[..][MAPS][ROWS][COLUMNS]; `images` of the slice, the first of them `first`.
 
 #include "conv2d/gpu/conv2d.h"
-
-#define TAPS (CHANNELS * MASK_SIZE)
 
 // Grid: x over a plane in blocks of THREADS, y over taps, z over images.
 __global__ void unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, int images)
@@ -24,7 +22,7 @@ __global__ void unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, i
     int left = READ_COLUMN(position % READ_COLUMNS) * STRIDE_X - PAD_X;
     for (int n = blockIdx.z; n < images; n += gridDim.z) {
         const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
-        for (int tap = blockIdx.y; tap < TAPS; tap += gridDim.y) {
+        for (int tap = blockIdx.y; tap < FILTER_SIZE; tap += gridDim.y) {
             int c = tap / MASK_SIZE, p = tap % MASK_SIZE / MASK_WIDTH, q = tap % MASK_WIDTH;
             matrix[((size_t)tap * images + n) * PLANE_SIZE + position] =
                 pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
@@ -44,16 +42,16 @@ __global__ void multiply(const GLOBAL float* weights, const GLOBAL float* matrix
     int top = blockIdx.y * TILE_MAPS;
 
     float sum = 0.0f;
-    for (int start = 0; start < TAPS; start += TILE_TAPS) {
+    for (int start = 0; start < FILTER_SIZE; start += TILE_TAPS) {
         // Beyond the last tap both factors are zero, so that no infinity meets a zero there.
         for (int e = y * TILE_COLUMNS + x; e < TILE_MAPS * TILE_TAPS;
              e += TILE_MAPS * TILE_COLUMNS) {
             int m = top + e / TILE_TAPS, tap = start + e % TILE_TAPS;
             left[e / TILE_TAPS][e % TILE_TAPS] =
-                m < MAPS && tap < TAPS ? weights[(size_t)m * TAPS + tap] : 0.0f;
+                m < MAPS && tap < FILTER_SIZE ? weights[(size_t)m * FILTER_SIZE + tap] : 0.0f;
         }
         for (int k = y; k < TILE_TAPS; k += TILE_MAPS)
-            right[k][x] = column < columns && start + k < TAPS
+            right[k][x] = column < columns && start + k < FILTER_SIZE
                               ? matrix[(size_t)(start + k) * columns + column]
                               : 0.0f;
         __syncthreads();

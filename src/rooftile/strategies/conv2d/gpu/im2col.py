@@ -94,8 +94,8 @@ class Im2col(SlicedConv2d):
         high, wide = config["TILE_MAPS"], config["TILE_COLUMNS"]
         lanes, alignment = min(WARP, wide), math.gcd(columns, SECTOR_FLOATS)
         product = tiled_product(problem.maps, taps, columns, config)
-        bands = blocks(problem.maps, high)
-        product += row_loads(columns, taps * bands, lanes=lanes, alignment=alignment)
+        tile_rows = blocks(problem.maps, high)
+        product += row_loads(columns, taps * tile_rows, lanes=lanes, alignment=alignment)
         product += row_stores(columns, problem.maps, lanes=lanes)
         guard = guard_2d(columns, problem.maps, wide, high)
         return {

@@ -5,14 +5,12 @@
 // ordered so that a pooling window's positions are one thread's, one after another: bias,
 // activation and pool happen in registers, and one kernel does everything.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][TAPS], bias[MAPS],
+// x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][FILTER_SIZE], bias[MAPS],
 // out[images][MAPS][ROWS][COLUMNS].
 // Grid: x over the results of one map of all images, y over maps, in tiles of
 // TILE_COLUMNS x TILE_MAPS; a thread makes one result.
 
 #include "conv2d/gpu/conv2d.h"
-
-#define TAPS (CHANNELS * MASK_SIZE)
 
 // One element of the unrolled matrix: the input under a tap of the mask at (top, left).
 __device__ __forceinline__ float unrolled(const GLOBAL float* image, int tap, int top, int left)
@@ -39,22 +37,24 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
         int top = (row * POOL_STRIDE_Y + position / POOL_WIDTH) * STRIDE_Y - PAD_Y;
         int left = (column * POOL_STRIDE_X + position % POOL_WIDTH) * STRIDE_X - PAD_X;
         float sum = 0.0f;
-        for (int start = 0; start < TAPS; start += TILE_TAPS) {
+        for (int start = 0; start < FILTER_SIZE; start += TILE_TAPS) {
             // Beyond the last tap both factors are zero, so that no infinity meets a zero there.
             for (int e = y * TILE_COLUMNS + lane; e < TILE_MAPS * TILE_TAPS;
                  e += TILE_MAPS * TILE_COLUMNS) {
                 int map = first_map + e / TILE_TAPS, tap = start + e % TILE_TAPS;
+                bool inside_filter = map < MAPS && tap < FILTER_SIZE;
                 filters[e / TILE_TAPS][e % TILE_TAPS] =
-                    map < MAPS && tap < TAPS ? weights[(size_t)map * TAPS + tap] : 0.0f;
+                    inside_filter ? weights[(size_t)map * FILTER_SIZE + tap] : 0.0f;
             }
             for (int k = y; k < TILE_TAPS; k += TILE_MAPS)
-                inputs[k][lane] =
-                    inside && start + k < TAPS ? unrolled(image, start + k, top, left) : 0.0f;
+                inputs[k][lane] = inside && start + k < FILTER_SIZE
+                                      ? unrolled(image, start + k, top, left)
+                                      : 0.0f;
             __syncthreads();
             UNROLL for (int k = 0; k < TILE_TAPS; k++) sum += filters[y][k] * inputs[k][lane];
             __syncthreads();
         }
-        pooled = POOL_STEP(pooled, activate(sum + shift));
+        pooled = POOL_WITH(pooled, activate(sum + shift));
     }
     if (inside && m < MAPS)
         out[((size_t)(n * MAPS + m) * ROWS + row) * COLUMNS + column] = POOL_END(pooled);

@@ -57,16 +57,16 @@ class Im2colFused(GpuConv2d):
         plane, taps = math.prod(problem.output_size), problem.reduction - 1
         places, positions = problem.batch * plane, positions_of(problem)
         high, wide = config["TILE_MAPS"], config["TILE_COLUMNS"]
-        bands = blocks(problem.maps, high)
+        tile_rows = blocks(problem.maps, high)
         found = linear_loads(
-            places * taps * positions * bands,
+            places * taps * positions * tile_rows,
             problem.output_size[1],
             stride=result_stride(problem),
             share=real_share(problem),
         )
         for _ in range(positions):
             found += tiled_product(problem.maps, taps, places, config)
-        found += broadcasts(bands * high * places / WARP)
+        found += broadcasts(tile_rows * high * places / WARP)
         found += row_stores(plane, problem.batch * problem.maps, lanes=min(WARP, wide))
         guard = guard_2d(places, problem.maps, wide, high)
         return {"conv2d": found + Accesses(divergent_warps=guard)}

@@ -15,7 +15,6 @@
 
 #define TILE 128
 #define HALF 64
-#define TAPS (MASK_SIZE * CHANNELS)
 #define WINDOW (POOL_HEIGHT * POOL_WIDTH)
 #define PIXELS (ROWS * COLUMNS * WINDOW)
 // Of a tile of taps, each thread brings so many vectors of weights, and so many inputs.
@@ -45,7 +44,7 @@ __device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top,
     UNROLL for (int l = 0; l < LOADS; l++) {
         int tap = start + 2 * l, c = tap % CHANNELS, place = tap / CHANNELS;
         int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;
-        bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && tap < TAPS;
+        bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && tap < FILTER_SIZE;
         fetched[l] = inside ? image[(c * HEIGHT + i) * WIDTH + j] : 0.0f;
     }
 #endif
@@ -79,7 +78,7 @@ __device__ __forceinline__ void multiply(const SHARED float* left, const SHARED 
 __device__ __forceinline__ float pool(const float* sum, float shift)
 {
     float pooled = POOL_START;
-    UNROLL for (int n = 0; n < WINDOW; n++) pooled = POOL_STEP(pooled, activate(sum[n] + shift));
+    UNROLL for (int n = 0; n < WINDOW; n++) pooled = POOL_WITH(pooled, activate(sum[n] + shift));
     return POOL_END(pooled);
 }
 
@@ -87,9 +86,9 @@ __device__ __forceinline__ float pool(const float* sum, float shift)
 __device__ __forceinline__ void store(float sum[8][8], const GLOBAL float* bias, GLOBAL float* out,
                                       int images, int tx, int ty)
 {
-    UNROLL for (int part = 0; part < 2; part++)
+    UNROLL for (int side = 0; side < 2; side++)
         UNROLL for (int w = 0; w < 4 / WINDOW; w++) {
-            int64 pixel_made = (int64)blockIdx.x * TILE + part * HALF + tx * 4 + w * WINDOW;
+            int64 pixel_made = (int64)blockIdx.x * TILE + side * HALF + tx * 4 + w * WINDOW;
             if (pixel_made >= (int64)images * PIXELS) continue;
             int place = (int)(pixel_made % PIXELS) / WINDOW;
             GLOBAL float* plane = out + (size_t)(pixel_made / PIXELS) * RESULT_SIZE + place;
@@ -97,7 +96,7 @@ __device__ __forceinline__ void store(float sum[8][8], const GLOBAL float* bias,
                 int map = blockIdx.y * TILE + m / 4 * HALF + ty * 4 + m % 4;
                 if (map < MAPS)
                     plane[(size_t)map * ROWS * COLUMNS] =
-                        pool(sum[m] + part * 4 + w * WINDOW, bias[map]);
+                        pool(sum[m] + side * 4 + w * WINDOW, bias[map]);
             }
         }
 }
@@ -130,8 +129,8 @@ __global__ RESIDENT_BOUNDS(256, 2) void conv2d(
     fetch_inputs(image, top, left, thread / TILE, inputs);
     keep(taken, inputs, thread, left_tile[0], right_tile[0]);
     __syncthreads();
-    for (int start = 0, buffer = 0; start < TAPS; start += TILE_K, buffer ^= 1) {
-        bool more = start + TILE_K < TAPS;
+    for (int start = 0, buffer = 0; start < FILTER_SIZE; start += TILE_K, buffer ^= 1) {
+        bool more = start + TILE_K < FILTER_SIZE;
         if (more) {
             fetch_weights(weights + (start + TILE_K) * PADDED_MAPS, taken);
             fetch_inputs(image, top, left, start + TILE_K + thread / TILE, inputs);

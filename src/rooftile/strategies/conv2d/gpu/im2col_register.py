@@ -45,7 +45,7 @@ class Im2colRegister(GpuConv2d):
         return None
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The maps in whole tiles besides."""
+        """The problem's sizes, the tunables, and the maps in whole tiles."""
         padded = blocks(problem.maps, _TILE) * _TILE
         return {**super().macros(problem, config), "PADDED_MAPS": padded}
 

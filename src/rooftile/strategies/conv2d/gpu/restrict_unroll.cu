@@ -2,7 +2,7 @@
 //
 // __restrict__ says that no store changes an input, so loads may be kept, reordered and
 // go through the read-only cache; the literal mask lets the taps be written out, so
-// their offsets are part of the instructions.  What it removes: address arithmetic.
+// their offsets are in the instructions.  What it removes: address arithmetic.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
@@ -34,7 +34,7 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
                             z += mask[p * MASK_WIDTH + q] * pixel(channel, top + p, left + q);
                 }
-                pooled = POOL_STEP(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(z));
             }
         out[(unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

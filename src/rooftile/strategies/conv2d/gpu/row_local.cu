@@ -1,20 +1,16 @@
-// Rung 14, row_local: the row that all items slide along, in local memory.
+// Rung 14, row_local: the row that all threads slide along, in shared memory.
 //
-// The items of a group make different maps of the same row of the result, so they need
-// the same input rows: together they copy each to local memory, which all then read at
-// one address at a time.  What it removes: a read of the row for each item; what it
-// costs: two barriers for each input row, between which there is little to do.
+// The threads of a block make different maps of the same row of the result, so they need the
+// same input rows.  Together they copy each to shared memory (OpenCL's local memory), which all
+// then read at one address at a time.  What it removes: a read of the row for each thread; what
+// it costs: two barriers for each input row, between which there is little to do.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
-// Grid: x groups that share out the result's rows, y spans of SPAN columns of the
-// convolution, z images.  Block: ITEMS work-items that share out the maps.
+// Grid: x blocks that share out the result's rows (the tunable GROUPS), y spans of SPAN columns of
+// the convolution, z images.  Block: ITEMS threads that share out the maps.
 
-#include "conv2d/gpu/conv2d.h"
-
-#define WINDOWS (SPAN / 4)
-#define LINE (SPAN + MASK_WIDTH - 1)
-#define POOLED_SPAN (SPAN / POOL_WIDTH)
+#include "conv2d/gpu/rows.h"
 
 // One mask row's taps along the whole line, for the map whose weights these are.
 __device__ __forceinline__ void slide(const SHARED float* line, const GLOBAL float* taps,
@@ -38,7 +34,7 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
     for (int n = blockIdx.z; n < images; n += gridDim.z)
         for (int row = blockIdx.x; row < ROWS; row += gridDim.x)
             for (int base = 0; base < MAPS; base += ITEMS) {
-                // An item without a map keeps company at the barriers with the last one's weights.
+                // A thread without a map takes the last one's weights, and only keeps the barriers.
                 int m = base + item < MAPS ? base + item : MAPS - 1;
                 float pooled[POOLED_SPAN];
                 UNROLL for (int j = 0; j < POOLED_SPAN; j++) pooled[j] = POOL_START;

@@ -1,22 +1,18 @@
-// Rung 13, row_private: a work-item slides a window of four columns along a row.
+// Rung 13, row_private: a thread slides a window of four columns along a row.
 //
-// The items of a group make different maps of the same row of the result.  An item
-// copies each input row to private memory and slides a float4 window along it, a column a
-// tap, so a weight is read once for SPAN columns.  Bias, activation and the 2x2 maximum
-// happen in private memory too.  Private memory is registers, since all loops over
-// columns are written out; a long SPAN spills.  What it removes: reads of weights, and all
-// barriers; what it costs: every item reads the row from the cache.
+// The threads of a block make different maps of the same row of the result.  A thread copies
+// each input row to its private memory (OpenCL's word) and slides a float4 window along it, a
+// column a tap, so a weight is read once for SPAN columns.  Bias, activation and the 2x2
+// maximum happen in private memory too.  It is registers, since all loops over columns are
+// written out; a long SPAN spills.  What it removes: reads of weights, and all barriers; what
+// it costs: every thread reads the row from the cache.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
-// Grid: x groups that share out the result's rows, y spans of SPAN columns of the
-// convolution, z images.  Block: ITEMS work-items that share out the maps.
+// Grid: x blocks that share out the result's rows (the tunable GROUPS), y spans of SPAN columns of
+// the convolution, z images.  Block: ITEMS threads that share out the maps.
 
-#include "conv2d/gpu/conv2d.h"
-
-#define WINDOWS (SPAN / 4)
-#define LINE (SPAN + MASK_WIDTH - 1)
-#define POOLED_SPAN (SPAN / POOL_WIDTH)
+#include "conv2d/gpu/rows.h"
 
 // One row of the convolution, of the map whose weights these are.
 __device__ __forceinline__ void sum_row(const GLOBAL float* image, const GLOBAL float* weights,

@@ -1,4 +1,4 @@
-"""Rung 15, `row_vector`: two output rows a group, from the same rows in local memory.
+"""Rung 15, `row_vector`: two output rows a block, from the same rows in shared memory.
 
 Source: as `row_private`; the published best of the sweep is of this kind.
 """
@@ -16,7 +16,7 @@ class RowVector(RowConv2d):
 
     name = "row_vector"
     order = 15
-    summary = "two output rows a group: an input row in local memory serves both"
+    summary = "two output rows a block: an input row in shared memory serves both"
     shared_rows = -1
     tunables = (
         Tunable("GROUPS", (28, 56, 112), 112),
@@ -24,7 +24,7 @@ class RowVector(RowConv2d):
         Tunable("SPAN", (8, 16, 32, 64), 16),
     )
 
-    def strips(self, problem: Conv2d) -> int:
+    def rows_to_share(self, problem: Conv2d) -> int:
         """Pairs of rows of the convolution."""
         return blocks(problem.conv_read[0], 2)
 

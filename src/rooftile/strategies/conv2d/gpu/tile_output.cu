@@ -2,7 +2,7 @@
 //
 // Neighbouring outputs share most of their inputs, which rungs 1 to 3 read again and
 // again through the cache.  Here the block has a thread for each convolution output of
-// its tile; all threads load the larger input tile in several steps, then sum from
+// its tile; all threads load the larger input tile in several rounds, then sum from
 // shared memory.  The pool reads the finished outputs from there too.  What it removes:
 // repeated reads of global memory, and all but one test for ghost cells an input.
 //

@@ -1,13 +1,24 @@
-// What texts of linear share.  The problem's sizes are macros: INPUTS OUTPUTS; ACTIVATION
-// is the fused one.  x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
+// What texts of linear share.  The problem's sizes are macros: INPUTS OUTPUTS; ACTIVATION is the
+// fused one.  x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Offsets of rows are 64-bit, so that arrays may have more than 2^31 elements.
 
 #pragma once
 
 #include "common/fused.h"
 
-// The four inputs of a row from `start` on, zeros beyond its end.  Rows that begin on 16 bytes are
-// read by one load.
+#ifdef PARTS
+// Adds the sums that the parts of a result have left in partial[PARTS][results], in their order.
+__device__ __forceinline__ float sum_of_parts(const GLOBAL float* partial, int64 result,
+                                              int64 results)
+{
+    float sum = 0.0f;
+    UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + result];
+    return sum;
+}
+#endif
+
+// The four inputs of a row from `start` on, zeros beyond its end.  One load reads them where rows
+// begin on 16 bytes.
 __device__ __forceinline__ float4 four_inputs(const GLOBAL float* row, int start)
 {
 #if INPUTS % 4 == 0

@@ -4,8 +4,8 @@
 // RESULTS_B x RESULTS_O results in registers, so that a value read from shared memory serves
 // RESULTS_O or RESULTS_B multiply-adds; four inputs come by one load, and while a tile is
 // multiplied the next is on its way from memory.  Where the tiles are too few to occupy the
-// device to the end, PARTS blocks share a tile's inputs, and `finish` adds their sums.  What it
-// removes: most reads of shared memory.
+// device to the end, each of PARTS blocks takes a part of a tile's inputs, and `finish` adds their
+// sums.  What it removes: most reads of shared memory.
 //
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS]; with several
 // parts partial[PARTS][images][OUTPUTS] between the kernels.
@@ -23,7 +23,7 @@
 #define PITCH(tile) ((tile) + 4)
 #define PART_INPUTS (((INPUTS + TILE_K - 1) / TILE_K + PARTS - 1) / PARTS * TILE_K)
 
-// This thread's inputs of a tile of `tile` rows; rows beyond the last repeat it.
+// Fetches this thread's inputs of a tile of `tile` rows.  Rows beyond the last repeat it.
 __device__ __forceinline__ void fetch(const GLOBAL float* __restrict__ matrix, int64 first,
                                       int64 rows, int tile, int start, int thread, float4* held)
 {
@@ -35,7 +35,7 @@ __device__ __forceinline__ void fetch(const GLOBAL float* __restrict__ matrix, i
     }
 }
 
-// The same into shared memory, where neighbours are of one input.
+// Puts them into shared memory, transposed: there neighbours are of one input.
 __device__ __forceinline__ void keep(SHARED float* to, int tile, int thread, const float4* held)
 {
     UNROLL for (int l = 0; l < LOADS(tile); l++) {
@@ -49,12 +49,13 @@ __device__ __forceinline__ void keep(SHARED float* to, int tile, int thread, con
     }
 }
 
-// `count` values of a thread from shared memory, four neighbours at a time, `step` apart.
-__device__ __forceinline__ void four_by_four(const SHARED float* from, int count, int step,
+// Reads `count` values of a thread from shared memory, in fours of neighbours that lie `apart` from
+// each other.
+__device__ __forceinline__ void four_by_four(const SHARED float* from, int count, int apart,
                                              float* values)
 {
     UNROLL for (int q = 0; q < count / 4; q++) {
-        float4 four = *(const SHARED float4*)(from + q * step);
+        float4 four = *(const SHARED float4*)(from + q * apart);
         values[4 * q] = four.x;
         values[4 * q + 1] = four.y;
         values[4 * q + 2] = four.z;
@@ -93,8 +94,10 @@ linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
         }
         UNROLL for (int k = 0; k < TILE_K; k++) {
             float column[RESULTS_B], line[RESULTS_O];
-            four_by_four(left[buffer] + k * PITCH(TILE_B) + ty * 4, RESULTS_B, THREADS_B * 4, column);
-            four_by_four(right[buffer] + k * PITCH(TILE_O) + tx * 4, RESULTS_O, THREADS_O * 4, line);
+            const SHARED float* inputs_k = left[buffer] + k * PITCH(TILE_B);
+            const SHARED float* weights_k = right[buffer] + k * PITCH(TILE_O);
+            four_by_four(inputs_k + ty * 4, RESULTS_B, THREADS_B * 4, column);
+            four_by_four(weights_k + tx * 4, RESULTS_O, THREADS_O * 4, line);
             UNROLL for (int b = 0; b < RESULTS_B; b++)
                 UNROLL for (int o = 0; o < RESULTS_O; o++) sum[b][o] += column[b] * line[o];
         }
@@ -122,10 +125,10 @@ __global__ void finish(const GLOBAL float* __restrict__ partial,
                        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out,
                        int images)
 {
-    int64 result = (int64)blockIdx.x * FINISH_BLOCK + threadIdx.x, results = (int64)images * OUTPUTS;
+    int64 result = (int64)blockIdx.x * FINISH_BLOCK + threadIdx.x;
+    int64 results = (int64)images * OUTPUTS;
     if (result >= results) return;
 
-    float sum = 0.0f;
-    UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + result];
+    float sum = sum_of_parts(partial, result, results);
     out[result] = activate(sum + bias[result % OUTPUTS]);
 }

@@ -64,7 +64,7 @@ class RegisterTile(GpuLinear):
         return f"a tile is {across} threads wide, a warp 8" if across < 8 else None
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
-        """The block of the second kernel besides."""
+        """The problem's sizes, the tunables, and the block of the second kernel."""
         return {**super().macros(problem, config), "FINISH_BLOCK": _FINISH_BLOCK}
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:

@@ -1,11 +1,11 @@
-// float32 as two parts of float16, x = high + low: rows of x, and of weights.
+// Splits float32 in two numbers of float16, x = high + low: rows of x, and of weights.
 //
-// The cores multiply parts of float16 at twice the rate of TF32's, which hold as many bits.  What
-// they lack is range: a slice of a row of x is scaled by a power of two that brings its largest
-// number to 2^14, in the registers where it is split, and an output's weights by one of theirs.
-// What a slice sums to is scaled back where it is added.  Numbers far below the largest are small:
-// their low parts miss up to 2^-25.  They are counted, and results that could feel them become
-// NaN, for a text to compute from their definition.
+// The cores multiply float16 at twice the rate of TF32, which holds as many bits.  What float16
+// lacks is range.  So a slice of a row of x is scaled by the power of two that brings its largest
+// number to 2^14, in the registers where it is split, and an output's weights likewise.  The sum of
+// a slice is scaled back where it is added.  Numbers far below the largest are called small: their
+// low numbers miss up to 2^-25.  They are counted, and results that they could change become NaN,
+// for a text to compute from their definition.
 
 #pragma once
 
@@ -18,14 +18,14 @@ __device__ __forceinline__ float over(int exponent, float power)
     return __uint_as_float(((254u + exponent) << 23) - __float_as_uint(power));
 }
 
-// What numbers are multiplied by, of which the largest is `most`.  Of less than 2^-73 no more is
-// made: what undoes it would be too small for float32.
+// The scale of numbers of which the largest is `most`.  It is that of 2^-73 at most: what undoes a
+// larger one would be too small for float32.
 __device__ __forceinline__ float scale_to(float most)
 {
     return over(14, __uint_as_float(max(__float_as_uint(most) & 0x7f800000u, 54u << 23)));
 }
 
-// Small numbers are below: of those from there on, parts miss no more than of any other.
+// Numbers below this are small.  Of all others the split misses no more than of the largest.
 __device__ __forceinline__ float small_below(float scale) { return over(-2, scale); }
 
 __device__ __forceinline__ bool is_small(float value, float scale)
@@ -33,13 +33,15 @@ __device__ __forceinline__ bool is_small(float value, float scale)
     return value != 0.0f && fabsf(value) < small_below(scale);
 }
 
-// Of a row of x: its largest number, and its small ones, each scaled back from 2^-14.
+// What is known of a row of x: its largest number, and a sum over its small ones, each counted as
+// its slice's unit of 2^-14.
 struct row { float most, small; };
 
-// The scale of a slice of a row: a lane has eight of its numbers, and four lanes have all.
+// The scale of a slice of a row, of which each of four lanes has eight numbers.
 __device__ __forceinline__ float scale_of(const float x[8], struct row* row)
 {
-    // By bits.  Less the least of all numbers, zero becomes negative: as unsigned the largest.
+    // Numbers are compared by their bits.  Less the least of all numbers, zero becomes negative,
+    // which is the largest as unsigned.
     const float least_of_all = __uint_as_float(1);
     int most = 0;
     unsigned least = ~0u;
@@ -58,7 +60,7 @@ __device__ __forceinline__ float scale_of(const float x[8], struct row* row)
     return scale;
 }
 
-// Both parts of these numbers, in pairs of neighbours.
+// Splits eight numbers; both results are pairs of neighbours.
 __device__ __forceinline__ void split_row(const float x[8], float scale, pair high[4], pair low[4])
 {
     UNROLL for (int e = 0; e < 4; e++) {
@@ -68,7 +70,7 @@ __device__ __forceinline__ void split_row(const float x[8], float scale, pair hi
     }
 }
 
-// Of all lanes that have a row.
+// Joins what four lanes know of their row.
 __device__ __forceinline__ struct row whole_row(struct row row)
 {
     UNROLL for (int apart = 1; apart < 4; apart *= 2)
@@ -76,10 +78,10 @@ __device__ __forceinline__ struct row whole_row(struct row row)
     return row;
 }
 
-// Of an output's weights: the power of two of the largest, and how many are small.
+// What is known of an output's weights: the power of two of the largest, and how many are small.
 struct span { float unit, small; };
 
-// What each output's weights span.  Grid: a warp an output.
+// Finds the span of each output's weights.  Grid: a warp an output.
 __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
                                                                 struct span* __restrict__ spans)
 {
@@ -87,20 +89,20 @@ __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __r
     if (output >= OUTPUTS) return;
     weights += (size_t)output * INPUTS;
     float most = 0.0f;
-    _Pragma("unroll 8") for (int k = lane; k < INPUTS; k += 32)
+    UNROLL_BY(8) for (int k = lane; k < INPUTS; k += 32)
         most = fmaxf(most, fabsf(weights[k]));
     UNROLL for (int apart = 1; apart < 32; apart *= 2)
         most = fmaxf(most, __shfl_xor_sync(~0u, most, apart));
     float scale = scale_to(most);
     struct span span = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
-    _Pragma("unroll 8") for (int k = lane; k < INPUTS; k += 32)
+    UNROLL_BY(8) for (int k = lane; k < INPUTS; k += 32)
         span.small += is_small(weights[k], scale) ? 1.0f : 0.0f;
     UNROLL for (int apart = 1; apart < 32; apart *= 2)
         span.small += __shfl_xor_sync(~0u, span.small, apart);
     if (lane == 0) spans[output] = span;
 }
 
-// A weight's parts, so many elements apart.
+// Splits a weight into two numbers, so many elements apart.
 __device__ __forceinline__ void split_weight(float weight, struct span span, narrow* to, int apart)
 {
     weight *= scale_to(span.unit);
@@ -111,8 +113,8 @@ __device__ __forceinline__ void split_weight(float weight, struct span span, nar
 // Infinities become NaN.
 __device__ __forceinline__ float finite(float sum) { return fmaf(0.0f, sum, sum); }
 
-// A result, scaled back by its weights' unit, or NaN where it is in doubt: where what small
-// numbers miss, times the largest that they meet, may be a unit of its last place.
+// A sum scaled back by its weights' unit, or NaN where it is in doubt: where what small numbers
+// miss, times the largest that they meet, may reach a unit of its last place.
 __device__ __forceinline__ float scaled_back(float sum, struct row row, struct span span)
 {
     const float least_of_inputs = 0x1p14f, least_of_weights = 0x1p-15f;
@@ -121,8 +123,8 @@ __device__ __forceinline__ float scaled_back(float sum, struct row row, struct s
     return fabsf(sum) >= least ? finite(sum) * span.unit : __int_as_float(0x7fffffff);
 }
 
-// Results from their definition, each by all lanes of a warp: of every lane one that is in doubt,
-// or none.
+// Computes results from their definition.  Each lane brings one that is in doubt, or none; all
+// lanes of the warp compute it together.
 __device__ __forceinline__ void mend(const float* x, const float* weights, const float* bias,
                                      float* out, int n, int output, bool doubtful)
 {
@@ -132,11 +134,12 @@ __device__ __forceinline__ void mend(const float* x, const float* weights, const
         const float* row = x + (size_t)__shfl_sync(~0u, n, lane) * INPUTS;
         const float* with = weights + (size_t)__shfl_sync(~0u, output, lane) * INPUTS;
         float sum = 0.0f;
-        _Pragma("unroll 8") for (int k = threadIdx.x % 32 * 4; k < INPUTS; k += 128) {
+        UNROLL_BY(8) for (int k = threadIdx.x % 32 * 4; k < INPUTS; k += 128) {
             float4 a = four_inputs(row, k), b = four_inputs(with, k);
             sum += a.x * b.x + a.y * b.y + (a.z * b.z + a.w * b.w);
         }
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
-        if (threadIdx.x % 32 == lane) out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
+        if (threadIdx.x % 32 == lane)
+            out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
     }
 }

@@ -1,25 +1,26 @@
-// Rung 4, warp_rows: a group of threads an output, for few images.
+// Rung 4, warp_rows: a team of threads an output, for few images.
 //
-// With few images a tile of them is mostly empty, and the weights, each needed for one
-// multiply-add an image, must come from memory once: nothing else counts.  Here GROUP threads walk
-// along one row of weights together, so that neighbours read neighbouring words, four at a time and
-// AHEAD loads at once; each keeps a sum for IMAGES images, and a tree in shared memory joins them.
+// With few images a tile of them is mostly empty, and the weights, each needed for one multiply-add
+// an image, must come from memory once: nothing else counts.  Here a team of TEAM threads walks
+// along one row of weights, so that neighbours read neighbouring words, four at a time and AHEAD
+// loads at once.  Each thread keeps a sum for IMAGES images, and a tree in shared memory joins
+// them.
 // What it removes: idle threads, and reads that do not follow each other.
 //
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
-// Grid: x over blocks of ROWS outputs, then over groups of IMAGES images.
-// Block: x over GROUP (a power of two) threads of an output, y over ROWS outputs.
+// Grid: x over blocks of ROWS outputs, then over runs of IMAGES images.
+// Block: x over TEAM (a power of two, the tunable GROUP) threads of an output, y over ROWS outputs.
 
 #include "linear/gpu/linear.h"
 
 #define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
-#define STRIDE (4 * GROUP)
+#define STRIDE (4 * TEAM)
 
-__global__ void RESIDENT_BOUNDS(GROUP * ROWS, 1)
+__global__ void RESIDENT_BOUNDS(TEAM * ROWS, 1)
 linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
-    __shared__ float partial[ROWS][IMAGES][GROUP];
+    __shared__ float partial[ROWS][IMAGES][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
     int o = blockIdx.x % ROW_BLOCKS * ROWS + slot;
     int first = blockIdx.x / ROW_BLOCKS * IMAGES;
@@ -43,7 +44,7 @@ linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
     }
 
     UNROLL for (int n = 0; n < IMAGES; n++) partial[slot][n][lane] = sum[n];
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {
+    for (int reach = TEAM / 2; reach > 0; reach /= 2) {
         __syncthreads();
         if (lane < reach)
             UNROLL for (int n = 0; n < IMAGES; n++)

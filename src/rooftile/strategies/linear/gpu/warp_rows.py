@@ -1,4 +1,4 @@
-"""Rung 4, `warp_rows`: a group of threads an output, for few images.
+"""Rung 4, `warp_rows`: a team of threads an output, for few images.
 
 Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
 Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix; the tree is
@@ -24,7 +24,7 @@ class WarpRows(GpuLinear):
 
     name = "warp_rows"
     order = 4
-    summary = "a group of threads an output, joined by a tree: for few images"
+    summary = "a team of threads an output, joined by a tree: for few images"
     tunables = (
         Tunable("GROUP", (32, 64, 128, 256), 128),
         Tunable("ROWS", (1, 2, 4, 8), 1),
@@ -39,10 +39,10 @@ class WarpRows(GpuLinear):
     def defaults(self, problem: Linear) -> dict[str, int]:
         """No more threads than the inputs occupy, no more images than there are; with several
         images fewer loads ahead, whose registers their sums need."""
-        group = tile_of(blocks(problem.inputs, _THREAD_INPUTS), 32, 256)
+        team = tile_of(blocks(problem.inputs, _THREAD_INPUTS), 32, 256)
         images = tile_of(problem.batch, 1, 8)
         return {
-            "GROUP": group, "ROWS": max(1, 128 // group), "IMAGES": images,
+            "GROUP": team, "ROWS": max(1, 128 // team), "IMAGES": images,
             "AHEAD": 4 if images < 4 else 2,
         }  # fmt: skip
 
@@ -51,8 +51,12 @@ class WarpRows(GpuLinear):
         threads = config["GROUP"] * config["ROWS"]
         return beyond_block(threads, 4 * config["IMAGES"] * threads)
 
+    def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables; the text calls GROUP threads a team."""
+        return {**super().macros(problem, config), "TEAM": config["GROUP"]}
+
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """One kernel, a group of threads an output."""
+        """One kernel, a team of threads an output."""
         rows = blocks(problem.outputs, config["ROWS"])
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
         launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1))
@@ -61,13 +65,13 @@ class WarpRows(GpuLinear):
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
         """The weights once for every IMAGES images, the inputs once for every output; a step of the
         tree reads two sums of each image."""
-        images, group = config["IMAGES"], config["GROUP"]
+        images, team = config["IMAGES"], config["GROUP"]
         groups = blocks(problem.batch, images)
         outputs = blocks(problem.outputs, config["ROWS"]) * config["ROWS"]
         wide = 4 if problem.inputs % 4 == 0 else 1
         found = vector_loads(outputs * problem.inputs * groups * (1 + images) / wide, wide)
-        steps = group.bit_length() - 1
-        tree = outputs * groups * images * 2 * (steps + group / WARP)
+        steps = team.bit_length() - 1
+        tree = outputs * groups * images * 2 * (steps + team / WARP)
         results = problem.batch * problem.outputs
         found += Accesses(stores=results, store_sectors=results, shared_reads=tree)
         return {"linear": found + broadcasts(results / images)}

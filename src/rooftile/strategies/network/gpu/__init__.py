@@ -1,1 +1,1 @@
-"""The strategies of whole parts of a network on GPUs."""
+"""The strategies of several layers of a network together, on GPUs."""

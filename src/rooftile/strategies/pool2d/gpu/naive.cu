@@ -16,6 +16,6 @@ __global__ void pool2d(const GLOBAL float* x, GLOBAL float* out, int images)
     float pooled = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++)
         for (int b = 0; b < POOL_WIDTH; b++)
-            pooled = POOL_STEP(pooled, plane[(top + a) * WIDTH + left + b]);
+            pooled = POOL_WITH(pooled, plane[(top + a) * WIDTH + left + b]);
     out[result] = POOL_END(pooled);
 }

@@ -1,35 +1,36 @@
 // Rung 2, vector_rows: one thread makes four neighbouring outputs of a row.
 //
-// Neighbours in `naive` read words a stride apart, so that every load of a warp uses a part of
-// the bytes that it moves, and the rest again with the next.  Here a thread reads what its four
+// Neighbours in `naive` read words a stride apart, so that every load of a warp uses some of the
+// bytes that it moves, and the next load the rest.  Here a thread reads what its four
 // windows cover as whole vectors of four, each once, and combines them in registers.  What it
 // removes: loads, four fifths of them for 2x2 windows, and the divisions of three threads in four.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], out[images][CHANNELS][ROWS][COLUMNS]; WIDTH is a multiple of
 // four, so that every row begins on 16 bytes.
-// Grid: x over the groups of four results.
+// Grid: x over quads, which are four neighbouring results of a row.
 
 #include "common/fused.h"
 
-#define GROUPS ((COLUMNS + 3) / 4)
-// Vectors that cover a group's windows; a group starts 4 * POOL_STRIDE_X columns after the last.
+#define QUADS ((COLUMNS + 3) / 4)
+// Vectors that cover a quad's windows; a quad starts 4 * POOL_STRIDE_X columns after the last.
 #define VECTORS ((3 * POOL_STRIDE_X + POOL_WIDTH + 3) / 4)
 
-__global__ void pool2d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int images)
+__global__ void pool2d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
+                       int images)
 {
-    int64 group = (int64)blockIdx.x * BLOCK + threadIdx.x;
-    if (group >= (int64)images * CHANNELS * ROWS * GROUPS) return;
+    int64 quad = (int64)blockIdx.x * BLOCK + threadIdx.x;
+    if (quad >= (int64)images * CHANNELS * ROWS * QUADS) return;
 
-    int column = (int)(group % GROUPS) * 4, left = column * POOL_STRIDE_X;
-    int row = (int)(group / GROUPS % ROWS);
-    int64 plane = group / (ROWS * GROUPS);
+    int column = (int)(quad % QUADS) * 4, left = column * POOL_STRIDE_X;
+    int row = (int)(quad / QUADS % ROWS);
+    int64 plane = quad / (ROWS * QUADS);
     const GLOBAL float* from = x + ((size_t)plane * HEIGHT + row * POOL_STRIDE_Y) * WIDTH + left;
     float pooled[4];
     UNROLL for (int n = 0; n < 4; n++) pooled[n] = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++, from += WIDTH) {
         float values[4 * VECTORS];
         UNROLL for (int v = 0; v < VECTORS; v++) {
-            // Beyond the row: for outputs that there are not.
+            // Vectors beyond the row are for outputs that do not exist.
             float4 four = left + 4 * v < WIDTH ? *(const GLOBAL float4*)(from + 4 * v)
                                                : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             values[4 * v] = four.x;
@@ -39,7 +40,7 @@ __global__ void pool2d(const GLOBAL float* __restrict__ x, GLOBAL float* __restr
         }
         UNROLL for (int n = 0; n < 4; n++)
             UNROLL for (int b = 0; b < POOL_WIDTH; b++)
-                pooled[n] = POOL_STEP(pooled[n], values[n * POOL_STRIDE_X + b]);
+                pooled[n] = POOL_WITH(pooled[n], values[n * POOL_STRIDE_X + b]);
     }
 
     GLOBAL float* to = out + (plane * ROWS + row) * COLUMNS + column;

@@ -39,22 +39,22 @@ class VectorRows(GpuPool2d):
 
     def steps(self, problem: Pool2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread four outputs of a row."""
-        grid = (blocks(_groups(problem), config["BLOCK"]), 1, 1)
+        grid = (blocks(_quads(problem), config["BLOCK"]), 1, 1)
         launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "out", problem.batch)),)
 
     def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
         """A lane four results of a row reads what they cover, in vectors."""
-        groups, pool, columns = _groups(problem), problem.pool, problem.output_shape[3]
+        quads, pool, columns = _quads(problem), problem.pool, problem.output_shape[3]
         vectors = blocks(_covered(problem), 4)
-        found = vector_loads(groups * vectors * pool.window[0])
+        found = vector_loads(quads * vectors * pool.window[0])
         found += row_stores(columns, math.prod(problem.output_shape[:3]))
-        last = len(guard_1d(groups, 1, config["BLOCK"]))
+        last = len(guard_1d(quads, 1, config["BLOCK"]))
         return {"pool2d": found + Accesses(divergent_warps=last)}
 
 
-def _groups(problem: Pool2d) -> int:
-    """Four neighbouring results of a row, and what is left of it."""
+def _quads(problem: Pool2d) -> int:
+    """How many quads there are: four neighbouring results of a row, or what is left of it."""
     *planes, columns = problem.output_shape
     return math.prod(planes) * blocks(columns, 4)
 

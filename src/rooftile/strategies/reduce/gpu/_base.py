@@ -9,7 +9,7 @@ from rooftile.ops.reduce import Reduce
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 FINISH_THREADS = 256
-"""Of a block that adds the partial sums of a row."""
+"""Threads of a block that adds the partial sums of a row."""
 MOST_ROWS = 2**31 - 1
 
 
@@ -38,7 +38,7 @@ class SegmentedReduce(GpuReduce):
         raise NotImplementedError
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """The last kernel's threads besides."""
+        """The dtype, the tunables, and the threads of the last kernel."""
         return {**super().macros(problem, config), "THREADS": FINISH_THREADS}
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
@@ -48,7 +48,7 @@ class SegmentedReduce(GpuReduce):
         return {"partials": words * problem.rows * segments} if segments > 1 else {}
 
     def both(self, problem: Reduce, config: Config, first: Launch) -> tuple[Step, ...]:
-        """The segments' kernel, whose sums are the result where there is one a row; the last."""
+        """The kernel that sums segments, then the last one, unless a row has only one segment."""
         segments, numbers = self.segments(problem, config), _numbers(problem)
         if segments == 1:
             return (Step(first, ("x", "sums", *numbers)),)

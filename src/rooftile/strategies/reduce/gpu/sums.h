@@ -11,13 +11,13 @@ typedef float total;
 #endif
 
 // The sum of the values of `count` neighbouring threads, a power of two, in the first of them.  Its
-// order is always the same.  All threads of a block call it; tile has a place for each.
-__device__ __forceinline__ total tree(SHARED total* tile, int thread, int count, total value)
+// order is always the same.  All threads of a block call it; `joined` has a place for each.
+__device__ __forceinline__ total tree(SHARED total* joined, int thread, int count, total value)
 {
-    tile[thread] = value;
+    joined[thread] = value;
     for (int reach = count / 2; reach > 0; reach /= 2) {
         __syncthreads();
-        if (thread % count < reach) tile[thread] += tile[thread + reach];
+        if (thread % count < reach) joined[thread] += joined[thread + reach];
     }
-    return tile[thread];
+    return joined[thread];
 }

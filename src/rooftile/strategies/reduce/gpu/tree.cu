@@ -15,13 +15,13 @@ __global__ void LAUNCH_BOUNDS(THREADS)
 segments(const GLOBAL given* __restrict__ x, GLOBAL total* __restrict__ partials, int rows,
          int64 columns)
 {
-    __shared__ total tile[THREADS];
+    __shared__ total joined[THREADS];
     int64 first = (int64)blockIdx.x * 2 * THREADS + threadIdx.x, second = first + THREADS;
     for (int row = blockIdx.y; row < rows; row += gridDim.y) {
         const GLOBAL given* elements = x + row * columns;
         total sum = first < columns ? elements[first] : 0;
         if (second < columns) sum += elements[second];
-        sum = tree(tile, threadIdx.x, THREADS, sum);
+        sum = tree(joined, threadIdx.x, THREADS, sum);
         if (threadIdx.x == 0) partials[(size_t)row * gridDim.x + blockIdx.x] = sum;
         // The next row's values overwrite what this one's tree has read.
         __syncthreads();

@@ -21,7 +21,7 @@ class Tree(SegmentedReduce):
     summary = "two elements a thread, joined by a tree in shared memory"
 
     def segments(self, problem: Reduce, config: Config) -> int:
-        """Of two elements a thread."""
+        """How many segments a row has, at two elements a thread."""
         return blocks(problem.columns, 2 * FINISH_THREADS)
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:

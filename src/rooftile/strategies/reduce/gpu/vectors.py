@@ -31,41 +31,42 @@ class Vectors(SegmentedReduce):
     )
 
     def why_not(self, problem: Reduce) -> str | None:
-        """More groups of rows than a grid has blocks in y."""
+        """More runs of rows than a grid has blocks in y."""
         reason = self.invalid(problem, self.defaults(problem))
         return reason or super().why_not(problem)
 
     def defaults(self, problem: Reduce) -> dict[str, int]:
         """As many threads as a row occupies, as many rows as a block has threads for."""
         vectors = blocks(problem.columns, _vector(problem))
-        group = tile_of(blocks(vectors, 2), 8, _BLOCK)
-        rows = min(_BLOCK // group, 32) if problem.rows > 1 else 1
+        team = tile_of(blocks(vectors, 2), 8, _BLOCK)
+        rows = min(_BLOCK // team, 32) if problem.rows > 1 else 1
         while rows < 32 and blocks(problem.rows, rows) > MOST_BLOCKS:
             rows *= 2
-        return {"GROUP": group, "ROWS": rows, "LOADS": 4, "BLOCKS": 8}
+        return {"GROUP": team, "ROWS": rows, "LOADS": 4, "BLOCKS": 8}
 
     def invalid(self, problem: Reduce, config: Config) -> str | None:
-        """Too many threads, or groups of rows."""
+        """Too many threads, or runs of rows."""
         threads = config["GROUP"] * config["ROWS"]
         if blocks(problem.rows, config["ROWS"]) > MOST_BLOCKS:
             return f"{problem.rows} rows, {config['ROWS']} a block, {MOST_BLOCKS} blocks at most"
         return beyond_block(threads, 8 * threads)
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """Elements of a vector besides."""
-        return {**super().macros(problem, config), "VECTOR": _vector(problem)}
+        """Also the elements of a vector; the text calls GROUP threads a team."""
+        macros = super().macros(problem, config)
+        return {**macros, "TEAM": config["GROUP"], "VECTOR": _vector(problem)}
 
     def segments(self, problem: Reduce, config: Config) -> int:
-        """As many of a row as keep every multiprocessor busy, and no emptier than a load each."""
-        groups = blocks(problem.rows, config["ROWS"])
-        wanted = blocks(config["BLOCKS"] * self.machine.multiprocessors, groups)
+        """A row has as many as keep every multiprocessor busy, and none is emptier than a load."""
+        runs = blocks(problem.rows, config["ROWS"])
+        wanted = blocks(config["BLOCKS"] * self.machine.multiprocessors, runs)
         loads = blocks(problem.columns, _vector(problem) * config["GROUP"] * config["LOADS"])
         return max(1, min(wanted, loads))
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """Segments, then their sums."""
-        groups = blocks(problem.rows, config["ROWS"])
-        grid = (self.segments(problem, config), groups, 1)
+        runs = blocks(problem.rows, config["ROWS"])
+        grid = (self.segments(problem, config), runs, 1)
         launch = Launch("segments", grid, (config["GROUP"], config["ROWS"], 1))
         return self.both(problem, config, launch)
 

@@ -1,4 +1,4 @@
-"""Rung 2, `block_rows`: a group of threads a row, joined by trees.
+"""Rung 2, `block_rows`: a team of threads a row, joined by trees.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 10.6 (the tree in shared memory).
@@ -32,7 +32,7 @@ class BlockRows(GpuSoftmax):
 
     name = "block_rows"
     order = 2
-    summary = "a group of threads a row, maximum and sum joined by trees"
+    summary = "a team of threads a row, maximum and sum joined by trees"
     tunables = (
         Tunable("GROUP", (2, 8, 32, 128, 256, 512), 256),
         Tunable("ROWS", (1, 2, 8, 32, 64), 1),
@@ -40,15 +40,19 @@ class BlockRows(GpuSoftmax):
 
     def defaults(self, problem: Softmax) -> dict[str, int]:
         """As many threads as a row occupies, as many rows as a block does."""
-        group = tile_of(blocks(problem.classes, _THREAD_CLASSES), 2, 512)
-        return {"GROUP": group, "ROWS": min(64, max(1, _BLOCK // group))}
+        team = tile_of(blocks(problem.classes, _THREAD_CLASSES), 2, 512)
+        return {"GROUP": team, "ROWS": min(64, max(1, _BLOCK // team))}
 
     def invalid(self, problem: Softmax, config: Config) -> str | None:
         """Too many threads."""
         return beyond_block(config["GROUP"] * config["ROWS"])
 
+    def macros(self, problem: Softmax, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables; the text calls GROUP threads a team."""
+        return {**super().macros(problem, config), "TEAM": config["GROUP"]}
+
     def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:
-        """One kernel, a group of threads a row."""
+        """One kernel, a team of threads a row."""
         grid = (blocks(problem.batch, config["ROWS"]), 1, 1)
         launch = Launch("softmax", grid, (config["GROUP"], config["ROWS"], 1))
         return (Step(launch, ("x", "out", problem.batch)),)
@@ -56,12 +60,12 @@ class BlockRows(GpuSoftmax):
     def accesses(self, problem: Softmax, config: Config) -> dict[str, Accesses]:
         """GROUP lanes a row: the inputs three times, results once; a step of each of the two trees
         reads two numbers."""
-        group, classes = config["GROUP"], problem.classes
-        lanes, alignment = min(WARP, group), math.gcd(classes, SECTOR_FLOATS)
+        team, classes = config["GROUP"], problem.classes
+        lanes, alignment = min(WARP, team), math.gcd(classes, SECTOR_FLOATS)
         found = row_loads(classes, 3 * problem.batch, lanes=lanes, alignment=alignment)
         found += row_stores(classes, problem.batch, lanes=lanes)
-        steps = group.bit_length() - 1
-        trees = problem.batch * group / WARP * 2 * 2 * steps
+        steps = team.bit_length() - 1
+        trees = problem.batch * team / WARP * 2 * 2 * steps
         return {"softmax": found + Accesses(shared_reads=trees)}
 
 

@@ -22,14 +22,14 @@ from rooftile.strategies.conv2d.gpu._accesses import window
 
 
 def band_accesses(
-    problem: Conv2d, layout: Mapping[str, int], launch: Launch, band_step: int, tap_row: int
+    problem: Conv2d, layout: Mapping[str, int], launch: Launch, band_stride: int, tap_row: int
 ) -> Accesses:
-    """``layout`` are the config and how a band lies in shared memory, ``band_step`` the rows from
+    """``layout`` are the config and how a band lies in shared memory, ``band_stride`` the rows from
     one band to the next, ``tap_row`` the taps of a mask row of a group of maps."""
     bands = blocks(problem.output_size[0], layout["BAND_ROWS"])
     # A set of map groups loads the bands of its own.
     planes = problem.batch * problem.channels * launch.grid[1]
-    found = _band_loads(problem, layout, bands, band_step, planes)
+    found = _band_loads(problem, layout, bands, band_stride, planes)
     vectors = problem.mask[0] * tap_row // 4
     if not layout["TAPS_CONSTANT"]:
         held = layout["BLOCK_BANDS"] if problem.channels <= layout["TILE_CHANNELS"] else 1

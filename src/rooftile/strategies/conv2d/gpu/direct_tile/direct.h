@@ -12,7 +12,7 @@
 #define SUM_COLUMNS (THREAD_COLUMNS * POOL_WIDTH)
 #define PATCH_ROWS ((SUM_ROWS - 1) * STRIDE_Y + MASK_HEIGHT)
 #define PATCH_COLUMNS ((SUM_COLUMNS - 1) * STRIDE_X + MASK_WIDTH)
-#define BAND_STEP (BAND_ROWS * POOL_HEIGHT * STRIDE_Y)
+#define BAND_STRIDE (BAND_ROWS * POOL_HEIGHT * STRIDE_Y)
 #define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
 #define ACROSS ((COLUMNS + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
 // What a row of threads reads of a row of the image, windows beyond the last column included.
@@ -21,8 +21,8 @@
 #define TAP_ROW ((MASK_WIDTH * THREAD_MAPS + 3) / 4 * 4)
 #define GROUP_TAPS (MASK_HEIGHT * TAP_ROW)
 
-// One row of a thread's patch in as few loads as its alignment allows: ALIGNED floats for the
-// place that depends on the thread, `start` floats beyond it for the one that does not.
+// Reads one row of a thread's patch in as few loads as its alignment allows.  The place that
+// depends on the thread is a multiple of ALIGNED floats; the row lies `start` floats beyond it.
 __device__ __forceinline__ void load_patch(const SHARED float* row, int start, float* patch)
 {
     UNROLL for (int v = 0; v < PATCH_COLUMNS; v++) {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void load_patch(const SHARED float* row, int start, f
 #define TAPS SHARED
 #endif
 
-// One channel's part of all sums of a thread, a row of taps at a time.
+// Adds one channel to all sums of a thread, a row of taps at a time.
 __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS float* taps,
                                             float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS])
 {
@@ -74,7 +74,7 @@ __device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r,
     UNROLL for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
         float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
         if (POOL_AVERAGE) z = activate(z + shift);
-        most = e == 0 ? z : POOL_STEP(most, z);
+        most = e == 0 ? z : POOL_WITH(most, z);
     }
     // The activations rise, so the largest sum gives the largest result.
     return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);

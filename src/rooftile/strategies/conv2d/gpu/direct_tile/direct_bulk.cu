@@ -6,14 +6,16 @@
 // What it removes: the instructions of all threads that copied rows, and the wait of warps for each
 // other before every band, in which a multiprocessor of few large loops finds no instruction.
 //
-// x[images][HEIGHT][WIDTH], taps[MASK_HEIGHT][TAP_ROW], bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
+// x[images][HEIGHT][WIDTH], taps[MASK_HEIGHT][TAP_ROW], bias[MAPS],
+// out[images][MAPS][ROWS][COLUMNS].
 // Grid: images.  Block: threads over the windows of a band of BAND_ROWS result rows.
 
 #include "common/barriers.h"
 #include "conv2d/gpu/direct_tile/direct.h"
 
-// From a result's row to the next; how far windows beyond the last column reach into the next row;
-// what the first rows read, in whole units of the engine; and where the last thread's rows begin.
+// ROW_SIZE leads from a result's row to the next.  Windows beyond the last column reach BEYOND
+// elements into the next row.  READ(rows) is how much the first rows read, in whole units of the
+// engine.  LAST is where the last thread's rows begin.
 #define ROW_SIZE (POOL_HEIGHT * STRIDE_Y * WIDTH)
 #define BEYOND (READ_COLUMNS > WIDTH ? READ_COLUMNS - WIDTH : 0)
 #define END(rows) (((rows) * ROW_SIZE + (MASK_HEIGHT - STRIDE_Y) * WIDTH + BEYOND + 3) / 4 * 4)
@@ -22,7 +24,7 @@
 
 CONSTANT_ARRAY(float, taps, GROUP_TAPS)
 
-// One thread's work.
+// One thread asks for all pieces.
 __device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned barriers)
 {
     ROLLED for (int e = 0; e < BANDS; e++) expect(1, FULL(barriers, e));

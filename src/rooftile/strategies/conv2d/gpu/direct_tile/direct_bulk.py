@@ -21,9 +21,9 @@ from rooftile.strategies.gpu import Config, Step
 _RESIDENT = 6
 """Blocks for which a multiprocessor has room: they hide each other's beginnings."""
 _FIXED = {"BLOCK_BANDS": 1, "BLOCK_GROUPS": 1, "TILE_CHANNELS": 1, "TAPS_CONSTANT": 1}
-"""Of `direct_tile`'s tunables: what whole images and literal taps leave no choice of."""
+"""Those of `direct_tile`'s tunables that whole images and literal taps leave no choice of."""
 _MANY_IMAGES = 1000
-"""From so many on, blocks of one image each fill a GPU."""
+"""From so many images on, blocks of one image each fill a GPU."""
 
 
 class DirectBulk(DirectTile):
@@ -51,14 +51,14 @@ class DirectBulk(DirectTile):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `direct_tile` with all maps in a thread."""
+        """The defaults of `direct_tile`, with all maps in a thread."""
         one_group = replace(problem, maps=1 << (problem.maps - 1).bit_length())
         config = super().defaults(one_group)
         return {name: value for name, value in config.items() if name not in _FIXED}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """As `direct_tile`; one group of maps; images of whole units of the engine, with room for
-        six."""
+        """What `direct_tile` cannot run; several groups of maps; images that are no whole units of
+        the engine, or leave no room for six."""
         config = {**config, **_FIXED}
         bands = blocks(problem.output_size[0], config["BAND_ROWS"])
         bytes_held = 4 * _held_size(problem, config) + 8 * bands
@@ -73,7 +73,7 @@ class DirectBulk(DirectTile):
         return super().invalid(problem, config)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Those of `direct_tile`, and how many numbers a block holds."""
+        """The macros of `direct_tile`, and how many numbers a block holds."""
         config = {**config, **_FIXED}
         return {**super().macros(problem, config), "HELD_SIZE": _held_size(problem, config)}
 

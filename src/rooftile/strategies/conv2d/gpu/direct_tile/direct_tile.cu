@@ -6,8 +6,8 @@
 // happen in registers.  A block works through several bands of rows: while it sums
 // one, the next is on its way into the other half of its shared memory.
 // What it removes: repeated reads of shared memory, and waiting for the image.
-// With ROUNDED, `common/narrow.h` goes before: operands are rounded to 16 bits on the way to shared
-// memory, in which they are float again, and so are sums; x and out may lie in 16 bits.
+// With ROUNDED, operands are rounded to 16 bits on the way to shared memory, where they are float
+// again, as sums are; x and out may lie in 16 bits.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a
 // row holds MASK_WIDTH x THREAD_MAPS taps, bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
@@ -46,7 +46,7 @@ typedef float2 piece;
 typedef float piece;
 #endif
 
-// Start to copy a band's rows of one channel to shared memory.  Rows and columns beyond those
+// Starts to copy a band's rows of one channel to shared memory.  Rows and columns beyond those
 // of the image reach sums that nobody stores; they and ghost cells are zeros.
 __device__ __forceinline__ void load_rows(const GLOBAL given* channel, SHARED float* tile, int top,
                                           int thread)
@@ -64,8 +64,8 @@ __device__ __forceinline__ void load_rows(const GLOBAL given* channel, SHARED fl
         UNROLL for (int v = 0; v < PIECE; v++) to[v / PLACED].of[v % PLACED] = VALUE(values.of[v]);
     }
 #elif FLAT
-    // Without ghost cells a band lies in one piece, here as there.
-    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    // Without ghost cells a band is contiguous, here as there.
+    const int whole = (BANDS - 1) * BAND_STRIDE + TILE_ROWS <= HEIGHT;
     int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
     int pieces = (rows * WIDTH + PIECE - 1) / PIECE;
     const GLOBAL piece* from = (const GLOBAL piece*)(channel + top * WIDTH) + thread;
@@ -83,8 +83,8 @@ __device__ __forceinline__ void load_rows(const GLOBAL given* channel, SHARED fl
 #endif
 }
 
-// Start to copy what a block's stage needs: some channels of a band, and the block's taps of
-// them unless they are there.
+// Starts to copy what a block's stage needs: a tile of some channels of a band, and the block's
+// taps for them unless they are there.
 __device__ __forceinline__ void load_stage(const GLOBAL given* x, const GLOBAL float* weights,
                                            int first_band, int stage, int thread,
                                            SHARED float* held)
@@ -95,7 +95,7 @@ __device__ __forceinline__ void load_stage(const GLOBAL given* x, const GLOBAL f
     SHARED float* tile = held + stage % BUFFERS * BUFFER_SIZE;
     for (int c = 0; c < channels; c++)
         load_rows(image + (first + c) * HEIGHT * WIDTH, tile + c * TILE_SIZE,
-                  band % BANDS * BAND_STEP - PAD_Y, thread);
+                  band % BANDS * BAND_STRIDE - PAD_Y, thread);
 #if !TAPS_CONSTANT
     if (CHANNEL_TILES == 1 && stage > 0) return;
     SHARED float* taps = held + BUFFERS * BUFFER_SIZE + stage % TAP_BUFFERS * BLOCK_TAPS;

@@ -28,13 +28,13 @@ from rooftile.strategies.machine import Machine
 _MOST_SUMS = 96
 """Sums a thread, of at most 255 registers."""
 _MOST_THREADS = 256
-"""Of a block by default: more small blocks hide each other's loads and barriers."""
+"""The most threads of a block by default: small blocks hide each other's loads and barriers."""
 _ENOUGH_BLOCKS = 4096
-"""Of a grid: from here on a block may take several bands and overlap their loads."""
+"""From so many blocks on, a block may take several bands and overlap their loads."""
 _MOST_UNROLLED = 16384
 """Multiply-adds of one channel that are written out."""
 _FEW_CHANNELS = 16
-"""Up to so many it comes before the matrix products."""
+"""Up to so many, it comes before the matrix products."""
 
 
 class DirectTile(GpuConv2d):
@@ -71,7 +71,8 @@ class DirectTile(GpuConv2d):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """As many maps and windows a thread as its registers hold, a cacheful of rows a block."""
+        """A thread gets as many maps and windows as its registers hold, a block a cacheful of
+        rows."""
         height, width = _window(problem)
         most = min(problem.maps, 32 // (height * width))
         maps = max(m for m in (1, 2, 4, 8) if m <= max(1, most))
@@ -188,12 +189,12 @@ class DirectTile(GpuConv2d):
         """A thread's patch rows pass through its registers once."""
         layout = {**config, **tile_of(problem, config)}
         launch = self.steps(problem, config)[0].launch
-        step, tap_row = _band_step(problem, config), _tap_row(problem, config)
+        step, tap_row = _band_stride(problem, config), _tap_row(problem, config)
         return {"conv2d": band_accesses(problem, layout, launch, step, tap_row)}
 
 
 class DirectTileNarrow(DirectTile):
-    """The same with operands rounded to 16 bits, and arrays in them between a plan's layers."""
+    """The same with operands rounded to 16 bits; a plan's layers hand such arrays on."""
 
     devices = ("cuda",)
     least_architecture = 80
@@ -210,7 +211,7 @@ class DirectTileNarrow(DirectTile):
             band
             for band in bands
             if _threads(problem, band) <= _MOST_THREADS
-            and _ghost_rows(problem) <= _band_step(problem, band)
+            and _ghost_rows(problem) <= _band_stride(problem, band)
             and self.invalid(problem, band) is None
         ]
 
@@ -245,7 +246,7 @@ def _threads(problem: Conv2d, config: Config) -> int:
     return across * max(1, config["BAND_ROWS"] // config["THREAD_ROWS"]) * config["BLOCK_GROUPS"]
 
 
-def _band_step(problem: Conv2d, config: Config) -> int:
+def _band_stride(problem: Conv2d, config: Config) -> int:
     """Rows of the image from one band to the next."""
     return config["BAND_ROWS"] * _window(problem)[0] * problem.stride[0]
 
@@ -299,8 +300,8 @@ def _taps_bytes(problem: Conv2d, config: Config) -> int:
 def tile_of(problem: Conv2d, config: Config, narrow: str = "") -> dict[str, int]:
     """How a band of one channel lies in shared memory."""
     (window_rows, window_columns), (down, right) = _window(problem), problem.stride
-    band_step = _band_step(problem, config)
-    rows = band_step + _ghost_rows(problem)
+    band_stride = _band_stride(problem, config)
+    rows = band_stride + _ghost_rows(problem)
     across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
     thread_columns = config["THREAD_COLUMNS"] * window_columns * right
     columns = across * thread_columns - right + problem.mask[1]
@@ -310,7 +311,7 @@ def tile_of(problem: Conv2d, config: Config, narrow: str = "") -> dict[str, int]
         columns = max(columns, problem.padding[1] + problem.width)
         piece = math.gcd(4, problem.width)
     else:
-        piece = math.gcd(4, problem.height * problem.width, band_step * problem.width)
+        piece = math.gcd(4, problem.height * problem.width, band_stride * problem.width)
     pitch = problem.width if flat else blocks(columns, 4) * 4
     thread_rows = config["THREAD_ROWS"] * window_rows * down
     return {

@@ -22,11 +22,11 @@ _ROWS = 16
 _MOST_STAGES = 8
 _PACK_PIXELS, PACK_THREADS = 32, 128
 _MOST_SUMS = 192
-"""A thread's registers for sums."""
+"""How many registers a thread has for sums."""
 _MOST_BOX = 256
 """Rows that one copy of the engine brings."""
 _LEAST_MAPS = 32
-"""From so many on it comes before all that run on any GPU."""
+"""From so many on, it comes before all rungs that run on any GPU."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class _Layout:
     problem: Conv2d
     cores: Cores
     numbers: int
-    """Of the cores' type, that stand for one."""
+    """How many numbers of the cores' type stand for one value."""
     columns: int
     maps: int
-    """Of a tile."""
+    """How many maps a tile has."""
     patches: int
     shared_room: int
-    """Bytes that a block may have."""
+    """Bytes of shared memory that a block may have."""
 
     @property
     def chunk(self) -> int:
@@ -71,24 +71,25 @@ class _Layout:
 
     @property
     def patch_bytes(self) -> int:
-        """Of one of their numbers, up to the next boundary of the swizzle's pattern."""
+        """Bytes of a patch in one of its numbers, up to the next boundary of the swizzle's
+        pattern."""
         return blocks(math.prod(self.patch) * 128, 1024) * 1024
 
     @property
     def stages(self) -> int:
-        """Taps whose weights fit beside the patches; barriers take 16 bytes each."""
+        """How many taps' weights fit beside the patches; barriers take 16 bytes each."""
         room = self.shared_room - self.patches * (self.numbers * self.patch_bytes + 16)
         return min(_MOST_STAGES, room // (self.numbers * self.maps * 128 + 16))
 
     @property
     def shared_bytes(self) -> int:
-        """Of a block."""
+        """Bytes of shared memory that a block takes."""
         patches = self.patches * (self.numbers * self.patch_bytes + 16)
         return patches + self.stages * (self.numbers * self.maps * 128 + 16)
 
     @property
     def tiles(self) -> int:
-        """Of one image."""
+        """How many tiles an image has."""
         rows, columns = self.problem.conv_span
         return blocks(rows, _ROWS) * blocks(columns, self.columns) * self.weights[0]
 
@@ -102,11 +103,11 @@ class ImplicitGemm(GpuConv2d):
     tensor_cores = True
     source = "implicit_gemm"
     numbers = 1
-    """Of the cores' type, that stand for one."""
+    """How many numbers of the cores' type stand for one value."""
     sums = 1
-    """Kinds of them, that a thread holds for a result."""
+    """How many kinds of sums a thread holds for a result."""
     least_channels = 16
-    """From so many on it comes before all that run on any GPU."""
+    """From so many on, it comes before all rungs that run on any GPU."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_COLUMNS", (8, 16), 16),
         Tunable("TILE_MAPS", (64, 128, 256), 128),
@@ -129,7 +130,7 @@ class ImplicitGemm(GpuConv2d):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Half as many maps where there are no more."""
+        """Tiles of half as many maps, where the problem has no more."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
         config["TILE_MAPS"] = 64 if problem.maps <= 64 else 128
         return config if self.invalid(problem, config) is None else {**config, "PATCHES": 1}
@@ -177,7 +178,8 @@ class ImplicitGemm(GpuConv2d):
         }
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """As `_Layout.weights` says, but one number, zeros up to whole tiles and chunks."""
+        """The weights as `_Layout.weights` says, but unsplit, with zeros up to whole tiles and
+        chunks."""
         tiles, chunks, taps, _, maps, chunk = self._layout(problem, config).weights
         padded = np.zeros((tiles * maps, chunks * chunk, taps), weights.dtype)
         padded[: problem.maps, : problem.channels] = weights.reshape(*weights.shape[:2], taps)
@@ -190,7 +192,7 @@ class ImplicitGemm(GpuConv2d):
         return (Step(launch, ("weights", "stages", count)),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Pack the image, multiply."""
+        """Two kernels pack the image and multiply."""
         pack, multiply, maps = self._launches(problem, config)
         return (
             Step(pack, ("x", "packed", problem.batch)),
@@ -200,7 +202,7 @@ class ImplicitGemm(GpuConv2d):
     def _launches(
         self, problem: Conv2d, config: Config
     ) -> tuple[Launch, Launch, tuple[TensorMap, TensorMap]]:
-        """Those of both steps, and the maps of the packed image and weights."""
+        """The launches of both steps, and the tensor maps of the packed image and weights."""
         layout, cores, images = self._layout(problem, config), self._cores, problem.batch
         runs = blocks(problem.height * problem.width, _PACK_PIXELS)
         grid = (runs, layout.weights[1], min(images, MOST_BLOCKS))

@@ -31,7 +31,7 @@ __device__ __forceinline__ element converted(float value, int number)
 #endif
 }
 
-// Grid: a thread a weight.
+// Converts the weights.  Grid: a thread a weight.
 __global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __restrict__ weights,
                                                              element* __restrict__ stages,
                                                              int count)
@@ -40,7 +40,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __rest
     if (i < count) pack_weight(weights[i], stages, i);
 }
 
-// Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
+// Packs the image.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
 __global__ __launch_bounds__(PACK_THREADS) void pack_image(const float* __restrict__ x,
                                                            element* __restrict__ packed,
                                                            int images)
@@ -49,7 +49,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_image(const float* __restri
         pack_run(x + (size_t)n * IMAGE_SIZE, packed, 1.0f, n, images);
 }
 
-// Adds one tap's products to the sums, or with !more starts them.
+// Adds one step's products to the sums, or starts the sums where !more.
 __device__ __forceinline__ void multiply(float sum[HALVES][TILE_MAPS / 2], unsigned pixels,
                                          unsigned maps, int more)
 {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void multiply(float sum[HALVES][TILE_MAPS / 2], unsig
             WGMMA(sum[half], a + 2 * k + half * 64, b + 2 * k, more || k > 0);
 }
 
-// A warpgroup's tile: its sums over all chunks and taps.
+// A warpgroup sums up its tile over all chunks and taps.
 __device__ __forceinline__ void accumulate(float sum[HALVES][TILE_MAPS / 2], struct places in,
                                            struct turn* patch, struct turn* stage)
 {

@@ -1,20 +1,21 @@
 // Rung 33, implicit_gemm_ieee: the matrix product of float32 as two numbers of float16.
 //
-// As rung 30, implicit_gemm_fp16, with x = hi + lo, scaled as `common/scaled.h` says, and three products
-// for one: an image by its own largest number, which a kernel before finds, and each map's weights
-// likewise.  Products of high ones are summed apart for a row of taps at a time: cores truncate
-// sums, and short sums keep that below float32's error.  Of the low ones even that is too little
-// to matter.  Results that are in doubt become NaN; `repair` computes NaNs from their definition.
+// As rung 30, implicit_gemm_fp16, but each value is split in two numbers, x = high + low, scaled as
+// `common/scaled.h` says, and three products stand for one.  An image is scaled by its own largest
+// number, which a kernel before finds, and each map's weights by theirs.  Products of high numbers
+// are summed apart for a row of taps at a time: cores truncate sums, and short sums keep that below
+// float32's error.  Products with low numbers are too small for it to matter.  Results that are in
+// doubt become NaN; `repair` computes NaNs from their definition.
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH]; behind the weights those in the order given; spans[MAPS], of
-// which one is of a map's weights; partials[images][SHARES]; ranges[images], of an image's numbers;
-// bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
+// x[images][CHANNELS][HEIGHT][WIDTH]; behind the packed weights those in the order given;
+// spans[MAPS], one for each map's weights; partials[images][SHARES] and ranges[images], of an
+// image's values; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
 
 #include "common/scaled.h"
 #include "conv2d/gpu/implicit_gemm/product.h"
 
-#define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * CHANNELS * MASK_SIZE)
+#define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * FILTER_SIZE)
 
 __device__ __forceinline__ element converted(float value, int number)
 {
@@ -22,30 +23,30 @@ __device__ __forceinline__ element converted(float value, int number)
     return number ? NARROW(low(value, widened(high))) : high;
 }
 
-// Of all threads of a block.
+// Joins the ranges of all threads of a block.
 __device__ __forceinline__ struct range of_block(struct range range)
 {
     __shared__ struct range ranges[32];
     range = of_warp(range);
-    // What a former round left is read.
+    // A round before may still be read.
     __syncthreads();
     if (threadIdx.x % 32 == 0) ranges[threadIdx.x / 32] = range;
     __syncthreads();
     return of_warp(ranges[threadIdx.x % (blockDim.x / 32)]);
 }
 
-// What each map's weights span.  Grid: a block a map.
+// Finds the span of each map's weights.  Grid: a block a map.
 __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
                                                                 struct range* __restrict__ spans)
 {
     struct range range = {0, ~0u};
-    for (int e = threadIdx.x; e < CHANNELS * MASK_SIZE; e += PACK_THREADS)
+    for (int e = threadIdx.x; e < FILTER_SIZE; e += PACK_THREADS)
         widen(&range, __float_as_uint(GIVEN(weights, blockIdx.x)[e]));
     range = of_block(range);
     if (threadIdx.x == 0) spans[blockIdx.x] = range;
 }
 
-// Grid: a thread a weight.
+// Scales and splits the weights.  Grid: a thread a weight.
 __global__ __launch_bounds__(PACK_THREADS) void pack_weights(
     const float* __restrict__ weights, const struct range* __restrict__ spans,
     element* __restrict__ stages, int count)
@@ -57,7 +58,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_weights(
     pack_weight(scale * weights[i], stages, i);
 }
 
-// What the numbers of an image's shares span.  Grid: x SHARES, y images.
+// Finds the range of each share of an image.  Grid: x SHARES, y images.
 __global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restrict__ x,
                                                            struct range* __restrict__ partials,
                                                            int images)
@@ -73,7 +74,7 @@ __global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restri
     }
 }
 
-// Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
+// Scales, splits and packs the image.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
 __global__ __launch_bounds__(PACK_THREADS) void pack_image(
     const float* __restrict__ x, const struct range* __restrict__ partials,
     struct range* __restrict__ ranges, element* __restrict__ packed, int images)
@@ -87,7 +88,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_image(
     }
 }
 
-// Adds one tap's products of high numbers and of high with low ones.
+// Adds one step's products: of high numbers to `big`, of high with low ones to `small`.
 __device__ __forceinline__ void multiply(float big[TILE_MAPS / 2], float small[TILE_MAPS / 2],
                                          unsigned pixels, unsigned maps, int more, int more_small)
 {
@@ -100,7 +101,7 @@ __device__ __forceinline__ void multiply(float big[TILE_MAPS / 2], float small[T
     }
 }
 
-// A warpgroup's tile: its sums over all chunks and taps, still scaled.
+// A warpgroup sums up its tile over all chunks and taps; sums are still scaled.
 __device__ __forceinline__ void accumulate(float total[TILE_MAPS / 2], struct places in,
                                            struct turn* patch, struct turn* stage)
 {
@@ -135,13 +136,13 @@ __device__ __forceinline__ void accumulate(float total[TILE_MAPS / 2], struct pl
         total[e] = fmaf(small[e], 1.0f / LOW_SCALE, total[e]);
 }
 
-// A thread's sums, of two maps of every eight.
+// Scales a thread's sums back.
 __device__ __forceinline__ void scale_back(float sum[TILE_MAPS / 2], int first_map,
                                            const struct range* spans, struct range image)
 {
     UNROLL for (int e = 0; e < TILE_MAPS / 2; e++) {
-        int map = first_map + e / 4 * 8 + threadIdx.x % 4 * 2 + e % 2;
-        // Of maps that are none nothing is stored.
+        int map = first_map + threadIdx.x % 4 * 2 + COLUMN_OF(e);
+        // Maps beyond the last have no span of their own; they are not stored.
         struct range weights = spans[MAPS % TILE_MAPS == 0 || map < MAPS ? map : 0];
         struct floors least = floors_of(image, floors_of(weights, 0.0f).other);
         sum[e] = scaled_back(sum[e], -scale_of(weights) - scale_of(image), least);
@@ -166,25 +167,25 @@ __global__ __launch_bounds__(384, 1) void conv2d(
     }
 }
 
-// A result from its definition, by a warp: its lanes share out the taps.
+// A warp computes a result from its definition: its lanes share out the taps.
 __device__ __noinline__ float directly(const float* image, const float* filter, float shift,
                                        int row, int column)
 {
     float pooled = POOL_START;
-    for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
-        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
-        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
+    for (int position = 0; position < POOL_HEIGHT * POOL_WIDTH; position++) {
+        int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
+        int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
         float sum = 0.0f;
-        UNROLL_BY(4) for (int k = threadIdx.x % 32; k < CHANNELS * MASK_SIZE; k += 32)
+        UNROLL_BY(4) for (int k = threadIdx.x % 32; k < FILTER_SIZE; k += 32)
             sum += filter[k] * pixel(image + k / MASK_SIZE * (HEIGHT * WIDTH),
                                      top + k / MASK_WIDTH % MASK_HEIGHT, left + k % MASK_WIDTH);
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
-        pooled = POOL_STEP(pooled, activate(sum + shift));
+        pooled = POOL_WITH(pooled, activate(sum + shift));
     }
     return POOL_END(pooled);
 }
 
-// NaNs from their definition, those that a warp finds one by one.
+// Computes NaNs from their definition.  A warp goes through those that its lanes find, one by one.
 __global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
                                               const float* __restrict__ weights,
                                               const float* __restrict__ bias,

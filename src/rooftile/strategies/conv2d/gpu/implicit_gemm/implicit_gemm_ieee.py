@@ -18,7 +18,8 @@ _MEASURE_THREADS = 1024
 
 
 class ImplicitGemmIeee(ImplicitGemm):
-    """Each number in two parts of float16, three products for one, short sums in the cores."""
+    """A number is split in two of float16, three products stand for one, and the cores sum up
+    little at a time."""
 
     name = "implicit_gemm_ieee"
     order = 33
@@ -32,29 +33,33 @@ class ImplicitGemmIeee(ImplicitGemm):
         Tunable("TILE_MAPS", (64, 128), 128),
         Tunable("PATCHES", (1, 2), 2),
     )
-    summary = "an implicit matrix product on warpgroups, float32 as two parts of scaled float16"
+    summary = "an implicit matrix product on warpgroups, float32 as two numbers of scaled float16"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """As the others, and short sums: their budgets have no room for the split's error."""
+        """What the others refuse, and short sums: their budgets have no room for the split's
+        error."""
         return super().why_not(problem) or too_short(problem.reduction)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Those of the matrix product and of the split."""
+        """The macros of the matrix product and of the split."""
         macros = super().macros(problem, config) | split_macros(problem.reduction)
         return macros | {"MEASURE_THREADS": _MEASURE_THREADS, "SHARES": _shares(problem)}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Besides, two numbers for what each map's weights span, each image, and its shares."""
+        """Also a span for each map's weights, and a range for each image and each of its shares.
+
+        Each of these takes two numbers.
+        """
         spans = {"spans": problem.maps, "ranges": problem.batch}
         spans["partials"] = _shares(problem) * problem.batch
         return super().workspace(problem, config) | {name: 2 * n for name, n in spans.items()}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Behind those in whole tiles the weights as given."""
+        """The weights in whole tiles, and behind them the weights as given."""
         return np.concatenate([super().pack(problem, weights, config).ravel(), weights.ravel()])
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """What the weights span, then both numbers for each."""
+        """Finds the span of each map's weights, then splits them."""
         measure = Launch("measure_weights", (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
         (pack,) = super().preparation(problem, config)
         weights, stages, count = pack.arguments
@@ -64,7 +69,7 @@ class ImplicitGemmIeee(ImplicitGemm):
         )
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Find each image's largest number, pack, multiply, look after what became NaN."""
+        """Four kernels find each image's range, pack it, multiply, and compute NaNs again."""
         pack, multiply, maps = self._launches(problem, config)
         images = problem.batch
         grid = (_shares(problem), min(images, MOST_BLOCKS), 1)
@@ -81,7 +86,8 @@ class ImplicitGemmIeee(ImplicitGemm):
 
 
 def _shares(problem: Conv2d) -> int:
-    """Of an image, a block each; a thread of the packing kernel reads what one spans."""
+    """How many shares of an image are measured, a block each.  The packing kernel has a thread for
+    each of them."""
     return min(PACK_THREADS, blocks(math.prod(problem.input_shape[1:]), 4 * _MEASURE_THREADS))
 
 

@@ -2,8 +2,8 @@
 // fetches, and what becomes of sums.
 //
 // Rows of the product are a tile's pixels, columns are maps, and the sum runs over chunks of
-// channels (128 bytes of a pixel) and the mask's taps.  A number is NUMBERS of the cores' type
-// (CORES: 0 float16, 1 bfloat16, 2 TF32), as a text's `converted` says.
+// channels (128 bytes of a pixel) and the mask's taps; a step is one tap of one chunk.  NUMBERS
+// elements of the cores' type stand for one value, as a text's `converted` says.
 //
 // packed[NUMBERS x images][HEIGHT][WIDTH][PADDED_CHANNELS];
 // weights[map tiles][CHUNKS][taps][TILE_MAPS][CHUNK];
@@ -21,7 +21,7 @@
 #define TILES_DOWN ((CONV_ROWS + TILE_ROWS - 1) / TILE_ROWS)
 #define TILES_RIGHT ((CONV_COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS)
 #define MAP_TILES ((MAPS + TILE_MAPS - 1) / TILE_MAPS)
-#define PATCH_LOAD (PATCH_ROWS * PATCH_COLUMNS * 128)
+#define LOADED_BYTES (PATCH_ROWS * PATCH_COLUMNS * 128)
 #define STAGE_BYTES (NUMBERS * TILE_MAPS * 128)
 #define STEPS (CHUNKS * MASK_SIZE)
 #define PIECE (16 / ELEMENT_BYTES)
@@ -32,10 +32,10 @@ typedef unsigned short element;
 typedef float element;
 #endif
 
-// A value in the cores' type: number 1 is what the rounding to number 0 left.
+// A value in the cores' type: number 1 is what the rounding to number 0 has left.
 __device__ __forceinline__ element converted(float value, int number);
 
-// All numbers of a weight.
+// Writes all numbers of a weight to its stage.
 __device__ __forceinline__ void pack_weight(float weight, element* stages, int i)
 {
     const int tap = TILE_MAPS * CHUNK;
@@ -43,7 +43,7 @@ __device__ __forceinline__ void pack_weight(float weight, element* stages, int i
         stages[(size_t)(i / tap * NUMBERS + number) * tap + i % tap] = converted(weight, number);
 }
 
-// A run of an image's pixels, channels innermost.
+// Packs a run of an image's pixels, channels innermost.
 __device__ __forceinline__ void pack_run(const float* image, element* packed, float scale, int n,
                                          int images)
 {
@@ -72,10 +72,10 @@ __device__ __forceinline__ void pack_run(const float* image, element* packed, fl
     __syncthreads();
 }
 
-// Where things are in shared memory.
+// The addresses of things in shared memory.
 struct places { unsigned patches, stages, patch_barriers, stage_barriers; };
 
-// One tile of the persistent grid.
+// One tile of results: the persistent grid takes them one by one.
 struct tile { int image, row, column, map; };
 
 __device__ __forceinline__ struct tile tile_of(int index)
@@ -89,7 +89,7 @@ __device__ __forceinline__ struct tile tile_of(int index)
     return tile;
 }
 
-// One thread's work: each chunk's patch, into the next buffer that is free.
+// One thread brings each chunk's patch into the next buffer that is free.
 __device__ __forceinline__ void fetch_patches(const tensor_map* map, struct places in, int images)
 {
     struct turn turn = {0, 0};
@@ -98,7 +98,7 @@ __device__ __forceinline__ void fetch_patches(const tensor_map* map, struct plac
         ROLLED for (int chunk = 0; chunk < CHUNKS; chunk++, advance(&turn, PATCHES)) {
             unsigned full = FULL(in.patch_barriers, turn.at);
             wait(EMPTY(in.patch_barriers, turn.at, PATCHES), turn.round ^ 1);
-            expect_bytes(NUMBERS * PATCH_LOAD, full);
+            expect_bytes(NUMBERS * LOADED_BYTES, full);
             UNROLL for (int number = 0; number < NUMBERS; number++)
                 copy_box_4(in.patches + (turn.at * NUMBERS + number) * PATCH_BYTES, map,
                            chunk * CHUNK, tile.column - PAD_X, tile.row - PAD_Y,
@@ -107,7 +107,7 @@ __device__ __forceinline__ void fetch_patches(const tensor_map* map, struct plac
     }
 }
 
-// Another thread's work: each tap's weights.
+// Another thread brings each step's weights into the next stage that is free.
 __device__ __forceinline__ void fetch_weights(const tensor_map* map, struct places in, int images)
 {
     struct turn turn = {0, 0};
@@ -123,7 +123,7 @@ __device__ __forceinline__ void fetch_weights(const tensor_map* map, struct plac
     }
 }
 
-// Barriers, and where things are.
+// Sets up the barriers, and says where things are.
 __device__ __forceinline__ struct places set_up(char* shared)
 {
     struct places in;
@@ -142,7 +142,8 @@ __device__ __forceinline__ struct places set_up(char* shared)
     return in;
 }
 
-// The first warpgroup's work, whose it is: it needs few registers, the others take what it leaves.
+// The first warpgroup fetches, and then returns true.  It needs few registers; the others take what
+// it gives up.
 __device__ __forceinline__ bool fetches(const tensor_map* image, const tensor_map* stages,
                                         struct places in, int images)
 {
@@ -156,7 +157,7 @@ __device__ __forceinline__ bool fetches(const tensor_map* image, const tensor_ma
     return false;
 }
 
-// One result of a thread; literally unconditional where tiles divide the sizes.
+// Stores one result of a thread.  The compiler drops the condition where tiles divide the sizes.
 __device__ __forceinline__ void store(float* out, int map, int row, int column, float y)
 {
     bool inside = (MAPS % TILE_MAPS == 0 || map < MAPS) &&
@@ -165,13 +166,13 @@ __device__ __forceinline__ void store(float* out, int map, int row, int column, 
     if (inside) out[(map * ROWS + row) * COLUMNS + column] = y;
 }
 
-// The pool over a thread's two rows and, two pixels a window, over the lanes beside it.
+// The pool over a thread's two rows and over the lane with the pixel beside its own.
 __device__ __forceinline__ float pooled(float above, float below, float shift)
 {
     float first = POOL_AVERAGE ? activate(above + shift) : above;
-    float y = POOL_STEP(POOL_AVERAGE ? 0.0f : -INFINITY, first);
-    y = POOL_STEP(y, POOL_AVERAGE ? activate(below + shift) : below);
-    y = POOL_STEP(y, __shfl_xor_sync(~0u, y, 4));
+    float y = POOL_WITH(POOL_AVERAGE ? 0.0f : -INFINITY, first);
+    y = POOL_WITH(y, POOL_AVERAGE ? activate(below + shift) : below);
+    y = POOL_WITH(y, __shfl_xor_sync(~0u, y, 4));
     return POOL_AVERAGE ? POOL_END(y) : activate(y + shift);
 }
 

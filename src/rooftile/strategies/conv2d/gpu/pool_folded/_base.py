@@ -14,9 +14,9 @@ from rooftile.strategies.gpu import Config, Step
 
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500
-"""Of a grid: from here on a block may take several bands and overlap their loads."""
+"""From so many blocks on, a block may take several bands and overlap their loads."""
 _FEW_MAPS = 4
-"""Up to so many, weights stay in registers and no warpgroup is needed."""
+"""Up to so many maps, weights stay in registers and no warpgroup is needed."""
 
 
 class PoolFolded(GpuConv2d):
@@ -29,16 +29,16 @@ class PoolFolded(GpuConv2d):
     wgmma = False
     """Whether four warps multiply together, by Hopper's instructions."""
     most_slabs: int
-    """Of a patch: where a thread keeps the weights of each, or a block."""
+    """How many slabs of a patch a thread, or a block, can keep the weights of."""
 
     @property
     def cores(self) -> Cores:
-        """What it multiplies."""
+        """What the cores multiply."""
         return CORES[self.precision]
 
     @abstractmethod
     def _grid(self, problem: Conv2d, config: Config) -> int:
-        """Blocks."""
+        """How many blocks there are."""
 
     @abstractmethod
     def _block_bytes(self, problem: Conv2d, config: Config) -> int:
@@ -78,7 +78,7 @@ class PoolFolded(GpuConv2d):
 
 def _products(groups: int, cores: Cores) -> dict[str, int | str]:
     """The instructions for 16 columns a group of maps: sums = a b, sums += a b, the wait."""
-    sums, a = elements("sum", groups, 2, 4), elements("a", 4)
+    sums, a = elements("sum", 8 * groups), elements("a", 4)
     return {
         "WGMMA_FIRST(sum, a, b)": product(cores, sums, a, "b", False),
         "WGMMA_NEXT(sum, a, b)": product(cores, sums, a, "b", True),

@@ -40,7 +40,7 @@ class FloatFolded(PoolFolded):
     worth = 26 * 1024
     """A band's shared memory, up to which it grows: teams beside it hide its loads."""
     static_bytes = 0
-    """Of shared memory, that the text declares itself, up to what aligns the rest."""
+    """Bytes of shared memory that the text declares itself, up to what aligns the rest."""
     axes: tuple[int, ...]
     """How the axes of folded weights lie in memory; see `folded`."""
 
@@ -54,14 +54,14 @@ class FloatFolded(PoolFolded):
 
     @abstractmethod
     def _teams(self, config: Config) -> int:
-        """Of a block, each with bands of its own."""
+        """How many teams a block has, each with bands of its own."""
 
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
         """Slabs for which there are weights, some of them zeros."""
         return slabs_of(problem)
 
     def _folded_bytes(self, problem: Conv2d, config: Config) -> int:
-        """Of the folded weights."""
+        """Bytes of the folded weights."""
         return 1024 * groups_of(problem) * self._all_slabs(problem, config)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
@@ -77,7 +77,7 @@ class FloatFolded(PoolFolded):
         return config
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Registers, shared memory, whole segments."""
+        """Too many registers, too much shared memory, segments that are not whole."""
         warps, resident = config["WARPS"], config["LEAST_BLOCKS"]
         if groups_of(problem) > self.most_groups:
             return f"{problem.maps} maps a block, where {GROUP_MAPS * self.most_groups} fit"
@@ -96,7 +96,8 @@ class FloatFolded(PoolFolded):
         return bands + (self._folded_bytes(problem, config) if self.wgmma else 0)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Those of all, what a rung has no tunable for, and how bands lie in shared memory."""
+        """The macros of all, those that a rung has no tunable for, and how bands lie in shared
+        memory."""
         absent = {"AHEAD": 0, "CHAINS": 1, "RUN": 0}
         lie = {"ELEMENT_BYTES": 4, **tile_of(problem, config["BAND_ROWS"], 4)}
         lie |= {"OWN_BANDS": int(self.wgmma)}

@@ -108,5 +108,5 @@ def folded(problem: Conv2d, weights: Float32) -> Float32:
 
 
 def weight_bytes(problem: Conv2d) -> int:
-    """Of the folded weights in 16 bits."""
+    """Bytes of the folded weights in 16 bits."""
     return 512 * groups_of(problem) * slabs_of(problem)

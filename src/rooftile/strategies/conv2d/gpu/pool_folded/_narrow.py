@@ -32,7 +32,7 @@ _MOST_GROUPS = 6
 
 
 class NarrowFolded(PoolFolded):
-    """Weights in registers, four of a thread for a slab, or for warpgroups in shared memory."""
+    """Weights lie in registers, four of a thread for a slab, or for warpgroups in shared memory."""
 
     source = "pool_folded"
     most_slabs = 20
@@ -110,7 +110,7 @@ class NarrowFolded(PoolFolded):
         return _band_bytes(problem, config) + (weight_bytes(problem) if self.wgmma else 0)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Those of all, and how bands lie in shared memory, and their results."""
+        """The macros of all, and how bands and their results lie in shared memory."""
         lie = {"ELEMENT_BYTES": 2, **_tile(problem, config), **_staging(problem, config)}
         return {**super().macros(problem, config), **lie}
 
@@ -139,7 +139,8 @@ def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
 
 
 def _band_bytes(problem: Conv2d, config: Config) -> int:
-    """Of shared memory for bands, as they are copied and as they are multiplied, and results."""
+    """Bytes of shared memory for bands, as they are copied and as they are multiplied, and
+    results."""
     tile = _tile(problem, config)
     copies = 4 if not config["X_NARROW"] or tile["FLAT"] else 2
     held = 6 if tile["FLAT"] and not config["X_NARROW"] else copies

@@ -1,11 +1,14 @@
-// Before texts that fold the pool into columns of a matrix product: sizes, the copies of a band,
-// and what becomes of sums.  ELEMENT_BYTES: 2 for 16 bits, after `common/narrow.h`; 4 for float32.
-// A text defines `tap`, which knows how its weights lie.
+// What all texts share that fold the pool into columns of a matrix product: sizes, the copies of a
+// band, and what becomes of sums.  ELEMENT_BYTES is 2 where a band is kept in 16 bits, 4 where it
+// is kept in float32.  A text defines `tap`, which knows how its weights lie.
 //
-// A fold's window is two by two; a pool's has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
-// FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results: half of them
-// are the upper, half the lower eight windows of an instruction's sixteen.  A strip is eight
-// windows wide, and a task is STEPS rows of windows of a strip.
+// A fold's window is two by two.  A pool's window has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
+// FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results.  An instruction
+// multiplies sixteen windows: eight of the band's upper half, and the eight below them of its lower
+// half.  A strip is eight windows wide.  A task is STEPS rows of a strip's windows, a row a step.
+//
+// A thread holds SUMS sums, eight of each group of four maps: [row of the fold's window][half of
+// the band][column of the fold's window].
 
 #pragma once
 
@@ -25,7 +28,11 @@
 #define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
 #define STEPS (HALF_STEPS / SEGMENTS)
 #define THREADS (32 * WARPS)
-#define BAND_STEP (BAND_ROWS * POOL_HEIGHT)
+#define BAND_STRIDE (BAND_ROWS * POOL_HEIGHT)
+#define BAND_SIZE (CHANNELS * TILE_SIZE)
+// A slab is two rows of a channel's patch.
+#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
+#define SLABS (CHANNELS * PATCH_SLABS)
 
 // Who shares a band: the block or, with OWN_BANDS, each of its warpgroups.
 #if OWN_BANDS
@@ -36,7 +43,8 @@
 #define MEMBER threadIdx.x
 #endif
 
-// Warpgroups take all maps and share out tasks, four at a time; warps take a group of maps each.
+// A warpgroup takes all maps, and its warps share out tasks, four at a time.  A warp on its own
+// takes one group of maps.
 #if WGMMA
 #define GROUPS MAP_GROUPS
 #define TASKS ((STRIPS * SEGMENTS + 3) / 4 * 4)
@@ -46,6 +54,7 @@
 #define TASKS (STRIPS * SEGMENTS)
 #define WORKERS (WARPS / MAP_GROUPS)
 #endif
+#define SUMS (8 * GROUPS)
 
 #if ELEMENT_BYTES == 2
 typedef narrow element;
@@ -81,7 +90,7 @@ typedef unsigned piece;
 #define MAP_PITCH (ROWS * COLUMNS)
 #endif
 
-// Until all of a team are here.
+// Waits until all of a team are here.
 __device__ __forceinline__ void meet()
 {
 #if OWN_BANDS
@@ -113,8 +122,8 @@ __device__ __forceinline__ void store_band(const result* staged, result* out, in
 // Start to copy a band of all channels, without ghost cells: contiguous, here as there.
 __device__ __forceinline__ void start_band(const given* x, int band, given* to)
 {
-    int top = band % BANDS * BAND_STEP;
-    const int whole = (BANDS - 1) * BAND_STEP + TILE_ROWS <= HEIGHT;
+    int top = band % BANDS * BAND_STRIDE;
+    const int whole = (BANDS - 1) * BAND_STRIDE + TILE_ROWS <= HEIGHT;
     int rows = whole || HEIGHT - top > TILE_ROWS ? TILE_ROWS : HEIGHT - top;
     const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE + top * WIDTH;
     UNROLL for (int c = 0; c < CHANNELS; c++) {
@@ -128,11 +137,11 @@ __device__ __forceinline__ void start_band(const given* x, int band, given* to)
     }
 }
 
-// The same with ghost cells, or of odd widths: converted on the way.
+// The same for bands with ghost cells or of odd widths, which are converted on the way.
 __device__ __forceinline__ void fill(const given* x, int band, element* tile)
 {
     const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
-    int top = band % BANDS * BAND_STEP - PAD_Y;
+    int top = band % BANDS * BAND_STRIDE - PAD_Y;
     for (int e = MEMBER; e < CHANNELS * TILE_ROWS * PITCH; e += TEAM) {
         int c = e / (TILE_ROWS * PITCH), i = e / PITCH % TILE_ROWS, j = e % PITCH - PAD_X;
         bool inside = top + i >= 0 && top + i < HEIGHT && j >= 0 && j < WIDTH;
@@ -141,7 +150,7 @@ __device__ __forceinline__ void fill(const given* x, int band, element* tile)
     }
 }
 
-// A band, whose copies may be under way with two buffers; each thread of a team has its own part.
+// Waits for a thread's own share of a band.  With two buffers its copies are already under way.
 #if ELEMENT_BYTES == 4
 __device__ __forceinline__ void await_band(const given* x, int band, element* tile)
 {
@@ -155,26 +164,26 @@ __device__ __forceinline__ void await_band(const given* x, int band, element* ti
 
 #endif
 // A weight as the cores see it.
-__device__ __forceinline__ float tap(const element* weights, int map, int c, int p,
-                                     int q);
+__device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q);
 
-// Lanes that share out the taps of a position, in whole warps over all positions of a pool.
+// So many lanes share out the taps of a position, so that a warp has all positions of a pool at
+// once.
 #define POOL_SIZE (POOL_HEIGHT * POOL_WIDTH)
 #define SHARERS (POOL_SIZE <= 4 ? 8 : POOL_SIZE <= 8 ? 4 : POOL_SIZE <= 16 ? 2 : 1)
 
-// A result from its definition, by a warp: where a zero of the folded mask met an infinity or NaN,
-// or a split could not hold a number.
+// A warp computes one result from its definition.  That is for results where a zero of the folded
+// mask met an infinity or NaN, or where a split could not hold a number.
 __device__ __noinline__ float directly(const given* image, const element* weights, float shift,
                                        int map, int row, int column)
 {
     const int lane = threadIdx.x % 32;
     float pooled = POOL_START;
     ROLLED for (int first = 0; first < POOL_SIZE; first += 32 / SHARERS) {
-        int e = first + lane / SHARERS;
-        int top = row * POOL_HEIGHT + e / POOL_WIDTH - PAD_Y;
-        int left = column * POOL_WIDTH + e % POOL_WIDTH - PAD_X;
+        int position = first + lane / SHARERS;
+        int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
+        int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
         float sum = 0.0f;
-        UNROLL_BY(2) for (int k = lane % SHARERS; k < CHANNELS * MASK_SIZE; k += SHARERS) {
+        UNROLL_BY(2) for (int k = lane % SHARERS; k < FILTER_SIZE; k += SHARERS) {
             int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
             int i = top + p, j = left + q;
             bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
@@ -183,34 +192,36 @@ __device__ __noinline__ float directly(const given* image, const element* weight
         }
         UNROLL for (int apart = 1; apart < SHARERS; apart *= 2)
             sum += __shfl_xor_sync(~0u, sum, apart);
-        if (e < POOL_SIZE) pooled = POOL_STEP(pooled, activate(sum + shift));
+        if (position < POOL_SIZE) pooled = POOL_WITH(pooled, activate(sum + shift));
     }
     UNROLL for (int apart = SHARERS; apart < 32; apart *= 2)
-        pooled = POOL_STEP(pooled, __shfl_xor_sync(~0u, pooled, apart));
+        pooled = POOL_WITH(pooled, __shfl_xor_sync(~0u, pooled, apart));
     return POOL_END(pooled);
 }
 
-// The pool of four positions in registers; an average needs the activations first.
-__device__ __forceinline__ float of_four(const float sum[2][4], int half, float shift)
+// The pool over a fold's window, of one group of maps and one half of the band.  An average needs
+// the activations first.
+__device__ __forceinline__ float of_four(const float sum[8], int half, float shift)
 {
     float pooled = 0.0f;
-    UNROLL for (int e = 0; e < 4; e++) {
-        float z = sum[e / 2][2 * half + e % 2];
-        if (POOL_AVERAGE) z = activate(z + shift);
-        pooled = e == 0 ? z : POOL_STEP(pooled, z);
-    }
+    UNROLL for (int row = 0; row < 2; row++)
+        UNROLL for (int column = 0; column < 2; column++) {
+            float z = sum[4 * row + 2 * half + column];
+            if (POOL_AVERAGE) z = activate(z + shift);
+            pooled = row + column == 0 ? z : POOL_WITH(pooled, z);
+        }
     return pooled;
 }
 
-// Pool across the lanes of a window; bias and activation.
+// Completes a result: the pool over the lanes that share its window, bias and activation.
 __device__ __forceinline__ float completed(float most, float shift)
 {
-    UNROLL for (int step = 1; step < WINDOWS_RIGHT; step *= 2)
-        most = POOL_STEP(most, __shfl_xor_sync(~0u, most, 4 * step));
+    UNROLL for (int apart = 1; apart < WINDOWS_RIGHT; apart *= 2)
+        most = POOL_WITH(most, __shfl_xor_sync(~0u, most, 4 * apart));
     return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
 }
 
-// Whether a lane holds a result: literally true where sizes leave none over.
+// Whether a lane holds a result.  The compiler sees that all do where the sizes leave none over.
 __device__ __forceinline__ bool held(int map, int window, int row)
 {
     bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
@@ -218,11 +229,12 @@ __device__ __forceinline__ bool held(int map, int window, int row)
     return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
 }
 
-// A step's pool of four in a window's, stored where it is the window's last: whether it is NaN.
+// Adds what one step's fold has given to the pool's window, and stores the result where the window
+// is complete.  Returns whether that is NaN.
 __device__ __forceinline__ bool pool_step(float four, float* most, float shift, int step, int start,
                                           int half, result* place, int map, int window, int top)
 {
-    *most = step % WINDOWS_DOWN ? POOL_STEP(*most, four) : four;
+    *most = step % WINDOWS_DOWN ? POOL_WITH(*most, four) : four;
     if ((step + 1) % WINDOWS_DOWN) return false;
     int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
     float y = completed(*most, shift);
@@ -230,7 +242,7 @@ __device__ __forceinline__ bool pool_step(float four, float* most, float shift, 
     return y != y;
 }
 
-// The NaNs of a strip's results in a band at `results`, from their definition, one by one.
+// Computes those of a task's results that are NaN from their definition, one by one.
 __device__ __noinline__ void repair(const given* image, const element* weights, float shift,
                                     result* results, int map, int window, int top, int start)
 {
@@ -250,12 +262,12 @@ __device__ __noinline__ void repair(const given* image, const element* weights, 
     }
 }
 
-// A zero of the folded mask makes NaN of an infinity that no mask should have met, and so does what
-// a split could not hold: a strip with any such result is looked through.
-__device__ __forceinline__ void repair_strip(bool doubtful, const given* image,
-                                             const element* weights, const float shift[GROUPS],
-                                             result* results, int map, int window, int top,
-                                             int start)
+// A zero of the folded mask makes NaN of an infinity that no mask should have met.  What a split
+// could not hold becomes NaN too.  A task with any such result is looked through.
+__device__ __forceinline__ void repair_task(bool doubtful, const given* image,
+                                            const element* weights, const float shift[GROUPS],
+                                            result* results, int map, int window, int top,
+                                            int start)
 {
     if (__any_sync(~0u, doubtful))
         UNROLL for (int m = 0; m < GROUPS; m++)

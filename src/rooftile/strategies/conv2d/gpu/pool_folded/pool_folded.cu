@@ -12,18 +12,16 @@
 // next band is computed, not in the small pieces in which warps have them.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
-// weights[MAP_GROUPS][SLABS][2][2][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
+// weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
 // Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS rows of windows; images x BANDS in all.
-// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
-// again half a band below, of four maps.  Sizes, copies and repair: folded.h.
+// Block: WARPS warps.  A warp takes tasks, for a group of four maps.  `folded.h` says what a band,
+// a strip and a task are, and has the copies and the repair.
 
 #include "common/mma.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/folded.h"
 
-#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
-#define SLABS (CHANNELS * PATCH_SLABS)
 #define RING (PATCH_SLABS + AHEAD)
 #define TILES (FLAT && X_NARROW ? 2 : 1)
 
@@ -35,7 +33,7 @@
     (((((c) * PATCH_SLABS + (p) / 2) * 2 + (p) % 2) * 2 * MAP_GROUPS + (m) / 4 * 2) * 64 +      \
      (m) % 4 * 16 + (q))
 #else
-#define WEIGHTS(b) const pair b[SLABS][2][2]
+#define WEIGHTS(b) const pair b[SLABS][4]
 #define WEIGHT_BYTES 0
 #define TAP_AT(m, c, p, q)                                                                      \
     (((((m) / 4 * SLABS + (c) * PATCH_SLABS + (p) / 2) * 4 + (p) % 2) * 32 + (m) % 4 * 8 +      \
@@ -47,10 +45,10 @@ __device__ __forceinline__ float tap(const element* weights, int map, int c, int
     return widened(weights[TAP_AT(map, c, p, q)]);
 }
 
-// A band in the cores' type, from floats that lie as it will, or from the image itself.
+// Converts a band of floats to the cores' type; it lies as they do.
 __device__ __forceinline__ void convert(const float* raw, element* tile)
 {
-    const int most = CHANNELS * TILE_SIZE / 4;
+    const int most = BAND_SIZE / 4;
     UNROLL for (int e = 0; e < most; e += THREADS) {
         if (e + THREADS > most && threadIdx.x + e >= most) break;
         float4 four = ((const float4*)raw)[threadIdx.x + e];
@@ -69,7 +67,7 @@ __device__ __forceinline__ void load_slab(const element* patch, pair a[4])
 // The product of a row of windows' patches with all folded masks.  Begun, it may still run;
 // what it reads must stay until it is complete.
 __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int turn, WEIGHTS(b),
-                                      float sum[CHAINS][GROUPS][2][4])
+                                      float sum[CHAINS][SUMS])
 {
 #if WGMMA
     begin_products();
@@ -79,25 +77,26 @@ __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int turn,
                    b + e * (SLAB_BYTES >> 4));
     end_products();
 #else
-    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+    UNROLL for (int chain = 0; chain < CHAINS; chain++)
+        UNROLL for (int e = 0; e < SUMS; e++) sum[chain][e] = 0.0f;
     UNROLL for (int e = 0; e < SLABS; e++)
         UNROLL for (int t = 0; t < 2; t++)
-            multiply_add(sum[e % CHAINS][0][t],
-                         a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING], b[e][t]);
+            multiply_add(sum[e % CHAINS] + 4 * t,
+                         a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING], b[e] + 2 * t);
 #endif
 }
 
-__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+__device__ __forceinline__ void complete(float sum[CHAINS][SUMS])
 {
 #if WGMMA
     WGMMA_WAIT(sum[0]);
 #else
-    UNROLL for (int e = 8; e < CHAINS * 8; e++)
-        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+    UNROLL for (int chain = 1; chain < CHAINS; chain++)
+        UNROLL for (int e = 0; e < SUMS; e++) sum[0][e] += sum[chain][e];
 #endif
 }
 
-// The rows of slabs that come in at a strip's step.
+// Loads the slabs that are new at a task's step.
 __device__ __forceinline__ void load_step(const element* patch, int step, int turn,
                                           pair a[CHANNELS][RING][4])
 {
@@ -105,11 +104,11 @@ __device__ __forceinline__ void load_step(const element* patch, int step, int tu
         load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
 }
 
-// A warp's strip: its rows of windows downwards, the patches' slabs passing through registers.
-// With AHEAD, the next row's are on their way while this one's are multiplied.
-__device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const float shift[GROUPS],
-                                      const given* image, const element* weights,
-                                      result* results, int map, int window, int top, int start)
+// A warp walks down a task's rows of windows, and the patches' slabs pass through its
+// registers.  With AHEAD, the next row's slabs are on their way while this row's are multiplied.
+__device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const float shift[GROUPS],
+                                        const given* image, const element* weights,
+                                        result* results, int map, int window, int top, int start)
 {
     const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     result* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
@@ -121,19 +120,19 @@ __device__ __forceinline__ void strip(const element* tile, WEIGHTS(b), const flo
         UNROLL for (int u = 0; u < RING; u++) {
             int step = first + u;
             if (STEPS % RING && step >= STEPS) break;
-            float sum[CHAINS][GROUPS][2][4];
+            float sum[CHAINS][SUMS];
             if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
             begin(a, u, b, sum);
             if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
             complete(sum);
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
-                int h = e % 2, m = e / 2;
-                float four = of_four(sum[0][m], h, shift[m]);
-                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                int m = e / 2, half = e % 2;
+                float four = of_four(sum[0] + 8 * m, half, shift[m]);
+                doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
                                       place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
             }
         }
-    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
+    repair_task(doubtful, image, weights, shift, results, map, window, top, start);
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
@@ -142,16 +141,16 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 {
     extern __shared__ __align__(128) char shared[];
     given* raw = (given*)(shared + WEIGHT_BYTES);
-    element* tiles = (element*)(raw + (FLAT && !X_NARROW ? CHANNELS * TILE_SIZE : 0));
+    element* tiles = (element*)(raw + (FLAT && !X_NARROW ? BAND_SIZE : 0));
 #if STAGED
-    result* staged = (result*)(tiles + TILES * CHANNELS * TILE_SIZE);
+    result* staged = (result*)(tiles + TILES * BAND_SIZE);
 #endif
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
     if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
 #if FLAT
     // What no copy reaches meets zeros of the mask, and must be finite.
-    for (int e = threadIdx.x; e < TILES * CHANNELS * TILE_SIZE; e += THREADS) raw[e] = 0;
+    for (int e = threadIdx.x; e < TILES * BAND_SIZE; e += THREADS) raw[e] = 0;
     __syncthreads();
     start_band(x, first_band, raw);
 #endif
@@ -166,13 +165,14 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     shared_ready();
     word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
 #else
-    pair b[SLABS][2][2];
-    UNROLL for (int e = 0; e < SLABS * 4; e++)
-        b[e / 4][e / 2 % 2][e % 2] = ((const pair*)weights)[(group * SLABS * 4 + e) * 32 + lane];
+    pair b[SLABS][4];
+    UNROLL for (int s = 0; s < SLABS; s++)
+        UNROLL for (int e = 0; e < 4; e++)
+            b[s][e] = ((const pair*)weights)[((group * SLABS + s) * 4 + e) * 32 + lane];
 #endif
     for (int stage = 0; stage < bands; stage++) {
         int band = first_band + stage;
-        const element* tile = tiles + stage % TILES * CHANNELS * TILE_SIZE;
+        const element* tile = tiles + stage % TILES * BAND_SIZE;
         COPIES_DONE();
         __syncthreads();
 #if STAGED
@@ -188,7 +188,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 #endif
 #if FLAT
         if (stage + 1 < bands)
-            start_band(x, band + 1, raw + (stage + 1) % TILES * CHANNELS * TILE_SIZE);
+            start_band(x, band + 1, raw + (stage + 1) % TILES * BAND_SIZE);
 #endif
         const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
@@ -199,8 +199,8 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 #endif
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            strip(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
-                  top, task / STRIPS % SEGMENTS * STEPS);
+            do_task(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
+                    top, task / STRIPS % SEGMENTS * STEPS);
     }
 #if STAGED
     __syncthreads();

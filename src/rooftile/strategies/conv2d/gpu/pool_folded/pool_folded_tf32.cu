@@ -11,19 +11,17 @@
 // With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
 // RUN others: fewer registers, and so more warpgroups.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][2][2][32 lanes] or, for
+// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][4][32 lanes] or, for
 // warpgroups, [ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
 // rounded weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS].
-// Block: WARPS warps; a warp takes strips of 8 windows (columns) x STEPS rows, and as many
-// again half a band below, of four maps or, in a warpgroup, of all.
+// Block: WARPS warps.  A warp takes tasks, for a group of four maps or, in a warpgroup, for all
+// maps.  `folded.h` says what a band, a strip and a task are.
 
 #include "common/mma.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/folded.h"
 
-#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
-#define SLABS (CHANNELS * PATCH_SLABS)
 #define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
 #if RUN
 // An even number of runs, with zeros for weights beyond the last slab.
@@ -33,14 +31,13 @@
 #endif
 #define ROW_BYTES (512 * MAP_GROUPS)
 #define FOLDED_BYTES (2 * ALL_SLABS * ROW_BYTES)
-#define BAND_SIZE (CHANNELS * TILE_SIZE)
 
 #if WGMMA
 #define WEIGHTS(b) word b
 #define WEIGHT_BYTES FOLDED_BYTES
 #define ROW(b, row) ((b) + (row) * (ROW_BYTES >> 4))
 #else
-#define WEIGHTS(b) const unsigned b[SLABS][2][2][2]
+#define WEIGHTS(b) const unsigned b[SLABS][2][4]
 #define WEIGHT_BYTES 0
 #endif
 
@@ -56,24 +53,24 @@ __device__ __forceinline__ float tap(const float* weights, int map, int c, int p
 
 __device__ __forceinline__ void load_slab(const float* patch, slab a)
 {
-    UNROLL for (int e = 0; e < 4; e++) {
-        int row = e / 2, below = e % 2;
-        float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
-        a[row][below] = __float_as_uint(tf32(two.x));
-        a[row][2 + below] = __float_as_uint(tf32(two.y));
-    }
+    UNROLL for (int row = 0; row < 2; row++)
+        UNROLL for (int below = 0; below < 2; below++) {
+            float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
+            a[row][below] = __float_as_uint(tf32(two.x));
+            a[row][2 + below] = __float_as_uint(tf32(two.y));
+        }
 }
 
 #if RUN
-// Begins a run's products.
-__device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[GROUPS][2][4])
+// Begins the products of a run of slabs.
+__device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[SUMS])
 {
     begin_products();
     UNROLL for (int e = 0; e < 2 * RUN; e++) WGMMA_NEXT(sum, a[e / 2][e % 2], ROW(b, e));
     end_products();
 }
 
-// What is beyond the last slab meets zeros.
+// Slabs beyond the last repeat it; their weights are zeros.
 __device__ __forceinline__ void load_run(const float* patch, int first, slab a[RUN])
 {
     UNROLL for (int e = 0; e < RUN; e++) {
@@ -82,12 +79,12 @@ __device__ __forceinline__ void load_run(const float* patch, int first, slab a[R
     }
 }
 
-// The product of a row of windows' patches with all folded masks, run by run.  While one is
-// multiplied, the next one's patches are read; in the end the first of a row at `next`.
+// Multiplies the patches of a row of windows by all folded masks, run by run.  While one run is
+// multiplied, the next run's slabs are read; after the last run, the first of the row at `next`.
 __device__ __forceinline__ void multiply(const float* patch, const float* next, WEIGHTS(b),
-                                         slab a[2][RUN], float total[GROUPS][2][4])
+                                         slab a[2][RUN], float total[SUMS])
 {
-    UNROLL for (int e = 0; e < GROUPS * 8; e++) total[e / 8][e / 4 % 2][e % 4] = 0.0f;
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = 0.0f;
     ROLLED for (int first = 0; first < ALL_SLABS; first += 2 * RUN)
         UNROLL for (int turn = 0; turn < 2; turn++) {
             int behind = first + (turn + 1) * RUN;
@@ -100,14 +97,16 @@ __device__ __forceinline__ void multiply(const float* patch, const float* next, 
     WGMMA_WAIT(total);
 }
 #else
-// The same in one run.  Begun, it may still run; what it reads must stay until it is complete.
+// Begins the same product in one run.  It may still be under way after that: what it reads must
+// stay until it is complete.
 __device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WEIGHTS(b),
-                                      float sum[CHAINS][GROUPS][2][4])
+                                      float sum[CHAINS][SUMS])
 {
 #if WGMMA
     begin_products();
 #else
-    UNROLL for (int e = 0; e < CHAINS * 8; e++) sum[e / 8][0][e / 4 % 2][e % 4] = 0.0f;
+    UNROLL for (int chain = 0; chain < CHAINS; chain++)
+        UNROLL for (int e = 0; e < SUMS; e++) sum[chain][e] = 0.0f;
 #endif
     UNROLL for (int e = 0; e < 2 * SLABS; e++) {
         int s = e / 2, row = e % 2;
@@ -120,7 +119,8 @@ __device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WE
         else
             WGMMA_NEXT(sum[0], rows, ROW(b, e));
 #else
-        UNROLL for (int t = 0; t < 2; t++) multiply_add(sum[e % CHAINS][0][t], rows, b[s][row][t]);
+        UNROLL for (int t = 0; t < 2; t++)
+            multiply_add(sum[e % CHAINS] + 4 * t, rows, b[s][row] + 2 * t);
 #endif
     }
 #if WGMMA
@@ -128,17 +128,17 @@ __device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WE
 #endif
 }
 
-__device__ __forceinline__ void complete(float sum[CHAINS][GROUPS][2][4])
+__device__ __forceinline__ void complete(float sum[CHAINS][SUMS])
 {
 #if WGMMA
     WGMMA_WAIT(sum[0]);
 #else
-    UNROLL for (int e = 8; e < CHAINS * 8; e++)
-        sum[0][0][e / 4 % 2][e % 4] += sum[e / 8][0][e / 4 % 2][e % 4];
+    UNROLL for (int chain = 1; chain < CHAINS; chain++)
+        UNROLL for (int e = 0; e < SUMS; e++) sum[0][e] += sum[chain][e];
 #endif
 }
 
-// The rows of slabs that come in at a strip's step.
+// Loads the slabs that are new at a task's step.
 __device__ __forceinline__ void load_step(const float* patch, int step, int turn,
                                           slab a[CHANNELS][RING])
 {
@@ -147,11 +147,11 @@ __device__ __forceinline__ void load_step(const float* patch, int step, int turn
 }
 #endif
 
-// A warp's strip: its rows of windows downwards.  Without RUN, the patches' slabs pass through
-// registers; with AHEAD, the next row's are on their way while this one's are multiplied.
-__device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float shift[GROUPS],
-                                      const float* image, const float* weights, float* results,
-                                      int map, int window, int top, int start)
+// A warp walks down a task's rows of windows.  Without RUN, the patches' slabs pass through its
+// registers; with AHEAD, the next row's slabs are on their way while this row's are multiplied.
+__device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const float shift[GROUPS],
+                                        const float* image, const float* weights, float* results,
+                                        int map, int window, int top, int start)
 {
     const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     float* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
@@ -168,7 +168,7 @@ __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float
         UNROLL for (int u = 0; u < RING; u++) {
             int step = first + u;
             if (STEPS % RING && step >= STEPS) break;
-            float sum[CHAINS][GROUPS][2][4];
+            float sum[CHAINS][SUMS];
 #if RUN
             const float* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
             multiply(patch, next, b, a, sum[0]);
@@ -180,16 +180,17 @@ __device__ __forceinline__ void strip(const float* tile, WEIGHTS(b), const float
             complete(sum);
 #endif
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
-                int h = e % 2, m = e / 2;
-                float four = of_four(sum[0][m], h, shift[m]);
-                doubtful |= pool_step(four, &most[m][h], shift[m], step, start, h,
+                int m = e / 2, half = e % 2;
+                float four = of_four(sum[0] + 8 * m, half, shift[m]);
+                doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
                                       place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
             }
         }
-    repair_strip(doubtful, image, weights, shift, results, map, window, top, start);
+    repair_task(doubtful, image, weights, shift, results, map, window, top, start);
 }
 
-// A team's bands, through one buffer or, the next one's copies under way, through two.
+// A team takes band after band, through one buffer, or through two with the next band's copies
+// under way.
 __device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
                                       int images, float* tiles, WEIGHTS(b),
                                       const float shift[GROUPS], int map, int worker)
@@ -208,8 +209,9 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
         float* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            strip(tile, b, shift, image, weights, results, map,
-                  task % STRIPS * 8 + threadIdx.x % 32 / 4, top, task / STRIPS % SEGMENTS * STEPS);
+            do_task(tile, b, shift, image, weights, results, map,
+                    task % STRIPS * 8 + threadIdx.x % 32 / 4, top,
+                    task / STRIPS % SEGMENTS * STEPS);
     }
 }
 
@@ -233,10 +235,11 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     shared_ready();
     word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), ROW_BYTES / 2);
 #else
-    unsigned b[SLABS][2][2][2];
-    UNROLL for (int e = 0; e < SLABS * 8; e++)
-        b[e / 8][e / 4 % 2][e / 2 % 2][e % 2] =
-            ((const unsigned*)weights)[(group * SLABS * 8 + e) * 32 + lane];
+    unsigned b[SLABS][2][4];
+    UNROLL for (int row = 0; row < 2 * SLABS; row++)
+        UNROLL for (int e = 0; e < 4; e++)
+            b[row / 2][row % 2][e] =
+                ((const unsigned*)weights)[((group * SLABS * 2 + row) * 4 + e) * 32 + lane];
 #endif
     __syncthreads();
     bands(x, weights, out, images, tiles, b, shift, map, worker);

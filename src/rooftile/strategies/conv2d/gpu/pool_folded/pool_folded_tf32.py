@@ -53,7 +53,7 @@ class PoolFoldedTf32(FloatFolded):
         return chosen
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """As of all, and warps that share out the maps."""
+        """What no such rung can run, and warps that do not share out the maps evenly."""
         groups, warps = groups_of(problem), config["WARPS"]
         if groups <= self.most_groups and warps % groups:
             return f"{warps} warps for {groups} groups of four maps"

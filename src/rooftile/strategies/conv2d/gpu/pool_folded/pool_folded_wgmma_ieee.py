@@ -21,7 +21,7 @@ from rooftile.strategies.gpu import Config, Tunable
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
 _LEAST_FLOPS = 1_000_000_000
-"""From so many on, split products pay for the weights that every block loads."""
+"""From so many FLOPs on, split products pay for the weights that every block loads."""
 
 
 class PoolFoldedWgmmaIeee(WarpgroupsFolded):
@@ -44,7 +44,8 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
         return CORES["fp16"]
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """As in 16 bits, and short sums: their budgets have no room for the split's error."""
+        """What rungs in 16 bits refuse, and short sums: their budgets have no room for the split's
+        error."""
         return super().why_not(problem) or too_short(problem.reduction)
 
     def why_slow(self, problem: Conv2d) -> str | None:
@@ -63,15 +64,15 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
         return next(valid, segments)
 
     def _held(self, problem: Conv2d, config: Config) -> int:
-        """Three kinds of sums, and what else there is."""
+        """Three kinds of sums, and the others."""
         return _OTHERS + 24 * groups_of(problem)
 
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
-        """Up to whole sums."""
+        """The slabs in whole runs of `SUMMED`."""
         return blocks(slabs_of(problem), config["SUMMED"]) * config["SUMMED"]
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Those of the folded pool, with products of float16."""
+        """The macros of the folded pool and of the split."""
         return super().macros(problem, config) | split_macros(problem.reduction)
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:

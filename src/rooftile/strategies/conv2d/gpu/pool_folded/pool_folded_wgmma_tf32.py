@@ -55,14 +55,14 @@ class PoolFoldedWgmmaTf32(WarpgroupsFolded):
         return next(valid, {"SEGMENTS": whole[0]})
 
     def _held(self, problem: Conv2d, config: Config) -> int:
-        """Sums, patches read again or in a ring."""
+        """Sums, and patches that are read again or stay in a ring."""
         patches = 2 * config["RUN"]
         if not config["RUN"]:
             patches = problem.channels * (patch_slabs(problem) + config["AHEAD"])
         return _OTHERS + 8 * (groups_of(problem) + patches)
 
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
-        """Up to an even number of runs."""
+        """The slabs in an even number of whole runs."""
         pair = 2 * config["RUN"] or 1
         return blocks(slabs_of(problem), pair) * pair
 

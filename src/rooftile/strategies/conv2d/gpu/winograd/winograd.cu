@@ -19,9 +19,9 @@
 #define POSITIONS (SIZE * SIZE_X)
 #define TAPS (CHANNELS * TAPS_X)
 #define OUT_Y 4
-// Columns of the convolution that one thread finishes.
-#define GROUP_X (SIZE_X > 1 ? OUT_X : POOL_WIDTH)
-#define GROUPS_X ((CONV_COLUMNS + GROUP_X - 1) / GROUP_X)
+// A run: neighbouring columns of the convolution that one thread finishes.
+#define RUN_X (SIZE_X > 1 ? OUT_X : POOL_WIDTH)
+#define RUNS_X ((CONV_COLUMNS + RUN_X - 1) / RUN_X)
 #define THREADS_X (TILE_COLUMNS / THREAD_COLUMNS)
 #define THREADS_Y (TILE_MAPS / THREAD_MAPS)
 
@@ -73,7 +73,8 @@ __device__ __forceinline__ float tap_input(const GLOBAL float* inputs, int tap, 
 // Grid: x over tiles of all images, y over maps, in blocks of TILE_COLUMNS x TILE_MAPS, z
 // over positions.  A thread's columns lie THREADS_X apart, its maps THREADS_Y.
 __global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void multiply(
-    const GLOBAL float* weights, const GLOBAL float* transformed, GLOBAL float* products, int images)
+    const GLOBAL float* weights, const GLOBAL float* transformed, GLOBAL float* products,
+    int images)
 {
     __shared__ float filters[TILE_TAPS][TILE_MAPS];
     __shared__ float inputs[TILE_TAPS][TILE_COLUMNS];
@@ -117,10 +118,10 @@ __global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void multiply(
         }
 }
 
-// The 4 x GROUP_X sums of a group, without bias; whether all are finite.  `tile` points at
-// the group's first product, positions lie `pitch` apart.
+// Makes the 4 x RUN_X sums of a run, without bias, and returns whether all are finite.  `tile`
+// points at the run's first product; positions lie `pitch` apart.
 __device__ __forceinline__ int transform_output(const GLOBAL float* tile, size_t pitch,
-                                                float sums[OUT_Y][GROUP_X])
+                                                float sums[OUT_Y][RUN_X])
 {
     float line[SIZE], result[OUT_Y];
     int finite = 1;
@@ -133,18 +134,18 @@ __device__ __forceinline__ int transform_output(const GLOBAL float* tile, size_t
     }
     UNROLL for (int i = 0; i < OUT_Y; i++) TRANSFORM_OUTPUT(columns_done[i], sums[i]);
 #else
-    UNROLL for (int j = 0; j < GROUP_X; j++) {
+    UNROLL for (int j = 0; j < RUN_X; j++) {
         UNROLL for (int p = 0; p < SIZE; p++) line[p] = tile[p * pitch + j];
         TRANSFORM_OUTPUT(line, result);
         UNROLL for (int i = 0; i < OUT_Y; i++) sums[i][j] = result[i];
     }
 #endif
     UNROLL for (int i = 0; i < OUT_Y; i++)
-        UNROLL for (int j = 0; j < GROUP_X; j++) finite = finite && isfinite(sums[i][j]);
+        UNROLL for (int j = 0; j < RUN_X; j++) finite = finite && isfinite(sums[i][j]);
     return finite;
 }
 
-// A result from the definition.
+// Computes a result from its definition.
 __device__ __forceinline__ float direct_result(const GLOBAL float* image,
                                                const GLOBAL float* filter, float shift, int row,
                                                int column)
@@ -153,48 +154,48 @@ __device__ __forceinline__ float direct_result(const GLOBAL float* image,
     for (int position = 0; position < POOL_HEIGHT * POOL_WIDTH; position++) {
         int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
         int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
-        pooled = POOL_STEP(pooled, activate(direct_sum(image, filter, top, left) + shift));
+        pooled = POOL_WITH(pooled, activate(direct_sum(image, filter, top, left) + shift));
     }
     return POOL_END(pooled);
 }
 
-// Grid: x over an image's groups in blocks of THREADS, y over maps, z over images.
+// Grid: x over an image's runs in blocks of THREADS, y over maps, z over images.
 __global__ void transform_finish(const GLOBAL float* x, const GLOBAL float* weights,
                                  const GLOBAL float* bias, const GLOBAL float* products,
                                  GLOBAL float* out, int first, int images)
 {
     int unit = blockIdx.x * THREADS + threadIdx.x;
-    if (unit >= TILES_Y * GROUPS_X) return;
+    if (unit >= TILES_Y * RUNS_X) return;
 
-    int tile_y = unit / GROUPS_X, group = unit % GROUPS_X;
+    int tile_y = unit / RUNS_X, run = unit % RUNS_X;
     size_t pitch = (size_t)MAPS * images * (TILES_Y * TILES_X);
     for (int n = blockIdx.z; n < images; n += gridDim.z)
         for (int m = blockIdx.y; m < MAPS; m += gridDim.y) {
             size_t tiles = ((size_t)m * images + n) * TILES_Y + tile_y;
-            float sums[OUT_Y][GROUP_X];
+            float sums[OUT_Y][RUN_X];
             int finite = transform_output(
-                products + tiles * TILES_X + group * (GROUP_X / OUT_X), pitch, sums);
+                products + tiles * TILES_X + run * (RUN_X / OUT_X), pitch, sums);
             const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
             const GLOBAL float* filter =
-                weights + (size_t)POSITIONS * TAPS * MAPS + (size_t)m * CHANNELS * MASK_SIZE;
+                weights + (size_t)POSITIONS * TAPS * MAPS + (size_t)m * FILTER_SIZE;
             GLOBAL float* plane = out + (((size_t)first + n) * MAPS + m) * (ROWS * COLUMNS);
             UNROLL for (int i = 0; i < OUT_Y / POOL_HEIGHT; i++)
-                UNROLL for (int j = 0; j < GROUP_X / POOL_WIDTH; j++) {
+                UNROLL for (int j = 0; j < RUN_X / POOL_WIDTH; j++) {
                     int row = tile_y * (OUT_Y / POOL_HEIGHT) + i;
-                    int column = group * (GROUP_X / POOL_WIDTH) + j;
+                    int column = run * (RUN_X / POOL_WIDTH) + j;
                     float pooled = POOL_START;
                     UNROLL for (int a = 0; a < POOL_HEIGHT; a++)
                         UNROLL for (int b = 0; b < POOL_WIDTH; b++) {
                             float sum = sums[i * POOL_HEIGHT + a][j * POOL_WIDTH + b];
-                            pooled = POOL_STEP(pooled, activate(sum + bias[m]));
+                            pooled = POOL_WITH(pooled, activate(sum + bias[m]));
                         }
                     if (finite && row < ROWS && column < COLUMNS)
                         plane[row * COLUMNS + column] = POOL_END(pooled);
                 }
             if (finite) continue;
-            for (int k = 0; k < OUT_Y / POOL_HEIGHT * (GROUP_X / POOL_WIDTH); k++) {
-                int row = tile_y * (OUT_Y / POOL_HEIGHT) + k / (GROUP_X / POOL_WIDTH);
-                int column = group * (GROUP_X / POOL_WIDTH) + k % (GROUP_X / POOL_WIDTH);
+            for (int k = 0; k < OUT_Y / POOL_HEIGHT * (RUN_X / POOL_WIDTH); k++) {
+                int row = tile_y * (OUT_Y / POOL_HEIGHT) + k / (RUN_X / POOL_WIDTH);
+                int column = run * (RUN_X / POOL_WIDTH) + k % (RUN_X / POOL_WIDTH);
                 if (row < ROWS && column < COLUMNS)
                     plane[row * COLUMNS + column] =
                         direct_result(image, filter, bias[m], row, column);

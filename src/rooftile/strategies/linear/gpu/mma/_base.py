@@ -15,7 +15,7 @@ from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 MOST_SUMMED = 8192
 """The longest sum in the cores, which cut off what does not fit instead of rounding."""
 THREADS = 256
-"""Of a block of the kernels that are not the product."""
+"""Threads of a block of the kernels beside the product."""
 
 _SLICE = 32
 _PARTS = (1, 2, 3, 4, 6, 8, 16)
@@ -35,7 +35,7 @@ class Mma(GpuLinear):
     tensor_cores = True
     source = "mma"
     numbers = 1
-    """Of the cores, that stand for one."""
+    """How many numbers of the cores' type stand for one value."""
     tunables = (
         Tunable("WARP_B", (16, 32, 64, 80), 64),
         Tunable("WARP_O", (16, 32, 64), 64),
@@ -109,7 +109,8 @@ class Mma(GpuLinear):
         return self._too_long(problem, config["PARTS"])
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
-        """The cores' type, formats, and the padded weights' sizes besides."""
+        """The problem's sizes, the tunables, the cores' type, formats, and the padded weights'
+        sizes."""
         narrow = config.get("X_NARROW", 0)
         outputs, inputs = _padded(problem, config)
         return {
@@ -125,7 +126,7 @@ class Mma(GpuLinear):
         }
 
     def other_registers(self, config: Config) -> int:
-        """Of a thread, beside its sums and what it multiplies."""
+        """Registers of a thread beside its sums and what it multiplies."""
         return 48
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
@@ -149,8 +150,8 @@ class Mma(GpuLinear):
     def _steps(
         self, problem: Linear, config: Config, weights: tuple[str, ...], given: tuple[str, ...]
     ) -> tuple[Step, ...]:
-        """The same with arrays that the kernels read: the prepared weights, and what both want of
-        the given ones."""
+        """The steps with the arrays that kernels read: ``weights`` are the prepared ones, and
+        ``given`` those of the problem's that both kernels read."""
         parts, images = config["PARTS"], problem.batch
         warps = config["WARPS_B"] * config["WARPS_O"]
         shared = self._shared(config, config.get("X_NARROW", 0))
@@ -167,12 +168,12 @@ class Mma(GpuLinear):
 
     @property
     def cores(self) -> Cores:
-        """What they multiply."""
+        """What the cores multiply."""
         return CORES[self.precision]
 
     @property
     def _weight_bytes(self) -> int:
-        """Of one in the cores' type."""
+        """Bytes of a weight in the cores' type."""
         return self.numbers * self.cores.bytes
 
     def _shared(self, config: Config, narrow: int) -> int:

@@ -9,26 +9,21 @@
 // What it removes: the FMA units' limit, and the separate pass that converts.
 //
 // x[images][INPUTS] in float or, with X_NARROW, in the cores' own type; weights[OUTPUTS][INPUTS];
-// rounded[PADDED_OUTPUTS][PADDED_INPUTS] in the cores' type, zeros around the weights; bias[OUTPUTS];
+// rounded[PADDED_OUTPUTS][PADDED_INPUTS] in the cores' type, zeros around the weights;
+// bias[OUTPUTS];
 // out[images][OUTPUTS] in float or, with OUT_NARROW, in the cores' own type; with several parts
 // partial[PARTS][images][OUTPUTS] between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: WARPS_B x WARPS_O warps.
 
-#include "common/tf32.h"
 #include "linear/gpu/mma/tiles.h"
 
-// A lane's inputs of a slice, of a row, in pieces of four words: two steps of the cores.
+// A lane has a row's inputs of a slice in so many pieces of four words: a piece is two
+// instructions.
 #define PIECES (CORES == TF32 ? 2 : 1)
-
-#if CORES == TF32
-#define ELEMENT(value) tf32(value)
-#else
-#define ELEMENT(value) NARROW(value)
-#endif
 
 struct sums { float of[ROWS / 2][COLUMNS][4]; };
 
-// The weights in the cores' type, zeros around them.  Grid: a thread an element.
+// Rounds the weights to the cores' type, with zeros around them.  Grid: a thread an element.
 __global__ __launch_bounds__(PACK_THREADS) void round_weights(const float* __restrict__ weights,
                                                               element* __restrict__ rounded)
 {
@@ -39,7 +34,7 @@ __global__ __launch_bounds__(PACK_THREADS) void round_weights(const float* __res
     rounded[e] = ELEMENT(inside ? weights[(size_t)output * INPUTS + input] : 0.0f);
 }
 
-// Four words of a row from 16 bytes, or 32 where floats become elements of 16 bits.
+// Reads four words of a row: 16 bytes, or 32 where floats become elements of 16 bits.
 __device__ __forceinline__ void load_row(const char* rows, int row, int row_bytes, int piece,
                                          unsigned held[4])
 {
@@ -51,8 +46,8 @@ __device__ __forceinline__ void load_row(const char* rows, int row, int row_byte
         held[2] = pack(next.x, next.y), held[3] = pack(next.z, next.w);
         return;
     }
-    int chunk = CORES != TF32 ? t : 2 * t + piece;
-    uint4 four = *(const uint4*)(rows + place_of(row, chunk, row_bytes));
+    int vector = CORES != TF32 ? t : 2 * t + piece;
+    uint4 four = *(const uint4*)(rows + place_of(row, vector, row_bytes));
     held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
 }
 
@@ -60,7 +55,7 @@ __device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w
                                                struct sums* sums)
 {
     int g = threadIdx.x % 32 / 4;
-    _Pragma("unroll 1") for (int piece = 0; piece < PIECES; piece++) {
+    ROLLED for (int piece = 0; piece < PIECES; piece++) {
         unsigned b[COLUMNS][4];
         UNROLL for (int c = 0; c < COLUMNS; c++) load_row(w_rows, 8 * c + g, W_ROW, piece, b[c]);
         UNROLL for (int r = 0; r < ROWS / 2; r++) {
@@ -82,7 +77,7 @@ __device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w
     }
 }
 
-// A lane's two neighbouring results of a row, or their sums of a part.
+// Stores a lane's two neighbouring results of a row, or what a part has summed up for them.
 __device__ __forceinline__ void store(const float* bias, void* out, int64 n, int output,
                                       const float* sum)
 {
@@ -137,14 +132,12 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     }
 }
 
-// The parts' sums, added in their order.  Grid: x over the results.
+// Adds the parts' sums.  Grid: x over the results.
 __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ partial,
                                                        const float* __restrict__ bias,
                                                        result* __restrict__ out, int images)
 {
     int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x, results = (int64)images * OUTPUTS;
     if (e >= results) return;
-    float sum = 0.0f;
-    UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + e];
-    out[e] = RESULT(activate(sum + bias[e % OUTPUTS]));
+    out[e] = RESULT(activate(sum_of_parts(partial, e, results) + bias[e % OUTPUTS]));
 }

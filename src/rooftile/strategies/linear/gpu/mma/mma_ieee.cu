@@ -1,12 +1,14 @@
-// Rung 13, mma_ieee: float32 as two parts of float16 on tensor cores, from compute capability 8.0.
+// Rung 13, mma_ieee: float32 as two numbers of float16 on tensor cores, from compute capability
+// 8.0.
 //
-// As rungs 10 to 12, mma, with x = high + low, scaled as `scaled_rows.h` says, and three products for
-// one.  A warp splits a slice of its images in registers, and finds their scales there.  Cores cut
-// sums off: a slice's is short, and added to the total in float32.
-// What it removes: half the time of products of TF32's parts.
+// As rungs 10 to 12, mma, but each number is split in two, x = high + low, scaled as
+// `scaled_rows.h` says, and three products stand for one.  A warp splits a slice of its images in
+// registers, and finds their scales there.  Cores cut sums off, so a slice's sum, which is short,
+// is added to the total in float32.
+// What it removes: half the time of products of numbers split in TF32.
 //
-// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], of which one is of an output's
-// weights; parts[PADDED_OUTPUTS][slices][4 lanes][2][8] in float16, zeros around the weights;
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
+// numbers[PADDED_OUTPUTS][slices][4 lanes][2 numbers][8] in float16, zeros around the weights;
 // bias[OUTPUTS]; out[images][OUTPUTS]; with several parts of inputs partial[PARTS][images][OUTPUTS]
 // between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: WARPS_B x WARPS_O warps.
@@ -22,54 +24,55 @@ struct sums {
 // Grid: a thread a weight.
 __global__ __launch_bounds__(PACK_THREADS) void split_weights(
     const float* __restrict__ weights, const struct span* __restrict__ spans,
-    element* __restrict__ parts)
+    element* __restrict__ numbers)
 {
     size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
     if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
     int output = e / PADDED_INPUTS, input = e % PADDED_INPUTS;
     bool inside = output < OUTPUTS && input < INPUTS;
     float weight = inside ? weights[(size_t)output * INPUTS + input] : 0.0f;
-    split_weight(weight, spans[inside ? output : 0], parts + e / 8 * 16 + e % 8, 8);
+    split_weight(weight, spans[inside ? output : 0], numbers + e / 8 * 16 + e % 8, 8);
 }
 
-// Four words of a row of weights, of a part.
-__device__ __forceinline__ void load_weights(const char* rows, int row, int part, unsigned held[4])
+// Reads four words of a row of weights, of one of their two numbers.
+__device__ __forceinline__ void load_weights(const char* rows, int row, int number,
+                                             unsigned held[4])
 {
-    uint4 four = *(const uint4*)(rows + place_of(row, threadIdx.x % 4 * 2 + part, W_ROW));
+    uint4 four = *(const uint4*)(rows + place_of(row, threadIdx.x % 4 * 2 + number, W_ROW));
     held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
 }
 
 __device__ __forceinline__ void load_row(const char* rows, int row, float x[8])
 {
     UNROLL for (int half = 0; half < 2; half++) {
-        int chunk = threadIdx.x % 4 * 2 + half;
-        float4 four = *(const float4*)(rows + place_of(row, chunk, X_ROW));
+        int vector = threadIdx.x % 4 * 2 + half;
+        float4 four = *(const float4*)(rows + place_of(row, vector, X_ROW));
         x[4 * half] = four.x, x[4 * half + 1] = four.y;
         x[4 * half + 2] = four.z, x[4 * half + 3] = four.w;
     }
 }
 
-// The small products first.
+// The small products come first.
 __device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w_rows,
                                                struct sums* sums)
 {
     int g = threadIdx.x % 32 / 4;
     unsigned b[COLUMNS][2][4];
     UNROLL for (int c = 0; c < COLUMNS; c++)
-        UNROLL for (int part = 0; part < 2; part++)
-            load_weights(w_rows, 8 * c + g, part, b[c][part]);
+        UNROLL for (int number = 0; number < 2; number++)
+            load_weights(w_rows, 8 * c + g, number, b[c][number]);
     UNROLL for (int r = 0; r < ROWS / 2; r++) {
         float x[2][8], back[2];
         unsigned high[2][4], low[2][4];
         UNROLL for (int i = 0; i < 2; i++) {
             load_row(x_rows, 16 * r + 8 * i + g, x[i]);
             float scale = scale_of(x[i], &sums->rows[2 * r + i]);
-            pair parts[2][4];
-            split_row(x[i], scale, parts[0], parts[1]);
-            // As an instruction takes two rows, by its steps.
+            pair high_row[4], low_row[4];
+            split_row(x[i], scale, high_row, low_row);
+            // An instruction takes a pair of each row in turn.
             UNROLL for (int e = 0; e < 4; e++) {
-                high[e / 2][e % 2 * 2 + i] = parts[0][e];
-                low[e / 2][e % 2 * 2 + i] = parts[1][e];
+                high[e / 2][e % 2 * 2 + i] = high_row[e];
+                low[e / 2][e % 2 * 2 + i] = low_row[e];
             }
             back[i] = over(-14, scale);
         }
@@ -86,7 +89,7 @@ __device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w
     }
 }
 
-// Results from sums: scaled back, or NaN where they are in doubt; says whether any is.
+// Scales sums back; those in doubt become NaN.  Returns whether any is.
 __device__ __forceinline__ bool scale_back(struct sums* sums, const struct span* spans, int output)
 {
     bool doubtful = false;
@@ -96,7 +99,7 @@ __device__ __forceinline__ bool scale_back(struct sums* sums, const struct span*
             UNROLL for (int e = 0; e < 2; e++) {
                 int o = output + 8 * c + e;
                 float* sum = &sums->of[r / 2][c][r % 2 * 2 + e];
-                // Of outputs that are none nothing is stored.
+                // Outputs beyond the last have no span of their own; they are not stored.
                 *sum = scaled_back(*sum, row, spans[o < OUTPUTS ? o : 0]);
                 doubtful |= *sum != *sum;
             }
@@ -104,7 +107,7 @@ __device__ __forceinline__ bool scale_back(struct sums* sums, const struct span*
     return doubtful;
 }
 
-// A lane's two neighbouring results of a row, or their sums of a part.
+// Stores a lane's two neighbouring results of a row, or what a part has summed up for them.
 __device__ __forceinline__ void store(const float* bias, float* out, int64 n, int output,
                                       const float* sum)
 {
@@ -115,7 +118,7 @@ __device__ __forceinline__ void store(const float* bias, float* out, int64 n, in
     store_two(out + (size_t)n * OUTPUTS + output, output, y[0], y[1]);
 }
 
-// Results that are NaN anew.
+// Computes the tile's results that are NaN anew.
 __device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
                                           float* out, const struct sums* sums, int n, int images,
                                           int output)
@@ -128,7 +131,7 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
             if (sum != sum && n + 8 * r < images && o < OUTPUTS) doubtful |= 1u << e;
         }
         unsigned left = __reduce_or_sync(~0u, doubtful);
-        _Pragma("unroll 1") for (; left; left &= left - 1) {
+        ROLLED for (; left; left &= left - 1) {
             int e = __ffs(left) - 1;
             mend(x, weights, bias, out, n + 8 * r, output + e / 2 * 8 + e % 2, doubtful >> e & 1);
         }
@@ -137,7 +140,7 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
 
 __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     const float* __restrict__ x, const float* __restrict__ weights,
-    const struct span* __restrict__ spans, const element* __restrict__ parts,
+    const struct span* __restrict__ spans, const element* __restrict__ numbers,
     const float* __restrict__ bias, float* __restrict__ out, int images)
 {
     extern __shared__ __align__(128) char shared[];
@@ -151,7 +154,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
             UNROLL for (int e = 0; e < 4; e++) sums.of[r][c][e] = 0.0f;
     UNROLL for (int s = 0; s < STAGES - 1; s++) {
         if (s < tile.slices)
-            start_slice(shared + s * STAGE_BYTES, x, parts, tile.image, images, tile.output,
+            start_slice(shared + s * STAGE_BYTES, x, numbers, tile.image, images, tile.output,
                         tile.input + s * SLICE);
         end_copies();
     }
@@ -159,7 +162,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     ROLLED for (int s = 0; s < tile.slices; s++) {
         await_stage();
         if (s + STAGES - 1 < tile.slices)
-            start_slice(shared + next * STAGE_BYTES, x, parts, tile.image, images, tile.output,
+            start_slice(shared + next * STAGE_BYTES, x, numbers, tile.image, images, tile.output,
                         tile.input + (s + STAGES - 1) * SLICE);
         end_copies();
         const char* stage = shared + at * STAGE_BYTES;
@@ -180,7 +183,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
         mend_tile(x, weights, bias, out, &sums, first, images, output);
 }
 
-// The parts' sums, added in their order.  Grid: x over the results.
+// Adds the parts' sums.  Grid: x over the results.
 __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
                                                        const float* __restrict__ weights,
                                                        const float* __restrict__ partial,
@@ -191,8 +194,7 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
     int n = e / OUTPUTS, output = e % OUTPUTS;
     float sum = 0.0f;
     if (e < results) {
-        UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + e];
-        sum = finite(sum);
+        sum = finite(sum_of_parts(partial, e, results));
         out[e] = activate(sum + bias[output]);
     }
     mend(x, weights, bias, out, n, output, sum != sum);

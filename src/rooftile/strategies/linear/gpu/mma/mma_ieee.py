@@ -16,13 +16,14 @@ from rooftile.strategies.linear.gpu.mma._base import THREADS, Mma
 
 
 class MmaIeee(Mma):
-    """Each number in two parts of float16, three products for one, short sums in the cores."""
+    """A number is split in two of float16, three products stand for one, and the cores sum up
+    little at a time."""
 
     name = "mma_ieee"
     order = 13
     source = "mma_ieee"
     numbers = 2
-    summary = "tensor cores, float32 as two parts of scaled float16"
+    summary = "tensor cores, float32 as two numbers of scaled float16"
 
     def why_not(self, problem: Linear) -> str | None:
         """Short sums: their budgets have no room for the split's error."""
@@ -30,35 +31,35 @@ class MmaIeee(Mma):
 
     @property
     def cores(self) -> Cores:
-        """They multiply parts of float16."""
+        """They multiply float16."""
         return CORES["fp16"]
 
     def _too_long(self, problem: Linear, parts: int) -> str | None:
-        """None is: the cores sum up a slice."""
+        """No sum is too long: the cores sum up a slice at a time."""
         return None
 
     def other_registers(self, config: Config) -> int:
-        """Besides, what two numbers say of every row."""
+        """Two more for each row of a lane, which say how large and how small its numbers are."""
         return super().other_registers(config) + config["WARP_B"] // 4
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both parts of the weights, what they span, and every part's sums."""
+        """Both numbers of each weight, a span for each output, and every part's sums."""
         arrays = super().workspace(problem, config)
-        return {"parts": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+        return {"numbers": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Find what the weights span, then split them."""
+        """Finds the span of each output's weights, then splits them."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         split = Launch("split_weights", lay.launch.grid, lay.launch.block)
         return (
             Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
-            Step(split, ("weights", "spans", "parts")),
+            Step(split, ("weights", "spans", "numbers")),
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """As of the others, with what results in doubt are computed from."""
-        return self._steps(problem, config, ("spans", "parts"), ("x", "weights"))
+        """As for the others; results in doubt are computed from `x` and `weights`."""
+        return self._steps(problem, config, ("spans", "numbers"), ("x", "weights"))
 
 
 STRATEGY = MmaIeee()

@@ -1,14 +1,13 @@
 // Tensor cores by `mma.sync`: tiles, the copies of their slices, the instruction.
 //
-// A text says what it holds of a warp's sums, and how it multiplies a slice.  The loop over slices
-// is in its kernel: in a function of its own it would be compiled to other instructions.
+// A slice is SLICE inputs of a tile's images and outputs.  A text says what it holds of a warp's
+// sums, and how it multiplies a slice.  The loop over slices is in its kernel: in a function of its
+// own it would be compiled to other instructions.  A weight is NUMBERS elements.
 
 #pragma once
 
-#include "common/formats.h"
 #include "common/mma.h"
-#include "common/narrow.h"
-#include "linear/gpu/linear.h"
+#include "linear/gpu/tensor_cores.h"
 
 #define SLICE 32
 #define TILE_B (WARPS_B * WARP_B)
@@ -24,13 +23,9 @@
 #define COLUMNS (WARP_O / 8)
 
 #define X_PIECE (X_ALIGNED ? 16 / (int)sizeof(given) : 1)
-#if CORES == TF32
-typedef float element;
-#else
-typedef narrow element;
-#endif
 
-// Start the copy of `bytes` bytes, of a place that takes `size`: zeros for the others.
+// Starts a copy to a place of `size` bytes: the first `bytes` come from memory, the others are
+// zeros.
 __device__ __forceinline__ void bring(char* to, const void* from, int size, int bytes)
 {
     unsigned place = (unsigned)__cvta_generic_to_shared(to);
@@ -46,14 +41,14 @@ __device__ __forceinline__ void bring(char* to, const void* from, int size, int 
         *(narrow*)to = bytes ? *(const narrow*)from : (narrow)0;
 }
 
-// Where 16 bytes of a row lie: those of 128 bytes swizzled, so that what lanes read at a time of
-// two rows fills all banks.
-__device__ __forceinline__ int place_of(int row, int chunk, int row_bytes)
+// Where 16 bytes of a row lie.  Rows of 128 bytes are swizzled, so that what lanes read at a time
+// of two rows meets all banks.
+__device__ __forceinline__ int place_of(int row, int vector, int row_bytes)
 {
-    return row * row_bytes + (row_bytes == 128 ? chunk ^ (row & 1) : chunk) * 16;
+    return row * row_bytes + (row_bytes == 128 ? vector ^ (row & 1) : vector) * 16;
 }
 
-// Start to copy a slice of a tile.  Zeros come for images beyond the last.
+// Starts to copy a slice of a tile.  Images beyond the last become zeros.
 __device__ __forceinline__ void start_slice(char* stage, const given* x, const element* weights,
                                             int64 image, int images, int output, int input)
 {
@@ -66,14 +61,14 @@ __device__ __forceinline__ void start_slice(char* stage, const given* x, const e
         bring(stage + place_of(r + row, byte / 16, X_ROW) + byte % 16, from + (size_t)r * INPUTS,
               X_PIECE * (int)sizeof(given), r + row < rows ? X_PIECE * (int)sizeof(given) : 0);
     }
-    const int chunks = W_ROW / 16, w_rows = THREADS / chunks;
-    int w_row = threadIdx.x / chunks, chunk = threadIdx.x % chunks;
+    const int vectors = W_ROW / 16, w_rows = THREADS / vectors;
+    int w_row = threadIdx.x / vectors, vector = threadIdx.x % vectors;
     const int pitch = NUMBERS * PADDED_INPUTS;
     const element* from_w = weights + (size_t)(output + w_row) * pitch + NUMBERS * input +
-                            chunk * (16 / (int)sizeof(element));
+                            vector * (16 / (int)sizeof(element));
     UNROLL for (int r = 0; r < TILE_O; r += w_rows) {
         if (TILE_O % w_rows && r + w_row >= TILE_O) break;
-        bring(stage + X_BYTES + place_of(r + w_row, chunk, W_ROW),
+        bring(stage + X_BYTES + place_of(r + w_row, vector, W_ROW),
               from_w + (size_t)r * pitch, 16, 16);
     }
 }
@@ -102,16 +97,4 @@ __device__ __forceinline__ void await_stage()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
     __syncthreads();
-}
-
-// A lane's two neighbouring results of a row.
-__device__ __forceinline__ void store_two(result* to, int output, float y0, float y1)
-{
-    if (output >= OUTPUTS) return;
-#if OUTPUTS % 2 == 0
-    *(result_2*)to = RESULT_2(y0, y1);
-#else
-    to[0] = RESULT(y0);
-    if (output + 1 < OUTPUTS) to[1] = RESULT(y1);
-#endif
 }

@@ -18,7 +18,7 @@ from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
 from rooftile.strategies.linear.gpu.warpgroups._tiles import Shares, Tile
 
 THREADS = 256
-"""Of a block of the kernels that are not the product."""
+"""Threads of a block of the kernels beside the product."""
 TUNABLES = (
     Tunable("WARPGROUPS", (1, 2, 3, 4), 2),
     Tunable("TILE_O", (16, 32, 64, 128, 192, 256), 128),
@@ -26,13 +26,13 @@ TUNABLES = (
     Tunable("PARTS", (1, 2, 3, 4, 5, 6, 8, 12, 16), 1),
     Tunable("BLOCKS", (1, 2), 1),
 )
-"""Of all these rungs; each has one more, which takes registers where there are any to spare."""
+"""The tunables of all these rungs; each has one more, which takes registers that are to spare."""
 _PARTS = TUNABLES[3].values
 _CLOSE = 1.08
 """Estimates that differ by less are equal."""
-_GROUPS, _TILES, _PAIRED = (1, 2, 4), (16, 32, 64, 128, 256), 128
-"""Of the defaults, and the least tile that clusters of two share images for: others were slower
-wherever they were timed."""
+_WARPGROUPS, _TILES, _PAIRED = (1, 2, 4), (16, 32, 64, 128, 256), 128
+"""The values among which defaults are chosen, and the least tile for which clusters of two share
+images: others were slower wherever they were timed."""
 
 
 class Warpgroups(GpuLinear):
@@ -65,7 +65,7 @@ class Warpgroups(GpuLinear):
         return self._fastest(problem, {})
 
     def config(self, problem: Linear, given: Config | None = None) -> dict[str, int]:
-        """As of every strategy, but narrow rows have a default of their own."""
+        """See `Strategy.config`; narrow rows have a default of their own."""
         values = super().config(problem, given)
         return {**values, **self._fastest(problem, values), **(given or {})}
 
@@ -88,8 +88,10 @@ class Warpgroups(GpuLinear):
         found = []
         for tile in (t for t in _TILES if t == _TILES[0] or t < 2 * problem.outputs):
             clusters = (1, 2) if tile >= _PAIRED else (1,)
-            for group, cluster in ((g, c) for g in _GROUPS for c in clusters):
-                config = {"WARPGROUPS": group, "TILE_O": tile, "CLUSTER": cluster, "BLOCKS": 1}
+            for warpgroups, cluster in ((w, c) for w in _WARPGROUPS for c in clusters):
+                config = {
+                    "WARPGROUPS": warpgroups, "TILE_O": tile, "CLUSTER": cluster, "BLOCKS": 1
+                }  # fmt: skip
                 # As much as registers hold.
                 for most in reversed(extra.values):
                     config |= {extra.name: most}
@@ -113,9 +115,9 @@ class Warpgroups(GpuLinear):
             return f"stages of {tile.stage} bytes of shared memory"
         if tile.held > tile.registers:
             return f"{tile.held} registers a thread, where {tile.registers} are"
-        if tile.instruction > tile.entry:
+        if tile.wanted > tile.entry:
             return (
-                f"{tile.instruction} registers for one instruction, where threads begin with "
+                f"{tile.wanted} registers for one instruction, where threads begin with "
                 f"{tile.entry}"
             )
         inputs = min(problem.inputs, blocks(shares.slices, shares.parts) * tile.slice)
@@ -169,8 +171,8 @@ class Warpgroups(GpuLinear):
     def _steps(
         self, problem: Linear, config: Config, weights: tuple[str, ...], given: tuple[str, ...]
     ) -> tuple[Step, ...]:
-        """The same with arrays that the kernels read: the prepared weights, and what both want of
-        the given ones."""
+        """The steps with the arrays that kernels read: ``weights`` are the prepared ones, and
+        ``given`` those of the problem's that both kernels read."""
         shares, tile, images = self._shares(problem, config), self._tile(config), problem.batch
         rows = TensorMap(
             "x", (images, problem.inputs), (tile.rows // tile.boxes, tile.slice), 128 // tile.slice
@@ -188,7 +190,7 @@ class Warpgroups(GpuLinear):
 
     @property
     def cores(self) -> Cores:
-        """What they multiply."""
+        """What the cores multiply."""
         return CORES[self.precision]
 
     def _tile(self, config: Config) -> Tile:

@@ -17,9 +17,9 @@ _MOST_BOX = 256
 """Rows that one copy of the engine brings."""
 _MOST_REGISTERS, _FETCHER_REGISTERS = 240, 24
 _OTHER_REGISTERS = 24
-"""Of a thread that multiplies, beside its sums and its images."""
+"""Registers of a thread that multiplies, beside its sums and its images."""
 _INSTRUCTION_REGISTERS = 30
-"""That the compiler wants beside an instruction's sums."""
+"""Registers that the compiler wants beside an instruction's sums."""
 
 # What a multiprocessor does in a clock, for the defaults: bytes of shared memory and from the
 # last-level cache; clocks until a copy is there, and until a second kernel has started.
@@ -34,7 +34,7 @@ class Tile:
     cores: Cores
     machine: Machine
     numbers: ClassVar[int] = 1
-    """Of the cores, that stand for one weight."""
+    """How many of the cores' type stand for one weight."""
 
     @property
     def rows(self) -> int:
@@ -53,12 +53,12 @@ class Tile:
 
     @property
     def weight_bytes(self) -> int:
-        """Of a weight in the cores' type."""
+        """Bytes of a weight in the cores' type."""
         return self.cores.bytes
 
     @property
-    def steps(self) -> int:
-        """Of the cores in a slice; as many words of two rows are a lane's of half a slice."""
+    def instructions(self) -> int:
+        """How many a slice is deep.  A lane has as many words of each row in half a slice."""
         return self.slice * self.weight_bytes // 32
 
     @property
@@ -73,18 +73,18 @@ class Tile:
 
     @property
     def stages(self) -> int:
-        """That fit; barriers take 16 bytes each."""
+        """How many stages fit; barriers take 16 bytes each."""
         room = self.machine.shared_room(self.config["BLOCKS"])
         return min(_MOST_STAGES, room // (self.stage + 16))
 
     @property
     def shared_bytes(self) -> int:
-        """Of a block."""
+        """Bytes of shared memory that a block takes."""
         return self.stages * (self.stage + 16)
 
     @property
     def threads(self) -> int:
-        """Of a block: the warpgroup that copies, and those that multiply."""
+        """Threads of a block: the warpgroup that copies, and those that multiply."""
         return 64 + 64 + 2 * self.rows
 
     @property
@@ -100,7 +100,8 @@ class Tile:
 
     @property
     def registers(self) -> int:
-        """That a thread which multiplies may have: what those that copy give up is shared out."""
+        """Registers of a thread that multiplies: what the threads that copy give up is shared
+        out."""
         if self.config["WARPGROUPS"] == 1:
             return self.entry
         rest = self.entry * self.threads - 128 * _FETCHER_REGISTERS
@@ -108,21 +109,22 @@ class Tile:
 
     @property
     def held(self) -> int:
-        """Registers that it needs."""
-        images = self.config["HELD"] * 2 * self.steps
+        """Registers that a thread which multiplies needs."""
+        images = self.config["HELD"] * 2 * self.instructions
         return self.outputs // 2 + images + _OTHER_REGISTERS
 
     @property
-    def instruction(self) -> int:
+    def wanted(self) -> int:
         """Registers that the compiler wants to be there from the start."""
         return self.outputs // 2 + _INSTRUCTION_REGISTERS
 
     @property
     def clocks(self) -> float:
-        """Of a slice: what takes longest of products, shared memory, cache, and waiting for it."""
-        groups, products = self.config["WARPGROUPS"], 2 * self.numbers - 1
+        """How long a slice takes: the longest of products, shared memory, cache, and waiting for
+        it."""
+        warpgroups, products = self.config["WARPGROUPS"], 2 * self.numbers - 1
         # The cores read weights in the time of 64 bytes a clock, every warpgroup its own.
-        read = products * groups * self.weights // self.numbers
+        read = products * warpgroups * self.weights // self.numbers
         return max(
             read / 64,
             (read + 2 * 128 * self.rows + self.weights) / _SHARED_RATE,
@@ -132,7 +134,7 @@ class Tile:
 
 
 class SplitTile(Tile):
-    """One whose numbers are split in two: high and low parts, three products."""
+    """A tile whose numbers are split in two, high and low; three products stand for one."""
 
     numbers = 2
 
@@ -143,12 +145,12 @@ class SplitTile(Tile):
 
     @property
     def held(self) -> int:
-        """Total sums, those that are under way, and both parts of a slice of two rows."""
+        """The total sums, the sums under way, and both numbers of two rows of a slice."""
         sums = self.outputs // 2 + min(2, self.outputs // self.summed) * self.summed // 2
-        return sums + 4 * self.steps * self.numbers + _OTHER_REGISTERS
+        return sums + 4 * self.instructions * self.numbers + _OTHER_REGISTERS
 
     @property
-    def instruction(self) -> int:
+    def wanted(self) -> int:
         """Registers that the compiler wants to be there from the start."""
         return self.summed // 2 + _INSTRUCTION_REGISTERS
 
@@ -172,12 +174,12 @@ class Shares:
 
     @property
     def slices(self) -> int:
-        """Of the inputs."""
+        """How many slices the inputs have."""
         return blocks(self.problem.inputs, self.tile.slice)
 
     @property
     def parts(self) -> int:
-        """Of the inputs, where tiles have parts."""
+        """How many parts of the inputs there are, where a tile is computed in parts."""
         return self.tile.config["PARTS"]
 
     @property
@@ -197,7 +199,8 @@ class Shares:
 
     @property
     def works(self) -> int:
-        """What clusters take one by one: whole rows' tiles, then parts of tiles."""
+        """How many tiles and parts clusters take one by one: tiles of whole rows come first, then
+        parts."""
         rows = self.whole + (self.down - self.whole) * self.parts
         return rows * (self.across // self.tile.config["CLUSTER"])
 
@@ -208,7 +211,7 @@ class Shares:
 
     @property
     def most_apart(self) -> int:
-        """The same at most, for any smaller batch."""
+        """The most such images, for any smaller batch."""
         if self.parts == 1:
             return 0
         rows = (self.slots // self.across + 1) * self.tile.rows

@@ -7,10 +7,10 @@
 
 #define THREADS (128 * (WARPGROUPS + 1))
 #define PART_SLICES ((SLICES + PARTS - 1) / PARTS)
-#define GROUPS (PADDED_OUTPUTS / (TILE_O * CLUSTER))
+#define CLUSTERS_ACROSS (PADDED_OUTPUTS / (TILE_O * CLUSTER))
 #define BOX_ROWS (ROWS / BOXES)
 
-// What a cluster's blocks do at a time: a tile each of the same images, or a part of its inputs.
+// What a cluster's blocks do at a time: a tile each of the same images, of all inputs or of a part.
 struct work { int64 image; int output, part, slice, end; };
 
 __device__ __forceinline__ int rank_in_cluster()
@@ -22,8 +22,8 @@ __device__ __forceinline__ int rank_in_cluster()
 __device__ __forceinline__ struct work work_of(int number, int whole)
 {
     struct work work;
-    int row = number / GROUPS;
-    work.output = (number % GROUPS * CLUSTER + rank_in_cluster()) * TILE_O;
+    int row = number / CLUSTERS_ACROSS;
+    work.output = (number % CLUSTERS_ACROSS * CLUSTER + rank_in_cluster()) * TILE_O;
     work.part = -1, work.slice = 0, work.end = SLICES;
     if (PARTS > 1 && row >= whole) {
         work.part = (row - whole) % PARTS, row = whole + (row - whole) / PARTS;
@@ -33,9 +33,9 @@ __device__ __forceinline__ struct work work_of(int number, int whole)
     return work;
 }
 
-// Start the copies of a slice that are this block's: its share of x, to all, and its weights.
-__device__ __forceinline__ void start_slice(const tensor_map* x, const char* weights, unsigned stage,
-                                            unsigned full, int slice, int image)
+// Starts this block's copies of a slice: its share of x, to all blocks, and its own weights.
+__device__ __forceinline__ void start_slice(const tensor_map* x, const char* weights,
+                                            unsigned stage, unsigned full, int slice, int image)
 {
     UNROLL for (int b = 0; b < BOXES / CLUSTER; b++) {
         int row = (rank_in_cluster() * (BOXES / CLUSTER) + b) * BOX_ROWS;
@@ -47,21 +47,14 @@ __device__ __forceinline__ void start_slice(const tensor_map* x, const char* wei
                      "h"((narrow)((1 << CLUSTER) - 1))
                      : "memory");
 #else
-        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                     ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                         stage + row * 128),
-                     "l"(x), "r"(slice * SLICE), "r"(image + row), "r"(full)
-                     : "memory");
+        copy_box_2(stage + row * 128, x, slice * SLICE, image + row, full);
 #endif
     }
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 " [%0], [%1], %2, [%3];" ::"r"(stage + ROWS * 128),
-                 "l"(weights + (size_t)slice * NUMBERS * PLANE_BYTES),
-                 "r"(NUMBERS * PLANE_BYTES), "r"(full)
-                 : "memory");
+    copy_bytes(stage + ROWS * 128, weights + (size_t)slice * NUMBERS * PLANE_BYTES,
+               NUMBERS * PLANE_BYTES, full);
 }
 
-// One thread's work: every slice of the block's tiles, into the next stage that is free.
+// One thread brings every slice of the block's tiles into the next stage that is free.
 __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounded, unsigned stages,
                                       unsigned barriers, int whole, int works)
 {
@@ -70,7 +63,7 @@ __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounde
         struct work work = work_of(number, whole);
         const char* weights = (const char*)rounded +
                               (size_t)(work.output / TILE_O) * SLICES * NUMBERS * PLANE_BYTES;
-        _Pragma("unroll 1") for (int s = work.slice; s < work.end; s++, advance(&turn, STAGES)) {
+        ROLLED for (int s = work.slice; s < work.end; s++, advance(&turn, STAGES)) {
             unsigned full = FULL(barriers, turn.at);
             wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
             expect_bytes(STAGE_BYTES, full);
@@ -79,7 +72,7 @@ __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounde
     }
 }
 
-// A warp is done with a stage: said to all blocks that copy to it, unless it has been said.
+// A warp says to all blocks that copy to a stage that it is done with it, unless it has said so.
 __device__ __forceinline__ void leave(unsigned* barrier)
 {
 #if CLUSTER > 1
@@ -104,7 +97,7 @@ __device__ __forceinline__ void meet_cluster()
 #endif
 }
 
-// Barriers of the ring behind its stages; by address.
+// Sets up the ring's barriers, which lie behind its stages.  Returns their address.
 __device__ __forceinline__ unsigned set_up(unsigned stages)
 {
     unsigned barriers = stages + STAGES * STAGE_BYTES;
@@ -113,14 +106,14 @@ __device__ __forceinline__ unsigned set_up(unsigned stages)
             expect(1, FULL(barriers, s));
             expect(4 * WARPGROUPS * CLUSTER, EMPTY(barriers, s, STAGES));
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        barriers_ready();
     }
     meet_cluster();
     return barriers;
 }
 
-// 8x8 matrices of the weights' pieces: the next outputs 128 bytes on, the next inputs a half on.  An
-// address in a cluster begins with the block's rank.
+// 8x8 matrices of the weights' pieces: the next outputs 128 bytes on, the next inputs a half
+// on.  An address in a cluster begins with the block's rank.
 __device__ __forceinline__ word weights_at(unsigned address)
 {
     return (word)((address & 0x3ffff) >> 4) | (word)TILE_O << 16 | (word)8 << 32;

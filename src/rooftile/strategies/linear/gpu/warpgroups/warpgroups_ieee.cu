@@ -1,14 +1,15 @@
-// Rung 17, warpgroups_ieee: float32 as two parts of float16 on Hopper's warpgroups.
+// Rung 17, warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
 //
-// As rungs 14 to 16, warpgroups, with x = high + low, scaled as `scaled_rows.h` says, and three
-// products for one.  A warpgroup splits a slice of its images in registers, and finds their scales
-// there.  Cores cut sums off: a slice's is short, and added to the total in float32.  SUM_O outputs
-// are summed at a time, into one of two arrays, and added while the next are.
-// What it removes: half the time of products of TF32's parts.
+// As rungs 14 to 16, warpgroups, but each number is split in two, x = high + low, scaled as
+// `scaled_rows.h` says, and three products stand for one.  A warpgroup splits a slice of its images
+// in registers, and finds their scales there.  Cores cut sums off, so a slice's sum, which is
+// short, is added to the total in float32.  A run of SUM_O outputs is summed at a time, into one of
+// two arrays, and added while the next run is summed.
+// What it removes: half the time of products of numbers split in TF32.
 //
-// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], of which one is of an output's
-// weights; parts[output tiles][SLICES][2][STEPS][2][TILE_O / 8][8] pieces of 16 bytes in float16,
-// zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
+// numbers[output tiles][SLICES][2 numbers][INSTRUCTIONS][2][TILE_O / 8][8] pieces of 16 bytes in
+// float16, zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
 // partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
@@ -18,13 +19,13 @@
 
 #define RUNS (TILE_O / SUM_O)
 
-// Both parts of a slice of a warpgroup's images, by steps of the cores.
-struct fragments { pair high[STEPS][4], low[STEPS][4]; };
+// Both numbers of a slice of a warpgroup's images, by instruction.
+struct fragments { pair high[INSTRUCTIONS][4], low[INSTRUCTIONS][4]; };
 
 // Grid: a thread an element.
 __global__ __launch_bounds__(PACK_THREADS) void split_weights(
     const float* __restrict__ weights, const struct span* __restrict__ spans,
-    element* __restrict__ parts)
+    element* __restrict__ numbers)
 {
     size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
     if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
@@ -32,7 +33,7 @@ __global__ __launch_bounds__(PACK_THREADS) void split_weights(
     bool inside = place.output < OUTPUTS && place.input < INPUTS;
     size_t given = (size_t)place.output * INPUTS + place.input;
     split_weight(inside ? weights[given] : 0.0f, spans[inside ? place.output : 0],
-                 parts + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
+                 numbers + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
 }
 
 __device__ __forceinline__ void load_four(unsigned place, float x[4])
@@ -43,7 +44,7 @@ __device__ __forceinline__ void load_four(unsigned place, float x[4])
                  : "memory");
 }
 
-// Of a slice, what a lane has of its two rows, eight apart, and their scales.
+// What a lane has of a slice: numbers of its two rows, eight apart, and their scales.
 struct slice { float x[2][8], scale[2]; };
 
 __device__ __forceinline__ void take(unsigned place, struct slice* slice, struct row rows[2])
@@ -55,7 +56,7 @@ __device__ __forceinline__ void take(unsigned place, struct slice* slice, struct
     UNROLL for (int r = 0; r < 2; r++) slice->scale[r] = scale_of(slice->x[r], &rows[r]);
 }
 
-// Both parts, as an instruction takes them.
+// Splits a slice into both numbers, as an instruction takes them.
 __device__ __forceinline__ void split(const struct slice* slice, struct fragments* a)
 {
     UNROLL for (int r = 0; r < 2; r++) {
@@ -68,15 +69,16 @@ __device__ __forceinline__ void split(const struct slice* slice, struct fragment
     }
 }
 
-// Begins the products of SUM_O outputs with a slice: the small ones first.
+// Begins the products of a run of outputs with a slice, the small ones first.
 __device__ __forceinline__ void begin(float sum[SUM_O / 2], struct fragments* a, unsigned weights)
 {
     word high = weights_at(weights), low = high + (PLANE_BYTES >> 4);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->high[s], low + s * 2 * TILE_O, s > 0);
-    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->low[s], high + s * 2 * TILE_O, 1);
-    UNROLL for (int s = 0; s < STEPS; s++) WGMMA(sum, a->high[s], high + s * 2 * TILE_O, 1);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    begin_products();
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++)
+        WGMMA(sum, a->high[n], low + n * 2 * TILE_O, n > 0);
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->low[n], high + n * 2 * TILE_O, 1);
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->high[n], high + n * 2 * TILE_O, 1);
+    end_products();
 }
 
 __device__ __forceinline__ void add(float total[SUM_O / 2], const float sum[SUM_O / 2],
@@ -86,8 +88,8 @@ __device__ __forceinline__ void add(float total[SUM_O / 2], const float sum[SUM_
         total[e] = fmaf(sum[e], back[e / 2 % 2], total[e]);
 }
 
-// A warpgroup's sums of a tile, over its slices.  The next slice is taken while the last products
-// of one are on their way.
+// A warpgroup sums up a tile over its slices.  The next slice is taken while the last products of
+// one are on their way.
 __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row rows[2],
                                            struct work work, unsigned stages, unsigned barriers,
                                            struct turn* turn)
@@ -100,7 +102,7 @@ __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row r
     struct slice slice;
     wait(FULL(barriers, turn->at), turn->round);
     take(place + turn->at * STAGE_BYTES, &slice, rows);
-    _Pragma("unroll 1") for (int s = work.slice; s < work.end; s++) {
+    ROLLED for (int s = work.slice; s < work.end; s++) {
         struct fragments a;
         split(&slice, &a);
         float back[2] = {over(-14, slice.scale[0]), over(-14, slice.scale[1])};
@@ -124,7 +126,7 @@ __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row r
     }
 }
 
-// Results that are NaN anew.
+// Computes the tile's results that are NaN anew.
 __device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
                                           float* out, const float sum[TILE_O / 2], int first,
                                           int images, int output)
@@ -133,27 +135,27 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
     unsigned doubtful[words];
     UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
-        int n = first + e / 2 % 2 * 8, o = output + e / 4 * 8 + e % 2;
+        int n = first + ROW_OF(e), o = output + COLUMN_OF(e);
         if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
     }
     UNROLL for (int word = 0; word < words; word++) {
         unsigned left = __reduce_or_sync(~0u, doubtful[word]);
-        _Pragma("unroll 1") for (; left; left &= left - 1) {
+        ROLLED for (; left; left &= left - 1) {
             int at = __ffs(left) - 1, e = 32 * word + at;
-            mend(x, weights, bias, out, first + e / 2 % 2 * 8, output + e / 4 * 8 + e % 2,
+            mend(x, weights, bias, out, first + ROW_OF(e), output + COLUMN_OF(e),
                  doubtful[word] >> at & 1);
         }
     }
 }
 
-// Results, from sums: scaled back, or NaN where they are in doubt.
+// Scales sums back; those in doubt become NaN.
 __device__ __forceinline__ void scale_back(float sum[TILE_O / 2], struct row rows[2],
                                            const struct span* spans, int output)
 {
     UNROLL for (int r = 0; r < 2; r++) rows[r] = whole_row(rows[r]);
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
-        int o = output + e / 4 * 8 + e % 2;
-        // Of outputs that are none nothing is stored.
+        int o = output + COLUMN_OF(e);
+        // Outputs beyond the last have no span of their own; they are not stored.
         sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[o < OUTPUTS ? o : 0]);
     }
 }
@@ -164,7 +166,7 @@ __cluster_dims__(CLUSTER, 1, 1)
 __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     const __grid_constant__ tensor_map rows, const float* __restrict__ x,
     const float* __restrict__ weights, const struct span* __restrict__ spans,
-    const element* __restrict__ parts, const float* __restrict__ bias, float* out, float* partial,
+    const element* __restrict__ numbers, const float* __restrict__ bias, float* out, float* partial,
     int images, int whole, int works)
 {
     extern __shared__ __align__(1024) char shared[];
@@ -172,12 +174,12 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     unsigned barriers = set_up(stages);
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        FEWER_REGISTERS(24);
 #endif
-        if (threadIdx.x == 0) fetch(&rows, parts, stages, barriers, whole, works);
+        if (threadIdx.x == 0) fetch(&rows, numbers, stages, barriers, whole, works);
     } else {
 #if CONSUMER_REGISTERS
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMER_REGISTERS));
+        MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
         struct turn turn = {0, 0};
         int row = threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
@@ -208,7 +210,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
 }
 
 #if PARTS > 1
-// The parts' sums, added in their order.  Grid: x over the results of images computed in parts.
+// Adds the parts' sums.  Grid: x over the results of images that have parts.
 __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
                                                        const float* __restrict__ weights,
                                                        const float* __restrict__ partial,
@@ -221,8 +223,7 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
     int n = before + e / OUTPUTS, output = e % OUTPUTS;
     float sum = 0.0f;
     if (e < results) {
-        UNROLL for (int part = 0; part < PARTS; part++) sum += partial[part * results + e];
-        sum = finite(sum);
+        sum = finite(sum_of_parts(partial, e, results));
         out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
     }
     mend(x, weights, bias, out, n, output, sum != sum);

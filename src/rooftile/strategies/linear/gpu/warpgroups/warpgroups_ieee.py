@@ -18,12 +18,13 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS, TUNABLES, Warpgroups
 from rooftile.strategies.linear.gpu.warpgroups._tiles import SplitTile, Tile
 
-_STEPS = 2
-"""Of the cores in a slice."""
+_INSTRUCTIONS = 2
+"""How many instructions a slice is deep."""
 
 
 class WarpgroupsIeee(Warpgroups):
-    """Each number in two parts of float16, three products for one, short sums in the cores."""
+    """A number is split in two of float16, three products stand for one, and the cores sum up
+    little at a time."""
 
     name = "warpgroups_ieee"
     order = 17
@@ -31,47 +32,48 @@ class WarpgroupsIeee(Warpgroups):
     tile = SplitTile
     most_summed = math.inf
     tunables = (*TUNABLES, Tunable("SUM_O", (16, 32, 64), 64))
-    summary = "Hopper's warpgroups, float32 as two parts of scaled float16"
+    summary = "Hopper's warpgroups, float32 as two numbers of scaled float16"
 
     def why_not(self, problem: Linear) -> str | None:
-        """As the others, and short sums: their budgets have no room for the split's error."""
+        """What the others refuse, and short sums: their budgets have no room for the split's
+        error."""
         return super().why_not(problem) or too_short(problem.reduction)
 
     def _products(self, tile: Tile) -> dict[str, int | str]:
         split = cast(SplitTile, tile)
         sums = elements("(sum)", split.summed // 2)
-        parts = [*elements("(a).high", _STEPS, 4), *elements("(a).low", _STEPS, 4)]
+        numbers = [*elements("(a).high", _INSTRUCTIONS, 4), *elements("(a).low", _INSTRUCTIONS, 4)]
         return {
             "SUM_O": split.summed,
             "WGMMA(sum, a, b, more)": product(tile.cores, sums, elements("(a)", 4), "b", "more"),
-            "COMPLETE(sum, a, later)": completed(sums, "later", parts),
+            "COMPLETE(sum, a, later)": completed(sums, "later", numbers),
         }
 
     @property
     def cores(self) -> Cores:
-        """They multiply parts of float16."""
+        """They multiply float16."""
         return CORES["fp16"]
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both parts of the weights, what they span, and every part's sums."""
+        """Both numbers of each weight, a span for each output, and every part's sums."""
         arrays = super().workspace(problem, config)
-        return {"parts": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+        return {"numbers": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Find what the weights span, then split them and lay them as the cores read them."""
+        """Finds the span of each output's weights, then splits and lays them as the cores read."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         return (
             Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
             Step(
                 Launch("split_weights", lay.launch.grid, lay.launch.block),
-                ("weights", "spans", "parts"),
+                ("weights", "spans", "numbers"),
             ),
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """As of the others, with what results in doubt are computed from."""
-        return self._steps(problem, config, ("spans", "parts"), ("x", "weights"))
+        """As for the others; results in doubt are computed from `x` and `weights`."""
+        return self._steps(problem, config, ("spans", "numbers"), ("x", "weights"))
 
 
 STRATEGY = WarpgroupsIeee()

@@ -30,9 +30,9 @@ from rooftile.strategies.machine import Machine
 _MOST_REGISTERS = 232
 _MOST_PIECES = 24
 """Float4 of an image that a loading thread holds."""
-_SUMS = (2, 1)
-"""Of each block: the product of the next row of windows runs while one is pooled, where registers
-hold both."""
+_SETS = (2, 1)
+"""How many rows of windows have sums in each block: with two, the next row's product runs while one
+is pooled."""
 _MOST_GROUPS = 4
 """Groups of four maps whose sums a thread holds."""
 _MOST_SLABS = 16
@@ -40,7 +40,7 @@ _MOST_SLABS = 16
 _MOST_STEPS = 8
 """Rows of windows of a task, which is written out."""
 LEAST_IMAGES = 64
-"""From so many on it is faster than the two blocks one after the other."""
+"""From so many images on, it is faster than the two blocks one after the other."""
 
 
 class Front(GpuStrategy):
@@ -114,7 +114,7 @@ class Front(GpuStrategy):
         }
         for n, layer in ((1, first), (2, second)):
             block = sizes(layer) | {"SEGMENTS": _segments(layer), "PLANE": _plane(layer, n)}
-            block |= {"TILE": _tile(layer, n), "SUMS": _SUMS[n - 1]}
+            block |= {"TILE": _tile(layer, n), "SETS": _SETS[n - 1]}
             macros |= {f"{name}_{n}": value for name, value in block.items()}
         macros |= _products(blocks(second.maps, 4), CORES[self.precision])
         most = self.machine.register_room(_threads(config))
@@ -195,7 +195,8 @@ def _half(layer: Conv2d) -> int:
 
 
 def _segments(layer: Conv2d) -> int:
-    """Parts of a half, so that four warps have tasks and none is too long to be written out."""
+    """Segments of a half image, so that four warps have tasks and none is too long to be written
+    out."""
     half, down = _half(layer), pool_window(layer)[0] // 2
     whole = [s for s in range(1, half + 1) if half % s == 0]
     short = [s for s in whole if half * down // s <= _MOST_STEPS] or whole[-1:]
@@ -229,7 +230,7 @@ def _threads(config: Config) -> int:
 def _held(layer: Conv2d, number: int) -> int:
     """Registers of a thread that multiplies: slabs, sums, and what addresses take; of the first
     block a group of maps and its weights."""
-    groups, sums = 1 if number == 1 else blocks(layer.maps, 4), _SUMS[number - 1]
+    groups, sums = 1 if number == 1 else blocks(layer.maps, 4), _SETS[number - 1]
     slabs = 4 * layer.channels * (patch_slabs(layer) + sums - 1)
     weights = 4 * layer.channels * patch_slabs(layer) if number == 1 else 0
     return slabs + weights + (8 * sums + 3) * groups + 20
@@ -249,7 +250,7 @@ def _registers(problem: Chain, config: Config, machine: Machine) -> tuple[int, i
 def _products(groups: int, cores: Cores) -> dict[str, str]:
     """The instructions of the second block, for 16 columns a group of four maps: sums = a b,
     sums += a b, and the wait for all but the last few."""
-    sums, a = elements("sum", groups, 2, 4), elements("(a)", 4)
+    sums, a = elements("sum", 8 * groups), elements("(a)", 4)
     return {
         "START(sum, a, b)": product(cores, sums, a, "b", False),
         "ADD(sum, a, b)": product(cores, sums, a, "b", True),

@@ -1,6 +1,6 @@
 """NumPy's matrix product on threads of our own, for the references and the strategies on BLAS.
 
-Numba's workers spin for a while after their work, and so do those of BLAS: where the
+Our workers spin for a while after their work, and so do those of BLAS: where the
 two take turns, or several processes share the cores, each finds them taken by the other's.
 So BLAS runs serially here, on as many Python threads as there are cores, and compiled code
 runs on those same threads.

@@ -1,23 +1,22 @@
-"""The host's processor: memory, generated source, the writer, threads."""
+"""The host's processor: memory, the writer, threads."""
 
-import importlib
 import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
+import time
 
 import numpy as np
 import pytest
-from numba import njit
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu import memory, parallel
+from rooftile.devices.cpu import memory, team
 from rooftile.devices.cpu.emit import Writer
-from rooftile.errors import OutOfMemory
+from rooftile.devices.cpu.native import native
+from rooftile.errors import InputError, OutOfMemory
 
 
-@njit(nogil=True, cache=False)
+@native
 def mark(x, weights, bias, out, scratch, sizes, begin, end):
     """Each unit counts its visits; each thread leaves its number of units in its scratch."""
     for unit in range(begin, end):
@@ -25,7 +24,7 @@ def mark(x, weights, bias, out, scratch, sizes, begin, end):
     scratch[0] += end - begin
 
 
-@njit(nogil=True, cache=False)
+@native
 def add_up(halves, octets, out, sizes, begin, end):
     for unit in range(begin, end):
         out[unit] = halves[unit] + octets[unit] + sizes[0]
@@ -55,68 +54,30 @@ def test_free_memory_is_a_part_of_all():
     assert 0 < cpu.free_bytes() <= physical
 
 
-def test_source_is_a_real_file_loaded_once():
-    text = "def answer():\n    return 42\n"
-    module = cpu.load("answer", text)
-    assert module.answer() == 42
-    assert cpu.load("answer", text) is module
-    assert Path(module.__file__).read_text(encoding="utf-8") == text
-    assert "answer" in os.path.basename(module.__file__)
+WHERE = """
+from rooftile.devices.cpu.native import build, source
+source("where", "def kernel(x, sizes, begin, end):\\n pass\\n").address(["float32"], False)
+(path,) = build._directory().glob("where-*.o")
+print(path)
+"""
 
 
-def test_another_text_or_another_module_that_it_imports_is_another_file(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    files = set()
-    for imported in ("value = 3\n", "value = 4\n"):
-        (tmp_path / "rooftile_probe.py").write_text(imported)
-        for n in (1, 2):
-            text = f"from rooftile_probe import value\nn = {n}\n"
-            module = cpu.load("many", text)
-            assert cpu.load("many", text) is module
-            assert module.n == n
-            files.add(module.__file__)
-    assert len(files) == 4
-
-
-def test_another_source_of_a_kernel_is_another_entry(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    files = []
-    for body in ("pass", "return"):
-        (tmp_path / "foreign.py").write_text(
-            f"from numba import njit\n@njit\n"
-            f"def kernel(x, weights, bias, out, scratch, sizes, begin, end): {body}\n"
-        )
-        monkeypatch.delitem(sys.modules, "foreign", raising=False)
-        importlib.invalidate_caches()
-        files.append(cpu.layer_entry(importlib.import_module("foreign").kernel).file)
-    assert files[0] != files[1]
-
-
-def test_source_that_does_not_run_is_not_remembered():
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError):
-            cpu.load("broken", "1 / 0\n")
-
-
-LOAD = "from rooftile.devices import cpu; print(cpu.load('where', 'x = 1').__file__)"
+def where(cache):
+    environment = os.environ | {"ROOFTILE_CACHE": str(cache)}
+    run = subprocess.run(
+        [sys.executable, "-c", WHERE], env=environment, capture_output=True, text=True, check=True
+    )
+    return run.stdout
 
 
 def test_the_cache_follows_the_environment(tmp_path):
-    environment = os.environ | {"ROOFTILE_CACHE": str(tmp_path)}
-    run = subprocess.run(
-        [sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True
-    )
-    assert run.stdout.startswith(str(tmp_path))
+    assert where(tmp_path).startswith(str(tmp_path))
 
 
 def test_a_cache_that_cannot_be_written_is_replaced(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
-    environment = os.environ | {"ROOFTILE_CACHE": str(blocked)}
-    run = subprocess.run(
-        [sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True
-    )
-    assert not run.stdout.startswith(str(blocked))
+    assert not where(blocked).startswith(str(blocked))
 
 
 def test_the_writer_indents_blocks_and_drops_loops_of_one():
@@ -134,7 +95,7 @@ def work_of(units, threads):
     one, scratch = np.ones(1, np.float32), np.zeros(16 * threads, np.float32)
     sizes = np.array([5], np.int64)
     row = [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
-    return (x, one, out, scratch, sizes), cpu.Work([cpu.layer_entry(mark)], [row])
+    return (x, one, out, scratch, sizes), cpu.Work([cpu.Entry.of_layer(mark)], [row])
 
 
 @pytest.mark.parametrize(("units", "threads"), [(1, 2), (2, 2), (7, 3), (100, 2), (5, 1), (3, 8)])
@@ -159,7 +120,7 @@ def test_kernels_run_one_after_the_other(threads):
         [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
         for units, x, out in ((6, arrays[0], arrays[1]), (1, arrays[1], arrays[2]))
     ]
-    work = cpu.Work([cpu.layer_entry(mark)] * 2, rows)
+    work = cpu.Work([cpu.Entry.of_layer(mark)] * 2, rows)
     work.run(6, threads)
     assert arrays[2].tolist() == [12, 0, 0, 0, 0, 0]
     assert scratch[::16].tolist() == ([7, 0] if threads == 1 else [4, 3])
@@ -193,6 +154,43 @@ def test_several_threads_may_run_work_at_once():
     assert results == [True] * 200
 
 
-def test_cores_are_at_least_one_and_no_more_than_there_are():
+def test_a_busy_team_is_not_waited_for():
+    members = team.team(2)
+    with members._busy:
+        arrays, mine = work_of(64, 2)
+        mine.run(64, 2)
+    assert (arrays[2] == arrays[0] + 6).all()
+    # Thread 0 did it all.
+    assert arrays[3][::16].tolist() == [64, 0]
+
+
+def test_a_team_that_slept_wakes():
+    for pause in (0.0, 0.02, 0.0, 0.05):
+        time.sleep(pause)
+        arrays, mine = work_of(9, 3)
+        mine.run(9, 3)
+        assert (arrays[2] == arrays[0] + 6).all()
+        assert arrays[3][::16].tolist() == [3, 3, 3]
+
+
+def test_a_forked_child_has_a_team_of_its_own():
+    _, mine = work_of(8, 2)
+    mine.run(8, 2)
+    child = os.fork()
+    if child == 0:
+        arrays, mine = work_of(8, 2)
+        mine.run(8, 2)
+        right = (arrays[2] == arrays[0] + 6).all() and arrays[3][::16].tolist() == [4, 4]
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_cores_are_at_least_one_and_no_more_than_there_are(monkeypatch):
+    monkeypatch.delenv("ROOFTILE_NUM_THREADS", raising=False)
     assert 1 <= cpu.cores() <= (os.cpu_count() or 1)
-    assert parallel.cores is cpu.cores
+    monkeypatch.setenv("ROOFTILE_NUM_THREADS", "3")
+    assert cpu.cores() == 3
+    for wrong in ("0", "many", "-1"):
+        monkeypatch.setenv("ROOFTILE_NUM_THREADS", wrong)
+        with pytest.raises(InputError, match="ROOFTILE_NUM_THREADS"):
+            cpu.cores()

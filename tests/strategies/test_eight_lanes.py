@@ -12,7 +12,7 @@ import pytest
 _SCRIPT = """
 from unwritten import check_new_memory
 
-from rooftile.devices.cpu.vector import lanes
+from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d, Linear, Pool
 from rooftile.strategies import strategy
@@ -32,7 +32,7 @@ for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "w
     not llvm.get_host_cpu_features().get("avx2"), reason="the processor has no AVX2 to compile for"
 )
 def test_eight_lanes_are_right() -> None:
-    avx2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
+    avx2 = {"ROOFTILE_CPU_NAME": "haswell", "ROOFTILE_CPU_FEATURES": "+avx,+avx2,+fma"}
     paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     environment = {**os.environ, **avx2, **paths}
     subprocess.run([sys.executable, "-c", _SCRIPT], check=True, env=environment)

@@ -187,7 +187,7 @@ def _show(output: Output, found: Environment, roof: Ceilings) -> None:
         f"cpu: {found.cpu}",
         f"  {found.cores} threads, {found.vector_lanes} float32 lanes, {found.memory_gib} GiB, "
         f"{found.system}",
-        f"  Python {found.python}, NumPy {found.numpy}, Numba {found.numba}, {found.blas}",
+        f"  Python {found.python}, NumPy {found.numpy}, llvmlite {found.llvmlite}, {found.blas}",
         "",
     )
     names = ("cores", "FMA GFLOP/s", "read GB/s", "copy GB/s", "streaming GB/s")

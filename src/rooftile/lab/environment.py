@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import llvmlite
-import numba
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.vector import lanes
+from rooftile.devices.cpu.native.vector import lanes
 
 _GPU_PACKAGES = {
     "cuda": ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"),
@@ -53,7 +52,7 @@ class Environment:
     blas: str
     """The library that NumPy multiplies matrices with."""
     threading_layer: str
-    """Numba's; ``not started`` before the first parallel call."""
+    """Whose threads run kernels."""
 
 
 def environment() -> Environment:
@@ -70,10 +69,10 @@ def environment() -> Environment:
         rooftile=package_version(),
         revision=_revision(),
         numpy=np.__version__,
-        numba=numba.__version__,
+        numba=importlib.metadata.version("numba"),
         llvmlite=llvmlite.__version__,
         blas=_blas(),
-        threading_layer=_threading_layer(),
+        threading_layer="rooftile",
     )
 
 
@@ -136,10 +135,3 @@ def _blas() -> str:
     built = np.show_config(mode="dicts")
     found = (built or {}).get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
-
-
-def _threading_layer() -> str:
-    try:
-        return str(numba.threading_layer())  # type: ignore[attr-defined]
-    except ValueError:
-        return "not started"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
+from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray, Float32
 from rooftile.strategies.base import Bound, Config, Strategy
 
@@ -27,11 +28,11 @@ def _as_given(weights: Float32) -> Float32:
 class CpuKernel:
     """A compiled way to compute one problem, for any number of images.
 
-    ``function(x, weights, bias, out, scratch, sizes, begin, end)`` is a Numba
-    function over flat arrays, see `rooftile.devices.cpu.entry`.
+    ``function(x, weights, bias, out, scratch, sizes, begin, end)`` is a function
+    of the kernel language over flat arrays, see `rooftile.devices.cpu.native.program`.
     """
 
-    function: Any
+    function: Native
     units: Callable[[int], int]
     """How many units of independent work so many images have."""
     pack: Callable[[Float32], Float32] = _as_given
@@ -100,11 +101,11 @@ class HostBound(Bound):
 class ArrayKernel:
     """A compiled way to compute one problem, whatever its arrays are.
 
-    ``function(*inputs, *parameters, *outputs, sizes, begin, end)`` is a Numba function over flat
-    arrays, see `rooftile.devices.cpu.entry`.
+    ``function(*inputs, *parameters, *outputs, sizes, begin, end)`` is a function of the kernel
+    language over flat arrays, see `rooftile.devices.cpu.native.program`.
     """
 
-    function: Any
+    function: Native
     units: int
     """Of independent work, which the cores share out."""
     sizes: tuple[int, ...] = ()
@@ -173,7 +174,7 @@ class BoundKernel:
         sizes = np.array(kernel.sizes or (0,), np.int64)
         self._keep = (weights, bias, buffer, sizes)
         row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, buffer.ctypes.data, scratch)
-        entry = cpu.layer_entry(kernel.function)
+        entry = cpu.Entry.of_layer(kernel.function)
         self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
         self._row = self._work.table[0]
         self._turn = threading.Lock()

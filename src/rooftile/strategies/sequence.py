@@ -44,7 +44,7 @@ class BoundSequence:
              self._scratch.ctypes.data, scratch, *cpu.places([sizes]))
             for stage, sizes in zip(stages, self._sizes, strict=True)
         ]  # fmt: skip
-        entries = [cpu.layer_entry(stage.kernel.function) for stage in stages]
+        entries = [cpu.Entry.of_layer(stage.kernel.function) for stage in stages]
         self._work = cpu.Work(entries, rows)
         self._table = self._work.table
         for k, buffer in enumerate(self._between):

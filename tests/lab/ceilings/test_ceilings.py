@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.vector import lanes
+from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.ceilings import cpu as lab
 from rooftile.lab.ceilings import cpu_kernels as benchmarks
 from rooftile.ops import Linear

@@ -37,13 +37,3 @@ class Writer:
     def text(self) -> str:
         """Everything written so far."""
         return "\n".join(self._lines) + "\n"
-
-
-def integer(value: int) -> str:
-    """A literal argument of a library function, as a number of which Numba does not know the value.
-
-    Numba compiles and caches a function anew for each literal that it is called with, and
-    processes that do so at once may leave a cache that none can read.  (A compiler that inlines
-    the call knows the value all the same.)
-    """
-    return f"int64({int(value)})"

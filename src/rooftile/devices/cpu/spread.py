@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cpu.entry import array_entry
-from rooftile.devices.cpu.parallel import Work, places
+from rooftile.devices.cpu.native import Native
+from rooftile.devices.cpu.parallel import Entry, Work, places
 
 
 class Spread:
     """A kernel for arrays of these dtypes; ``call(arrays, sizes, units, threads)`` runs it.
 
-    See `rooftile.devices.cpu.entry` for what a kernel is.
+    See `rooftile.devices.cpu.native.program` for what a kernel is.
     """
 
-    def __init__(self, kernel: Any, dtypes: Sequence[str]) -> None:
-        self._entry = array_entry(kernel, dtypes)
+    def __init__(self, kernel: Native, dtypes: Sequence[str]) -> None:
+        self._entry = Entry(kernel, tuple(dtypes))
 
     def __call__(
         self, arrays: Sequence[NDArray[Any]], sizes: NDArray[np.int64], units: int, threads: int

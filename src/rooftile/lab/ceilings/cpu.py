@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
+import llvmlite
 
 from rooftile._files import keep
 from rooftile.devices import cpu
@@ -130,7 +130,7 @@ def ceilings(*, refresh: bool = False, progress: Callable[[str], None] | None = 
 
 def cache_file() -> Path:
     """Where this machine's ceilings are kept."""
-    key = f"{cpu_name()} {cpu.cores()} {numba.__version__} {package_version()}"
+    key = f"{cpu_name()} {cpu.cores()} {llvmlite.__version__} {package_version()}"
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
     return cache_directory() / "ceilings" / f"{name}.json"
 

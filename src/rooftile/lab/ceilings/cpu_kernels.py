@@ -10,13 +10,13 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from functools import cache
 
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.vector import header, lanes
+from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import Float32
 
 _CHAINS = 12
@@ -74,9 +74,7 @@ def _fma_source() -> str:
     for name in names[1:]:
         total = f"add({total}, {name})"
     return f"""
-
-@njit(nogil=True, cache=True)
-def fma_kernel{_SIGNATURE}:
+def kernel{_SIGNATURE}:
     w, t = splat_at(x, 0), splat_at(x, 1)
     for unit in range(begin, end):
 {starts}
@@ -88,7 +86,7 @@ def fma_kernel{_SIGNATURE}:
 
 def _read_source() -> str:
     width = lanes()
-    zeros = "\n".join(f"        a{k} = splat(zero)" for k in range(_UNROLL))
+    zeros = "\n".join(f"        a{k} = splat(0.0)" for k in range(_UNROLL))
     reads = "\n".join(
         f"            a{k} = add(a{k}, load(x, i + {k * width}))" for k in range(_UNROLL)
     )
@@ -96,10 +94,7 @@ def _read_source() -> str:
     for k in range(1, _UNROLL):
         total = f"add({total}, a{k})"
     return f"""
-
-@njit(nogil=True, cache=True)
-def read_kernel{_SIGNATURE}:
-    zero = np.float32(0.0)
+def kernel{_SIGNATURE}:
     for unit in range(begin, end):
 {zeros}
         for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * width}):
@@ -108,32 +103,29 @@ def read_kernel{_SIGNATURE}:
 """
 
 
-def _copy_source(name: str, store: str) -> str:
+def _copy_source(store: str) -> str:
     moves = "\n".join(
         f"            {store}(out, i + {k * lanes()}, load(x, i + {k * lanes()}))"
         for k in range(_UNROLL)
     )
     return f"""
-
-@njit(nogil=True, cache=True)
-def {name}{_SIGNATURE}:
+def kernel{_SIGNATURE}:
     for unit in range(begin, end):
         for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * lanes()}):
 {moves}
 """
 
 
-def kernels() -> ModuleType:
-    """``fma_kernel``, ``read_kernel``, ``copy_kernel`` and ``stream_kernel``."""
-    parts = [
-        header(lanes()),
-        "import numpy as np\n",
-        _fma_source(),
-        _read_source(),
-        _copy_source("copy_kernel", "store_aligned"),
-        _copy_source("stream_kernel", "stream"),
-    ]
-    return cpu.load("ceilings", "".join(parts))
+@cache
+def kernels() -> dict[str, Native]:
+    """Those of ``fma``, ``read``, ``copy`` and ``stream``."""
+    texts = {
+        "fma": _fma_source(),
+        "read": _read_source(),
+        "copy": _copy_source("store_aligned"),
+        "stream": _copy_source("stream"),
+    }
+    return {name: source(f"ceiling_{name}", text) for name, text in texts.items()}
 
 
 def fma_rate(threads: int, seconds: float) -> Rate:
@@ -144,7 +136,7 @@ def fma_rate(threads: int, seconds: float) -> Rate:
 
     def rate(count: int) -> Rate:
         units = count * threads
-        call = _bind(kernels().fma_kernel, [x], [out], units, threads)
+        call = _bind(kernels()["fma"], [x], [out], units, threads)
         return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, _best(call, threads, seconds))
 
     return _first_undisturbed(rate, _FMA_UNITS)
@@ -156,7 +148,7 @@ def read_rate(size: int, threads: int, seconds: float) -> Rate:
 
     def rate(units: int) -> Rate:
         inputs, outputs = _windows(buffer, units), [_filled(units * lanes())]
-        call = _bind(kernels().read_kernel, inputs, outputs, units, threads)
+        call = _bind(kernels()["read"], inputs, outputs, units, threads)
         return Rate.of(inputs[0].nbytes, _best(call, threads, seconds))
 
     return _first_undisturbed(rate, _WINDOWS)
@@ -166,7 +158,7 @@ def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Ra
     """Bytes, read and written, of a copy; ordinary stores also fetch what they
     overwrite, which is not counted, streaming ones do not."""
     source, target = _filled(size // 4), _filled(size // 4)
-    kernel = kernels().stream_kernel if streaming else kernels().copy_kernel
+    kernel = kernels()["stream" if streaming else "copy"]
 
     def rate(units: int) -> Rate:
         inputs, outputs = _windows(source, units), _windows(target, units)
@@ -200,12 +192,12 @@ def _filled(count: int) -> Float32:
 
 
 def _bind(
-    kernel: Any, inputs: list[Float32], outputs: list[Float32], units: int, threads: int
+    kernel: Native, inputs: list[Float32], outputs: list[Float32], units: int, threads: int
 ) -> Callable[[], None]:
     """A call that takes the next input and the next output each time."""
     none, sizes = np.zeros(16, np.float32), np.zeros(1, np.int64)
     pairs = itertools.cycle(zip(inputs, itertools.cycle(outputs), strict=False))
-    entry = cpu.layer_entry(kernel)
+    entry = cpu.Entry.of_layer(kernel)
 
     def call() -> None:
         x, out = next(pairs)

@@ -43,7 +43,7 @@ class TrainingOptions:
     holdout: int = 0
     """How many of the last images are kept out of training and classified after each epoch."""
     threads: int | None = None
-    """Threads of the convolutions; None for Numba's setting.  It does not change the result."""
+    """Threads of the convolutions; None for all cores.  It does not change the result."""
 
     def __post_init__(self) -> None:
         check_positive(epochs=self.epochs, batch=self.batch)

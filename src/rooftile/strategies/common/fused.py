@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy import uintp
+
+from rooftile.devices.cpu.native import native
 
 ACTIVATION_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
 
 
-@njit(nogil=True, cache=True)
+@native
 def activate(z, code):  # type: ignore[no-untyped-def]
     """An activation of one float32; NaN stays NaN."""
     if code == 1:
@@ -29,37 +29,37 @@ def activate(z, code):  # type: ignore[no-untyped-def]
     return z
 
 
-@njit(nogil=True, cache=True)
+@native
 def larger(a, b):  # type: ignore[no-untyped-def]
     """The IEEE 754-2019 maximum: NaN if either is."""
     return a if a > b or a != a else b
 
 
-@njit(nogil=True, cache=True)
+@native
 def activate_row(row, start, count, code):  # type: ignore[no-untyped-def]
     """Activate ``count`` elements in place."""
     if code == 1:
         for j in range(count):
-            z = row[uintp(start + j)]
-            row[uintp(start + j)] = np.float32(0.0) if z < np.float32(0.0) else z
+            z = row[start + j]
+            row[start + j] = np.float32(0.0) if z < np.float32(0.0) else z
     elif code > 1:
         for j in range(start, start + count):
             row[j] = activate(row[j], code)
 
 
-@njit(nogil=True, cache=True)
+@native
 def fold_row(rows, into, other, count, average):  # type: ignore[no-untyped-def]
     """Add (``average``) or take the larger of a row and another, in place."""
     if average:
         for j in range(count):
-            rows[uintp(into + j)] += rows[uintp(other + j)]
+            rows[into + j] += rows[other + j]
     else:
         for j in range(count):
-            y, z = rows[uintp(into + j)], rows[uintp(other + j)]
-            rows[uintp(into + j)] = larger(y, z)
+            y, z = rows[into + j], rows[other + j]
+            rows[into + j] = larger(y, z)
 
 
-@njit(nogil=True, cache=True)
+@native
 def finish_row(  # type: ignore[no-untyped-def]
     rows, start, pitch, out, to, columns, window_height, window_width, stride, code, average
 ):
@@ -72,22 +72,22 @@ def finish_row(  # type: ignore[no-untyped-def]
         fold_row(rows, start, start + a * pitch, read, average)
     if window_width == 1 and stride == 1:
         for j in range(columns):
-            out[uintp(to + j)] = rows[uintp(start + j)]
+            out[to + j] = rows[start + j]
     else:
         pool_row(rows, start, out, to, columns, window_width, stride, average)
     if average:
         area = np.float32(window_height * window_width)
         for j in range(columns):
-            out[uintp(to + j)] /= area
+            out[to + j] /= area
 
 
-@njit(nogil=True, cache=True)
+@native
 def pool_row(rows, start, out, to, columns, width, stride, average):  # type: ignore[no-untyped-def]
     """The sum or the maximum of each window of one row."""
     for column in range(columns):
         at = start + column * stride
-        pooled = rows[uintp(at)]
+        pooled = rows[at]
         for b in range(1, width):
-            y = rows[uintp(at + b)]
+            y = rows[at + b]
             pooled = pooled + y if average else larger(pooled, y)
-        out[uintp(to + column)] = pooled
+        out[to + column] = pooled

@@ -1,4 +1,4 @@
-"""Run a compiled kernel on the calling thread, beside work that is not Numba's."""
+"""Run a kernel on the calling thread, beside work that is no kernel's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(
     bias: Float32 = _NOTHING,
     scratch: Float32 = _NOTHING,
 ) -> None:
-    """All units of a layer's kernel (see `rooftile.devices.cpu.entry`), without the GIL."""
+    """All units of a layer's kernel (`rooftile.devices.cpu.native.program`), without the GIL."""
     arrays = (x, _NOTHING, bias, out, scratch, np.array(sizes, np.int64))
-    work = cpu.Work([cpu.layer_entry(kernel)], [(units, *cpu.places(arrays))])
+    work = cpu.Work([cpu.Entry.of_layer(kernel)], [(units, *cpu.places(arrays))])
     work.run(units, threads=1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from made_up.problem import Agreeing
+from rooftile.devices.cpu.native import native
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def count(rows, numbers, counts, sizes, begin, end):
     """Units are rows; the arrays are flat."""
     width = sizes[0]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu import vector
+from rooftile.devices.cpu.native import vector
 from rooftile.lab.judge.verify import Exam, assert_close, random_inputs
 from rooftile.ops import Linear
 from rooftile.strategies.linear.cpu.blocked import STRATEGY, linear_kernel
@@ -33,11 +34,14 @@ def run(problem, x, weights, bias, *, lanes=None, cuts=(), slack=64):
     out = np.full(size + 2 * slack, np.nan, np.float32)
     packed, sizes = kernel.pack(weights), np.array(kernel.sizes, np.int64)
     units = kernel.units(len(x))
+    address = kernel.function.address(("float32",) * 4, scratch=True)
+    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
+    arrays = (x, packed, bias, out[slack : slack + size], np.zeros(1, np.float32), sizes)
+    row = np.array(cpu.places(arrays), np.int64)
     marks = sorted({0, units, *(round(cut * units) for cut in cuts)})
     # Any order of the ranges, as threads would have it.
     for begin, end in reversed(list(itertools.pairwise(marks))):
-        inner = out[slack : slack + size]
-        kernel.function(x.ravel(), packed, bias, inner, np.zeros(1, np.float32), sizes, begin, end)
+        entry(row.ctypes.data, 0, begin, end)
     assert np.isnan(out[:slack]).all()
     assert np.isnan(out[slack + size :]).all()
     return out[slack : slack + size].reshape(len(x), problem.outputs)

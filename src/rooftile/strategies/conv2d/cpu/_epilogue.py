@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from rooftile.devices.cpu.emit import Writer, integer
+from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 
@@ -87,8 +87,8 @@ class Epilogue:
                 elif count > 0:
                     to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
             if p.activation in ("sigmoid", "tanh"):
-                code = integer(ACTIVATION_CODES[p.activation])
-                to.line(f"activate_row(out, o, {integer(valid)}, {code})")
+                code = ACTIVATION_CODES[p.activation]
+                to.line(f"activate_row(out, o, {valid}, {code})")
 
     def kept(self, row: str) -> AbstractContextManager[None]:
         """Code written inside runs only for the rows that the band stores."""
@@ -102,8 +102,8 @@ def finish_row_call(problem: Conv2d, start: int, pitch: int, to: str) -> str:
     window, stride = (pool.window, pool.stride[1]) if pool else ((1, 1), 1)
     average = pool is not None and pool.kind == "average"
     columns, code = problem.output_size[1], ACTIVATION_CODES[problem.activation]
-    numbers = ", ".join(integer(n) for n in (columns, *window, stride, code, average))
-    return f"finish_row(scratch, {integer(start)}, {integer(pitch)}, out, {to}, {numbers})"
+    numbers = ", ".join(str(int(n)) for n in (columns, *window, stride, code, average))
+    return f"finish_row(scratch, {start}, {pitch}, out, {to}, {numbers})"
 
 
 def emit_band(to: Writer, problem: Conv2d, band: int) -> None:

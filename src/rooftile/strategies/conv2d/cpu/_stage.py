@@ -83,10 +83,7 @@ class Staged:
             self.emit_channel(to, image, first_row, f"{start} + c * {self.plane}")
 
     def emit_channel(self, to: Writer, image: str, first_row: str, start: str) -> None:
-        """Write the copy of channel ``c`` to scratch from ``start``.
-
-        Indices are unsigned, since Numba's test for a negative one stops vectorisation.
-        """
+        """Write the copy of channel ``c`` to scratch from ``start``."""
         p = self.problem
         with to.block(f"for r in range({self.rows}):"):
             to.line(f"i = ({first_row}) * {p.stride[0]} + r - {p.padding[0]}")
@@ -102,7 +99,7 @@ class Staged:
     def _emit_zeros(to: Writer, at: str, begin: int, end: int) -> None:
         if begin < end:
             with to.block(f"for j in range({begin}, {end}):"):
-                to.line(f"scratch[uintp({at} + j)] = 0.0")
+                to.line(f"scratch[{at} + j] = 0.0")
 
     def _emit_phase(self, to: Writer, phase: int) -> None:
         p, stride = self.problem, self.problem.stride[1]
@@ -115,6 +112,4 @@ class Staged:
         if first < last:
             with to.block(f"for j in range({last - first}):"):
                 offset = first * stride + phase - p.padding[1]
-                to.line(
-                    f"scratch[uintp({at} + {first} + j)] = x[uintp(s + {offset} + j * {stride})]"
-                )
+                to.line(f"scratch[{at} + {first} + j] = x[s + {offset} + j * {stride}]")

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate, larger
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-untyped-def]
     """The convolution at one position: sum over channels and mask, starting from the bias.
 
@@ -37,7 +37,7 @@ def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-
     return total
 
 
-@njit(nogil=True, cache=True)
+@native
 def one_row(x, weights, bias, out, sizes, n, m, row):  # type: ignore[no-untyped-def]
     """One row of the result: each output's pooling window, activated and pooled."""
     maps, activation, average = sizes[3], sizes[10], sizes[11]
@@ -57,7 +57,7 @@ def one_row(x, weights, bias, out, sizes, n, m, row):  # type: ignore[no-untyped
         out[((n * maps + m) * rows + row) * columns + column] = pooled
 
 
-@njit(nogil=True, cache=True)
+@native
 def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """All rows of each map."""
     maps, rows = sizes[3], sizes[16]

@@ -7,17 +7,16 @@ memory, activates, pools, and writes result rows; see `Finisher`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy import uintp
 
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.cpu import aligned_copy
 
 
-@njit(nogil=True, cache=True)
+@native
 def copy_taps(x, source, width, stride, shift, out, to, first, columns):  # type: ignore[no-untyped-def]
     """``columns`` inputs that one tap meets, from output column ``first`` on, to ``out[to]``.
 
@@ -31,19 +30,19 @@ def copy_taps(x, source, width, stride, shift, out, to, first, columns):  # type
     inside = min(max(inside - first, 0), columns)
     beyond = min(max(beyond - first, inside), columns)
     for j in range(inside):
-        out[uintp(to + j)] = np.float32(0.0)
+        out[to + j] = np.float32(0.0)
     at = source + first * stride + shift
     if stride == 1:
         for j in range(inside, beyond):
-            out[uintp(to + j)] = x[uintp(at + j)]
+            out[to + j] = x[at + j]
     else:
         for j in range(inside, beyond):
-            out[uintp(to + j)] = x[uintp(at + j * stride)]
+            out[to + j] = x[at + j * stride]
     for j in range(beyond, columns):
-        out[uintp(to + j)] = np.float32(0.0)
+        out[to + j] = np.float32(0.0)
 
 
-@njit(nogil=True, cache=True)
+@native
 def finish(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are (image, map, result row) of a block; ``x`` holds z.  ``sizes``: maps, images,
     rows and columns of z; window height, width, stride; activation, average; result
@@ -56,12 +55,9 @@ def finish(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[n
         z = ((m * images + n) * conv_rows + row * stride) * read
         # The rows are copied since windows may overlap and finishing overwrites them.
         for j in range(window * read):
-            scratch[uintp(j)] = x[uintp(z + j)] + bias[m]
+            scratch[j] = x[z + j] + bias[m]
         to = (((sizes[13] + n) * maps + m) * all_rows + sizes[14] + row) * columns
-        start = np.int64(0)  # Not the literal: see `rooftile.devices.cpu.emit.integer`.
-        finish_row(
-            scratch, start, read, out, to, columns, window, width, across, sizes[8], sizes[9]
-        )
+        finish_row(scratch, 0, read, out, to, columns, window, width, across, sizes[8], sizes[9])
 
 
 class Finisher:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rooftile.devices.cpu import vector
 from rooftile.devices.cpu.emit import Writer
+from rooftile.devices.cpu.native import vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.cpu._epilogue import Epilogue
 from rooftile.strategies.conv2d.cpu._stage import Staged

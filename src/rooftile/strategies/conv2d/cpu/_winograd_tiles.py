@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from rooftile.devices.cpu import vector
-from rooftile.devices.cpu.emit import Writer, integer
+from rooftile.devices.cpu.emit import Writer
+from rooftile.devices.cpu.native import vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu._epilogue import Epilogue
@@ -113,33 +112,12 @@ class SquareTile:
 
     def pack(self, weights: Float32) -> Float32:
         """``G w G^T`` as [maps / block][size * size][channels][block], maps padded with zeros."""
-        packed = np.zeros(self.transformed_weights, np.float32)
         g = toom_cook(self.problem.mask[0]).weights_matrix()
-        _transform_weights(weights, g, packed, self.maps)
-        return packed
-
-
-@njit(nogil=True, cache=True)
-def _transform_weights(weights, g, packed, block):  # type: ignore[no-untyped-def]
-    """Fill ``packed`` in float64 arithmetic."""
-    maps, channels, taps = weights.shape[0], weights.shape[1], weights.shape[2]
-    size = g.shape[0]
-    half = np.empty((size, taps))
-    for m in range(maps):
-        start = m // block * size * size * channels * block + m % block
-        for c in range(channels):
-            for i in range(size):
-                for q in range(taps):
-                    total = 0.0
-                    for p in range(taps):
-                        total += g[i, p] * weights[m, c, p, q]
-                    half[i, q] = total
-            for i in range(size):
-                for k in range(size):
-                    total = 0.0
-                    for q in range(taps):
-                        total += half[i, q] * g[k, q]
-                    packed[start + ((i * size + k) * channels + c) * block] = total
+        transformed = (g @ weights.astype(np.float64) @ g.T).reshape(*weights.shape[:2], -1)
+        spare = -self.problem.maps % self.maps
+        padded = np.pad(transformed, ((0, spare), (0, 0), (0, 0)))
+        blocks = padded.reshape(-1, self.maps, *padded.shape[1:])
+        return blocks.transpose(0, 3, 2, 1).astype(np.float32).ravel()
 
 
 def emit_input(tile: SquareTile, to: Writer, transforms: Transforms) -> None:
@@ -268,5 +246,5 @@ def _emit_scatter(tile: SquareTile, to: Writer, end: Epilogue, m: str) -> None:
         for i in range(tile.band):
             with end.kept(str(i)), to.block("for k in range(columns):"):
                 value = f"scratch[{block} + ({i * width} + k) * {lanes} + lane]"
-                value = f"activate({value}, {integer(code)})" if code > 1 else value
+                value = f"activate({value}, {code})" if code > 1 else value
                 to.line(f"out[o + {i * columns} + k] = {value}")

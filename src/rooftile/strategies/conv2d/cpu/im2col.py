@@ -16,10 +16,9 @@ import math
 import threading
 from collections.abc import Callable
 
-from numba import njit
-
 from rooftile._blas import multiply, share_out
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.conv2d.cpu._unfused import Finisher, copy_taps
@@ -29,7 +28,7 @@ _BLOCK_FLOATS = 2**18
 """float32 of matrix and product that a thread aims at: they fill a second-level cache."""
 
 
-@njit(nogil=True, cache=True)
+@native
 def unroll(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are (tap, image) of a block: each fills the convolution rows that the tap meets."""
     channels, height, width, mask_height, mask_width = sizes[0:5]

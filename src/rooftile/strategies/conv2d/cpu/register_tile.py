@@ -16,9 +16,9 @@ from itertools import product
 
 import numpy as np
 
-from rooftile.devices import cpu
-from rooftile.devices.cpu import vector
+from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
@@ -57,10 +57,10 @@ def _kernel(problem: Conv2d) -> CpuKernel:
 
 def tile_kernel(tile: Tile) -> CpuKernel:
     """Generate and load the kernel of a tile."""
-    module = cpu.load("register_tile", generate(tile))
+    functions = {"activate_row": activate_row, "finish_row": finish_row}
     bands = tile.bands
     return CpuKernel(
-        module.kernel,
+        source("register_tile", generate(tile), functions),
         units=lambda images: images * bands,
         pack=lambda weights: pack(weights, tile.block.maps),
         scratch=tile.scratch,

@@ -5,15 +5,13 @@ A unit is one output of one batch item.
 
 from __future__ import annotations
 
-from numba import njit
-from numpy import uintp
-
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Multiply and add one input after the other, starting from the bias; then activate."""
     inputs, outputs, activation = sizes[0], sizes[1], sizes[2]
@@ -21,7 +19,7 @@ def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[n
         n, o = unit // outputs, unit % outputs
         total = bias[o]
         for i in range(inputs):
-            total += weights[uintp(o * inputs + i)] * x[uintp(n * inputs + i)]
+            total += weights[o * inputs + i] * x[n * inputs + i]
         out[unit] = activate(total, activation)
 
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from numba import njit
-from numpy import uintp
-
 from rooftile._blas import multiply, share_out
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Float32, Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.serial import run
@@ -24,13 +22,13 @@ _THREAD_FLOPS = 2_000_000
 """Least FLOPs that are worth a thread of their own: some tens of microseconds."""
 
 
-@njit(nogil=True, cache=True)
+@native
 def finish(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are batch items: add the bias to ``out`` and activate it, in place."""
     outputs = sizes[0]
     for unit in range(begin, end):
         for o in range(outputs):
-            out[uintp(unit * outputs + o)] += bias[uintp(o)]
+            out[unit * outputs + o] += bias[o]
         activate_row(out, unit * outputs, outputs, sizes[1])
 
 

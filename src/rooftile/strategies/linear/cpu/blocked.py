@@ -24,10 +24,9 @@ from functools import cache
 
 import numpy as np
 
-from rooftile.devices import cpu
-from rooftile.devices.cpu import vector
+from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Float32, Linear
-from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.linear.cpu._blocked_source import VECTORS, generate
 
@@ -78,8 +77,10 @@ def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
 
 
 @cache
-def _compiled(lanes: int, registers: int) -> object:
-    return cpu.load("linear_blocked", generate(lanes, registers)).kernel
+def _compiled(lanes: int, registers: int) -> Native:
+    return source(
+        "linear_blocked", generate(lanes, registers), {"activate_row": activate_row}, lanes=lanes
+    )
 
 
 def pack(weights: Float32, lanes: int) -> Float32:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Pool2d
 from rooftile.strategies.common.fused import larger
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """The sum or the maximum of each window, element by element."""
     height, width, average = sizes[0], sizes[1], sizes[2]

@@ -9,39 +9,38 @@ Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy import uintp
 
+from rooftile.devices.cpu.native import native
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def add_floats(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are sums of float32."""
     columns = sizes[0]
     for unit in range(begin, end):
         total = lost = np.float32(0.0)
         for j in range(columns):
-            corrected = x[uintp(unit * columns + j)] - lost
+            corrected = x[unit * columns + j] - lost
             more = total + corrected
             lost = (more - total) - corrected
             # Beyond an infinity there is nothing to carry along.
             if lost != lost:
                 lost = np.float32(0.0)
             total = more
-        sums[uintp(unit)] = total
+        sums[unit] = total
 
 
-@njit(nogil=True, cache=True)
+@native
 def add_bytes(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are sums of bytes."""
     columns = sizes[0]
     for unit in range(begin, end):
         total = np.int64(0)
         for j in range(columns):
-            total += x[uintp(unit * columns + j)]
-        sums[uintp(unit)] = total
+            total += x[unit * columns + j]
+        sums[unit] = total
 
 
 class Loops(ArrayStrategy):

@@ -6,9 +6,8 @@ Source: Higham, "The Accuracy of Floating Point Summation", SIAM J. Sci. Comput.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy import uintp
 
+from rooftile.devices.cpu.native import native
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.reduce.cpu.loops import add_bytes
@@ -17,7 +16,7 @@ _LEAF = 128
 """Elements that are added in turn."""
 
 
-@njit(nogil=True, cache=True)
+@native
 def add_pairs(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are sums.  ``waiting[level]`` sums ``2^level`` leaves, and waits for its sister."""
     columns, leaf = sizes[0], sizes[1]
@@ -27,7 +26,7 @@ def add_pairs(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
         for first in range(0, columns, leaf):
             total = np.float32(0.0)
             for j in range(first, min(first + leaf, columns)):
-                total += x[uintp(unit * columns + j)]
+                total += x[unit * columns + j]
             level = 0
             # For each 1 at the low end of the binary count of leaves, a sister waits.
             while (leaves >> level) & 1:
@@ -39,7 +38,7 @@ def add_pairs(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
         for level in range(63):
             if (leaves >> level) & 1:
                 total += waiting[level]
-        sums[uintp(unit)] = total
+        sums[unit] = total
 
 
 class Pairwise(ArrayStrategy):

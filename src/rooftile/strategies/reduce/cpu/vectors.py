@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from numba import njit
-from numpy import uintp
 
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
@@ -26,24 +26,24 @@ _BLOCK = 4096
 """Elements that are added in single precision, or in 32 bits."""
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@partial(native, flags="reassoc")
 def _float_block(x, first, last):  # type: ignore[no-untyped-def]
     # Any order will do, so that the compiler adds vectors.
     total = np.float32(0.0)
     for j in range(first, last):
-        total += x[uintp(j)]
+        total += x[j]
     return total
 
 
-@njit(nogil=True, cache=True)
+@native
 def _byte_block(x, first, last):  # type: ignore[no-untyped-def]
     total = np.uint32(0)
     for j in range(first, last):
-        total += np.uint32(x[uintp(j)])
+        total += np.uint32(x[j])
     return total
 
 
-@njit(nogil=True, cache=True)
+@native
 def add_float_segments(x, partials, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are segments of rows."""
     columns, segments, block = sizes[0], sizes[1], sizes[2]
@@ -54,10 +54,10 @@ def add_float_segments(x, partials, sizes, begin, end):  # type: ignore[no-untyp
         total = 0.0
         for at in range(first, last, block):
             total += _float_block(x, at, min(at + block, last))
-        partials[uintp(unit)] = total
+        partials[unit] = total
 
 
-@njit(nogil=True, cache=True)
+@native
 def add_byte_segments(x, partials, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are segments of rows."""
     columns, segments, block = sizes[0], sizes[1], sizes[2]
@@ -68,7 +68,7 @@ def add_byte_segments(x, partials, sizes, begin, end):  # type: ignore[no-untype
         total = np.int64(0)
         for at in range(first, last, block):
             total += np.int64(_byte_block(x, at, min(at + block, last)))
-        partials[uintp(unit)] = total
+        partials[unit] = total
 
 
 class Vectors(HostStrategy):

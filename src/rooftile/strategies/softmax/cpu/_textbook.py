@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy import uintp
 
+from rooftile.devices.cpu.native import native
 from rooftile.ops import Softmax
 from rooftile.strategies.common.fused import larger
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 
-@njit(nogil=True, cache=True)
+@native
 def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Find the largest element, sum the exponentials of the distances to it, divide by the sum.
 
@@ -27,14 +26,14 @@ def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[n
         start = row * classes
         largest = np.float32(-math.inf)
         for j in range(classes):
-            largest = larger(largest, x[uintp(start + j)])
+            largest = larger(largest, x[start + j])
         total = np.float32(0.0)
         for j in range(classes):
-            e = np.float32(math.exp(x[uintp(start + j)] - largest))
-            out[uintp(start + j)] = e
+            e = np.float32(math.exp(x[start + j] - largest))
+            out[start + j] = e
             total += e
         for j in range(classes):
-            out[uintp(start + j)] /= total
+            out[start + j] /= total
 
 
 class Textbook(CpuStrategy):

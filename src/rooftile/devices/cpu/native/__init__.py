@@ -1,0 +1,18 @@
+"""The kernel language: a small typed part of Python, translated to LLVM.
+
+A kernel is written as a Python function over flat arrays, integers, floats and explicit vectors,
+with `for` over ranges, `while`, `if`, calls of other such functions, and nothing else.  `native`
+marks one in a module; `source` takes one from generated text.  Compiling goes straight to LLVM's
+own text, which takes a fraction of what Numba's front end does, and what comes out is kept in the
+user's cache.
+
+- `types`: what a value can be, and how it lies in memory;
+- `instructions`, `expressions`, `statements`: the translation;
+- `functions`, `vector`: what a name may call that is not written in the language;
+- `build`: from LLVM's text to code in memory, and the cache;
+- `program`: a kernel's text, what it imports, and its entry.
+"""
+
+from rooftile.devices.cpu.native.program import Native, native, source
+
+__all__ = ["Native", "native", "source"]

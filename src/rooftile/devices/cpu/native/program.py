@@ -1,0 +1,163 @@
+"""Functions of the kernel language, and their entries.
+
+A *kernel* is a function that takes flat arrays, then ``sizes`` (int64, whatever it wants to know at
+run time), and does the units ``begin`` to ``end - 1`` of its problem's work::
+
+    kernel(a, b, ..., sizes, begin, end)
+
+That of a layer has float32 arrays, one of them a workspace of each thread's own::
+
+    kernel(x, weights, bias, out, scratch, sizes, begin, end)
+
+Numbers of 16 bits come as the uint16 that hold them, booleans as uint8.  Arrays do not overlap.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.cpu.native import build
+from rooftile.devices.cpu.native.types import HELD_AS
+
+_COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "uint32": np.uint32}
+"""What generated text may name besides Python's own functions and the vectors."""
+
+
+class Native:
+    """A function of the kernel language, compiled for the arrays that it is given."""
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        parse: Callable[[], ast.FunctionDef],
+        known: Callable[[str], Any],
+        flags: str,
+        lanes: int | None = None,
+    ) -> None:
+        self.name = name
+        self.digest = digest
+        """Of its text and of all that it calls."""
+        self.known = known
+        """What a name means that is no variable of the function."""
+        self.flags = flags
+        """LLVM's words for the liberties that arithmetic may take: ``contract``, ``reassoc``."""
+        self._lanes = lanes
+        self._parse = parse
+        self._addresses: dict[tuple[tuple[str, ...], bool], int] = {}
+
+    @cached_property
+    def tree(self) -> ast.FunctionDef:
+        """The function as Python reads it."""
+        return self._parse()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Only compiled code can call it."""
+        raise TypeError(f"{self.name} can be called in kernels only")
+
+    def address(self, dtypes: Sequence[str], scratch: bool) -> int:
+        """Where the C function ``entry(row, thread, begin, end)`` lies.
+
+        The row has address and number of elements of each array, of the first thread's scratch
+        where there is one (each thread has as many), and of sizes.  The first time, the entry is
+        compiled or comes from the cache.
+        """
+        key = tuple(dtypes), scratch
+        if key not in self._addresses:
+            kind = hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()
+            (self._addresses[key],) = build.addresses(
+                self.name, kind, lambda: self.text(*key), ["entry"]
+            )
+        return self._addresses[key]
+
+    def text(self, dtypes: Sequence[str], scratch: bool) -> str:
+        """LLVM's text of the function and of its entry."""
+        # The translation is not needed where the code comes from the cache.
+        from rooftile.devices.cpu.native.statements import Module, kernel_text
+        from rooftile.devices.cpu.native.vector import lanes
+
+        held = [HELD_AS.get(dtype, dtype) for dtype in dtypes]
+        return kernel_text(Module(self._lanes or lanes()), self, held, scratch)
+
+
+def native(function: Callable[..., Any], flags: str = "") -> Native:
+    """A function of a module as one of the kernel language.
+
+    ``flags`` are liberties that its arithmetic may take, in LLVM's words: ``contract`` rounds a
+    product and a sum once, ``reassoc`` sums in any order.
+    """
+
+    def known(name: str) -> Any:
+        scope = function.__globals__
+        return scope[name] if name in scope else getattr(builtins, name)
+
+    def parse() -> ast.FunctionDef:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        assert isinstance(tree, ast.FunctionDef)
+        return tree
+
+    code, words = function.__code__, []
+    for name in code.co_names:
+        found = function.__globals__.get(name)
+        words.append(f"{name} {found.digest if isinstance(found, Native) else found!r}")
+    words += [code.co_code.hex(), repr(code.co_consts[1:]), repr(code.co_varnames), flags]
+    digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
+    return Native(function.__name__, digest, parse, known, flags)
+
+
+def source(
+    stem: str,
+    text: str,
+    using: Mapping[str, Native] | None = None,
+    flags: str = "",
+    lanes: int | None = None,
+) -> Native:
+    """The function ``kernel`` of a generated text, which may call those that are given.
+
+    ``stem`` names it in the cache; ``flags`` as of `native`; ``lanes`` is the width of vectors, by
+    default the processor's.
+    """
+    given = dict(using or {})
+    words = [text, flags, str(lanes), *(f"{name} {f.digest}" for name, f in sorted(given.items()))]
+    digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
+    functions = _Text(text, given, digest, flags)
+    return Native(stem, digest, lambda: functions.trees["kernel"], functions.known, flags, lanes)
+
+
+class _Text:
+    """The functions of a generated text."""
+
+    def __init__(self, text: str, using: dict[str, Native], digest: str, flags: str) -> None:
+        self._text, self._using, self._digest, self._flags = text, using, digest, flags
+        self._made: dict[str, Native] = {}
+
+    @cached_property
+    def trees(self) -> dict[str, ast.FunctionDef]:
+        """Its functions by name."""
+        body = ast.parse(self._text).body
+        return {tree.name: tree for tree in body if isinstance(tree, ast.FunctionDef)}
+
+    def known(self, name: str) -> Any:
+        """What a name means in the text."""
+        from rooftile.devices.cpu.native.vector import VECTORS
+
+        if name in self.trees:
+            if name not in self._made:
+                self._made[name] = Native(
+                    name, self._digest, lambda: self.trees[name], self.known, self._flags
+                )
+            return self._made[name]
+        for scope in (self._using, VECTORS, _COMMON):
+            if name in scope:
+                return scope[name]
+        return getattr(builtins, name)

@@ -1,0 +1,186 @@
+"""An explicit SIMD vector of float32 for kernels, made of LLVM's own instructions.
+
+LLVM's auto-vectoriser keeps neither a register block nor a fused epilogue in
+registers; with this type a kernel says what lies in which register.  A vector is
+an LLVM ``<lanes x float>`` and lives in compiled code only.
+
+Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
+others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``stream`` (both on a
+64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
+``fma(x, y, z)`` (x*y + z), ``maximum`` (NaN if either is, IEEE 754-2019), ``relu``,
+``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``total(x)``
+(sum of the lanes) and ``has_nan(x)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from rooftile.devices.cpu.native.build import processor
+from rooftile.devices.cpu.native.expressions import Expressions
+from rooftile.devices.cpu.native.types import (
+    BOOL,
+    FLOAT,
+    NONE,
+    Function,
+    Type,
+    Value,
+    constant,
+    vector_type,
+)
+
+
+@cache
+def lanes() -> int:
+    """float32 lanes of a vector here: 16 with AVX-512, else 8 (AVX2; on NEON two registers)."""
+    return 16 if "+avx512f" in processor()[1].split(",") else 8
+
+
+@cache
+def registers() -> int:
+    """How many vectors of `lanes` the processor's registers hold."""
+    return 32 if lanes() == 16 else 16
+
+
+def _vector(to: Expressions) -> Type:
+    return vector_type(to.lanes)
+
+
+_NOTHING = Value(NONE, "")
+_ADDRESS = Type("address", "array", "ptr")
+_ALIGNMENT = Value(Type("alignment", "integer", "i32"), "4")
+
+
+def _load(to: Expressions, given: list[Value]) -> Value:
+    of, place = _vector(to), to.address(*given)
+    return to.made(of, f"load {of.llvm}, ptr {place}, align 4")
+
+
+def _store(aligned: bool, stream: bool = False) -> Callable[[Expressions, list[Value]], Value]:
+    def write(to: Expressions, given: list[Value]) -> Value:
+        array, index, value = given
+        alignment = 4 * to.lanes if aligned else 4
+        hint = ", !nontemporal !0" if stream else ""
+        place = to.address(array, index)
+        to.write(f"store {value.type.llvm} {value.name}, ptr {place}, align {alignment}{hint}")
+        return _NOTHING
+
+    return write
+
+
+def _mask(to: Expressions, count: Value) -> Value:
+    """Which lanes are among the first ``count``."""
+    numbers = f"<{', '.join(f'i64 {k}' for k in range(to.lanes))}>"
+    counts = _splat_of(to, count, f"<{to.lanes} x i64>")
+    of = Type("mask", "mask", f"<{to.lanes} x i1>")
+    return to.made(of, f"icmp ult <{to.lanes} x i64> {numbers}, {counts}")
+
+
+def _place(to: Expressions, array: Value, index: Value) -> Value:
+    return Value(_ADDRESS, to.address(array, index))
+
+
+def _load_part(to: Expressions, given: list[Value]) -> Value:
+    array, index, count = given
+    of, mask = _vector(to), _mask(to, count)
+    zero = Value(of, "zeroinitializer")
+    given = [_place(to, array, index), _ALIGNMENT, mask, zero]
+    return to.intrinsic(f"llvm.masked.load.v{to.lanes}f32.p0", of, given)
+
+
+def _store_part(to: Expressions, given: list[Value]) -> Value:
+    array, index, value, count = given
+    mask = _mask(to, count)
+    given = [value, _place(to, array, index), _ALIGNMENT, mask]
+    return to.intrinsic(f"llvm.masked.store.v{to.lanes}f32.p0", NONE, given)
+
+
+def _splat_of(to: Expressions, scalar: Value, of: str) -> str:
+    """The name of a vector whose lanes are all the same."""
+    first = to.made(
+        scalar.type, f"insertelement {of} poison, {scalar.type.llvm} {scalar.name}, i32 0"
+    )
+    zeros = f"<{to.lanes} x i32> zeroinitializer"
+    return to.made(scalar.type, f"shufflevector {of} {first.name}, {of} poison, {zeros}").name
+
+
+def _splat(to: Expressions, given: list[Value]) -> Value:
+    of = _vector(to)
+    return Value(of, _splat_of(to, to.convert(given[0], FLOAT), of.llvm))
+
+
+def _splat_at(to: Expressions, given: list[Value]) -> Value:
+    return _splat(to, [to.element(*given)])
+
+
+def _operation(instruction: str) -> Callable[[Expressions, list[Value]], Value]:
+    def write(to: Expressions, given: list[Value]) -> Value:
+        x, y = given
+        return to.made(x.type, f"{instruction} {x.type.llvm} {x.name}, {y.name}")
+
+    return write
+
+
+def _fma(to: Expressions, given: list[Value]) -> Value:
+    return to.intrinsic(f"llvm.fma.v{to.lanes}f32", _vector(to), given)
+
+
+def _select(to: Expressions, condition: str, x: Value, y: Value, yes: Value, no: Value) -> Value:
+    """Lane by lane ``yes`` where the condition holds of x and y, else ``no``."""
+    of = x.type.llvm
+    found = to.made(BOOL, f"fcmp {condition} {of} {x.name}, {y.name}").name
+    return to.made(x.type, f"select <{to.lanes} x i1> {found}, {of} {yes.name}, {of} {no.name}")
+
+
+def _maximum(to: Expressions, given: list[Value]) -> Value:
+    # The processor's maximum gives y where either is NaN: only x's NaN needs care.
+    x, y = given
+    larger = _select(to, "ogt", x, y, x, y)
+    return _select(to, "uno", x, x, x, larger)
+
+
+def _relu(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    zero = Value(x.type, "zeroinitializer")
+    return _select(to, "ogt", zero, x, zero, x)
+
+
+def _every_second(start: int) -> Callable[[Expressions, list[Value]], Value]:
+    def write(to: Expressions, given: list[Value]) -> Value:
+        x, y = given
+        pattern = ", ".join(f"i32 {k}" for k in range(start, 2 * to.lanes, 2))
+        of = x.type.llvm
+        return to.made(
+            x.type,
+            f"shufflevector {of} {x.name}, {of} {y.name}, <{to.lanes} x i32> <{pattern}>",
+        )
+
+    return write
+
+
+def _total(to: Expressions, given: list[Value]) -> Value:
+    zero = constant(0.0, FLOAT)
+    name = f"llvm.vector.reduce.fadd.v{to.lanes}f32"
+    return to.intrinsic(name, FLOAT, [zero, *given], "reassoc ")
+
+
+def _has_nan(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    mask = Type("mask", "mask", f"<{to.lanes} x i1>")
+    found = to.made(mask, f"fcmp uno {x.type.llvm} {x.name}, {x.name}")
+    return to.intrinsic(f"llvm.vector.reduce.or.v{to.lanes}i1", BOOL, [found])
+
+
+VECTORS = {
+    name: Function(name, write)
+    for name, write in {
+        "load": _load, "load_part": _load_part, "store": _store(False),
+        "store_part": _store_part, "store_aligned": _store(True), "stream": _store(True, True),
+        "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
+        "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
+        "maximum": _maximum, "relu": _relu, "even": _every_second(0), "odd": _every_second(1),
+        "total": _total, "has_nan": _has_nan,
+    }.items()
+}  # fmt: skip
+"""The functions by name."""

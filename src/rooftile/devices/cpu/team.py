@@ -1,0 +1,116 @@
+"""Threads that run kernels together: a team for each number of threads.
+
+A team's members wait for work in compiled code, without the GIL: for some microseconds they look
+again and again, then they sleep.  One caller at a time has a team; who finds it busy works alone.
+A forked child has none of its parent's threads and makes teams of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import threading
+from functools import cache
+from importlib import resources
+
+from rooftile.devices.cpu.memory import free_bytes
+from rooftile.devices.cpu.native import build
+from rooftile.errors import OutOfMemory
+
+_WORDS, _MUTEX, _CONDITION = 64, 32, 48
+"""Words of a team's state, and where in it the mutex and the condition lie."""
+_PATIENCE = 2000
+"""How often a member looks for work before it sleeps: some tens of microseconds."""
+_PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
+
+
+class _Code:
+    """The functions of ``team.ll``."""
+
+    def __init__(self) -> None:
+        text = _text()
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        names = ("alone", "spread", "work")
+        alone, spread, work = build.addresses("team", digest, lambda: text, names)
+        word = ctypes.c_int64
+        self.alone = ctypes.CFUNCTYPE(None, word, word, word)(alone)
+        self.spread = ctypes.CFUNCTYPE(None, word, word, word, word, word)(spread)
+        self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
+
+
+def _text() -> str:
+    text = resources.files("rooftile.devices.cpu").joinpath("team.ll").read_text("utf-8")
+    machine = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    pause = _PAUSES.get(machine)
+    call = f"call void {pause}" if pause else ""
+    text += f"\ndefine internal void @pause() {{\n{call}\nret void\n}}\n"
+    return text + (f"declare void {pause.replace(' 1', '')}\n" if pause else "")
+
+
+@cache
+def code() -> _Code:
+    """The compiled functions."""
+    return _Code()
+
+
+class Team:
+    """So many threads, the caller among them."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._place = _new_state()
+        self._busy = threading.Lock()
+        for thread in range(1, threads):
+            arguments = (self._place, thread, _PATIENCE)
+            name = f"rooftile-{thread}"
+            threading.Thread(target=code().work, args=arguments, name=name, daemon=True).start()
+
+    def run(self, table: int, rows: int, width: int) -> None:
+        """Do all units of the kernels of a table; alone where the team is busy."""
+        if not self._busy.acquire(blocking=False):
+            code().alone(table, rows, width)
+            return
+        try:
+            code().spread(self._place, table, rows, width, self.threads)
+        finally:
+            self._busy.release()
+
+
+def _new_state() -> int:
+    """Where a team's state lies: in memory that outlives the interpreter, as its threads do."""
+    libc = ctypes.CDLL(None)
+    libc.aligned_alloc.restype = ctypes.c_void_p
+    libc.aligned_alloc.argtypes = [ctypes.c_size_t] * 2
+    place = libc.aligned_alloc(64, 8 * _WORDS)
+    if not place:
+        raise OutOfMemory(8 * _WORDS, free_bytes(), "a team of threads")
+    ctypes.memset(place, 0, 8 * _WORDS)
+    libc.pthread_mutex_init(ctypes.c_void_p(place + 8 * _MUTEX), None)
+    libc.pthread_cond_init(ctypes.c_void_p(place + 8 * _CONDITION), None)
+    return int(place)
+
+
+_teams: dict[int, Team] = {}
+_making = threading.Lock()
+
+
+def team(threads: int) -> Team:
+    """The team of so many threads."""
+    found = _teams.get(threads)
+    if found is None:
+        with _making:
+            found = _teams.get(threads) or Team(threads)
+            _teams[threads] = found
+    return found
+
+
+def _forget() -> None:
+    """A child that was forked begins without teams, whoever held the lock."""
+    global _making
+    _teams.clear()
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)

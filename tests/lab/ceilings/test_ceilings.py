@@ -85,15 +85,14 @@ def test_the_floor_is_the_tighter_of_compute_and_memory():
 
 
 def _run(kernel, x, out, units):
-    none, sizes = np.zeros(16, np.float32), np.zeros(1, np.int64)
-    kernel(x, none, none, out, none, sizes, 0, units)
+    benchmarks._bind(kernel, [x], [out], units, threads=1)()
 
 
 def test_the_fma_kernel_does_all_its_fmas():
     x = np.zeros(benchmarks._CHAINS + lanes(), np.float32)
     x[0], x[1] = 1, 2.0**-10  # each chain counts its steps
     out = np.zeros(2 * lanes(), np.float32)
-    _run(benchmarks.kernels().fma_kernel, x, out, 2)
+    _run(benchmarks.kernels()["fma"], x, out, 2)
     steps = out[-1] / 2.0**-10
     assert steps == pytest.approx(benchmarks._CHAINS * benchmarks._STEPS, rel=1e-3)
     assert out.min() > 0
@@ -104,12 +103,12 @@ def test_the_memory_kernels_touch_every_element():
     x = cpu.allocate(count)
     x[:] = np.arange(count) % 251
     sums = np.zeros(2 * lanes(), np.float32)
-    _run(benchmarks.kernels().read_kernel, x, sums, 2)
+    _run(benchmarks.kernels()["read"], x, sums, 2)
     assert sums.sum() == x.sum()
-    for name in ("copy_kernel", "stream_kernel"):
+    for name in ("copy", "stream"):
         out = cpu.allocate(count)
         out.fill(-1)
-        _run(getattr(benchmarks.kernels(), name), x, out, 2)
+        _run(benchmarks.kernels()[name], x, out, 2)
         assert np.array_equal(out, x)
 
 

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda import CudaArray
 from rooftile.ops import Problem
+from rooftile.ops.problem import Array as ArrayOf
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import run_copied, run_in_place, run_on_host
+
+_SMALL_BYTES = 2**16
+
+_Made = TypeVar("_Made", bound=Problem)
+_Build = ParamSpec("_Build")
+
+
+def remembered(build: Callable[_Build, _Made]) -> Callable[_Build, _Made]:
+    """What builds a problem, which gives the same one again for the same shapes and options."""
+    # 1, 1.0 and True are equal, and not equally good.
+    kept = lru_cache(maxsize=4096, typed=True)(build)
+
+    @wraps(build)
+    def found(*given: _Build.args, **named: _Build.kwargs) -> _Made:
+        try:
+            hash(given)
+        except TypeError:
+            return build(*given, **named)
+        return kept(*given, **named)  # type: ignore[arg-type]
+
+    return found
 
 
 def run(
@@ -22,20 +48,39 @@ def run(
     device: str | None,
     out: Array | None,
 ) -> Array:
-    """Compute a problem that has one output.  A parameter that is None stands for zeros."""
+    """Compute a problem that has one output.
+
+    ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
+    """
     place = given.device(device)
     choice = decide(problem, precision, place, strategy)
     (result,) = problem.output_arrays
-    named = {array.name: value for array, value in zip(problem.input_arrays, inputs, strict=True)}
-    held = [*inputs, *(p for p in parameters.values() if p is not None)]
-    to = None if out is None else given.take_out(out, result, held)
+    to = None
+    if out is not None:
+        held = [*inputs, *(p for p in parameters.values() if p is not None)]
+        to = given.take_out(out, result, held)
     if isinstance(inputs[0], CudaArray):
+        named = _named(problem, inputs)
         (made,) = run_in_place(given.library, choice, named, parameters, {result.name: to})
     else:
         if to is None:
-            to = cpu.aligned(result.shape, result.numpy, "the result")
-        on = run_on_host if place == "cpu" else run_copied
-        on(choice, {**named, result.name: to}, parameters)
+            to = _new(result)
+        if place == "cpu":
+            run_on_host(choice, inputs, tuple(parameters.values()), (to,))
+        else:
+            run_copied(choice, {**_named(problem, inputs), result.name: to}, parameters)
         made = given.library.from_host(to)
     returned: Array = made if out is None else out
     return returned
+
+
+def _named(problem: Problem, inputs: Sequence[Taken]) -> dict[str, Taken]:
+    return {array.name: value for array, value in zip(problem.input_arrays, inputs, strict=True)}
+
+
+def _new(result: ArrayOf) -> Any:
+    """Memory for a result."""
+    # To align a small one would take longer than to compute it.
+    if result.nbytes < _SMALL_BYTES:
+        return np.empty(result.shape, result.numpy)
+    return cpu.aligned(result.shape, result.numpy, "the result")

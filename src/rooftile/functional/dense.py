@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.errors import InputError
-from rooftile.functional._call import run
+from rooftile.functional._call import remembered, run
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.problem import pair
@@ -38,15 +38,35 @@ def conv2d(
     given = Arguments(x)
     images = given.take("x", x, "batch, channels, height, width")
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
-    batch, channels, height, width = images.shape
-    if masks.shape[1] != channels:
-        raise InputError("weights", f"{masks.shape[1]} channels", f"x's {channels} channels")
-    problem = Conv2d(
-        batch, channels, height, width, masks.shape[0], (masks.shape[2], masks.shape[3]),
-        pair("stride", stride, 1), pair("padding", padding, 0), activation, Pool.parse(pool),
-    )  # fmt: skip
+    problem = _conv2d(images.shape, masks.shape, stride, padding, activation, pool)
     parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
     return run(given, problem, [images], parameters, precision, strategy, device, out)
+
+
+@remembered
+def _conv2d(
+    images: tuple[int, ...],
+    masks: tuple[int, ...],
+    stride: int | tuple[int, int],
+    padding: int | tuple[int, int],
+    activation: FusedActivation,
+    pool: PoolSpec | Pool | None,
+) -> Conv2d:
+    batch, channels, height, width = images
+    if masks[1] != channels:
+        raise InputError("weights", f"{masks[1]} channels", f"x's {channels} channels")
+    return Conv2d(
+        batch,
+        channels,
+        height,
+        width,
+        masks[0],
+        (masks[2], masks[3]),
+        pair("stride", stride, 1),
+        pair("padding", padding, 0),
+        activation,
+        Pool.parse(pool),
+    )
 
 
 def pool2d(
@@ -70,9 +90,19 @@ def pool2d(
     """
     given = Arguments(x)
     images = given.take("x", x, "batch, channels, height, width")
-    batch, channels, height, width = images.shape
-    problem = Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
+    problem = _pool2d(images.shape, kind, window, stride)
     return run(given, problem, [images], {}, precision, strategy, device, out)
+
+
+@remembered
+def _pool2d(
+    images: tuple[int, ...],
+    kind: str,
+    window: int | tuple[int, int],
+    stride: int | tuple[int, int] | None,
+) -> Pool2d:
+    batch, channels, height, width = images
+    return Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
 
 
 def linear(
@@ -99,9 +129,12 @@ def linear(
     (batch, inputs), outputs = rows.shape, matrix.shape[0]
     if matrix.shape[1] != inputs:
         raise InputError("weights", f"{matrix.shape[1]} inputs", f"x's {inputs} inputs")
-    problem = Linear(batch, inputs, outputs, activation)
+    problem = _linear(batch, inputs, outputs, activation)
     parameters = {"weights": matrix, "bias": given.take_bias(bias, outputs)}
     return run(given, problem, [rows], parameters, precision, strategy, device, out)
+
+
+_linear = remembered(Linear)
 
 
 def matmul(
@@ -133,7 +166,7 @@ def matmul(
     if right.shape[1] != inner:
         raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")
     parameters = {"weights": right, "bias": None}
-    problem = Linear(rows, inner, columns)
+    problem = _linear(rows, inner, columns, "none")
     return run(given, problem, [left], parameters, precision, strategy, device, out)
 
 
@@ -153,5 +186,8 @@ def softmax(
     """
     given = Arguments(x)
     rows = given.take("x", x, "batch, classes")
-    problem = SoftmaxProblem(*rows.shape)
+    problem = _softmax(*rows.shape)
     return run(given, problem, [rows], {}, precision, strategy, device, out)
+
+
+_softmax = remembered(SoftmaxProblem)

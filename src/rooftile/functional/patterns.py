@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rooftile.errors import InputError
-from rooftile.functional._call import run
+from rooftile.functional._call import remembered, run
 from rooftile.ops.reduce import Reduce
 from rooftile.runtime.arguments import ANY, Arguments, Array
 
@@ -44,5 +44,8 @@ def reduce(
             raise InputError("axis", axis, "None, for all axes, or the last one")
         last = -1
     dtype: Any = getattr(array.dtype, "name", array.dtype)
-    problem = Reduce(tuple(array.shape), last, dtype)
+    problem = _reduce(tuple(array.shape), last, dtype)
     return run(given, problem, [array], {}, precision, strategy, device, out)
+
+
+_reduce = remembered(Reduce)

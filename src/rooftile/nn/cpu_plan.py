@@ -13,7 +13,7 @@ from rooftile.ops import Float32, Layer, Precision
 from rooftile.ops.problem import check_positive
 from rooftile.strategies import Bound
 from rooftile.strategies.chain import Link, chain
-from rooftile.strategies.cpu import pack
+from rooftile.strategies.cpu import packed
 from rooftile.strategies.sequence import BoundSequence, Stage
 
 _CHAINED_PARAMETERS = 64 * 1024
@@ -112,7 +112,7 @@ def _stage(layers: Sequence[PlannedLayer], batch: int, threads: int) -> Stage:
     for layer in layers:
         problem = layer.problem.with_batch(group)
         kernel = layer.strategy.kernel(problem)
-        links.append(Link(problem, kernel, *pack(layer.parameters, kernel)))
+        links.append(Link(problem, kernel, *packed(layer.parameters, kernel, threads)))
     image, result = links[0].image[0], links[-1].image[1]
     if len(links) == 1:
         return Stage(links[0].kernel, links[0].weights, links[0].bias, image, result)

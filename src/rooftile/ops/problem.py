@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import ml_dtypes
@@ -69,6 +69,18 @@ class Problem(ABC):
 
     What a subclass must say: ``operation``, `arrays`, `flops` and `reference`.
     """
+
+    def __init_subclass__(cls) -> None:
+        # A problem is looked up in each call, and its fields are hashed once: a dataclass leaves
+        # a hash alone that the class has itself.
+        cls.__hash__ = Problem.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *(getattr(self, f.name) for f in fields(self))))  # type: ignore[arg-type]
 
     operation: ClassVar[str]
     counts: ClassVar[tuple[str, ...]] = ()
@@ -219,6 +231,7 @@ def outputs_of(made: Any) -> tuple[Any, ...]:
     return made if isinstance(made, tuple) else (made,)
 
 
+@cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """A dtype of ours as NumPy's."""
     return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)

@@ -29,7 +29,7 @@ class Arguments(Generic[Array]):
     def __init__(self, x: Array, first: str = "x") -> None:
         """``first`` is x's name.  Raises `InputError` for an x of an unknown kind or in an unknown
         place."""
-        self.first, self.library = first, library_of(first, x)
+        self.first, self._kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
 
     def device(self, asked: str | None) -> str:
@@ -56,8 +56,8 @@ class Arguments(Generic[Array]):
         A view that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
         """
         array = self._look(name, value, dtypes)
-        rank, shape = axes.count(",") + 1, array.shape
-        if axes != ANY and len(shape) != rank:
+        shape = array.shape
+        if axes != ANY and len(shape) != (rank := axes.count(",") + 1):
             raise InputError(name, f"{len(shape)} axes {shape}", f"{rank}: [{axes}]")
         if 0 in shape:
             raise InputError(name, f"the empty shape {shape}", f"[{axes}] of at least 1 each")
@@ -66,7 +66,8 @@ class Arguments(Generic[Array]):
             shape = array.shape
         if isinstance(array, CudaArray):
             return array if array.ready else self.library.compact(name, array)
-        if array.flags.c_contiguous and array.flags.aligned:
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:
             return np.asarray(array)
         copy = cpu.aligned(shape, array.dtype, f"a contiguous copy of {name}")
         copy[...] = array
@@ -104,7 +105,7 @@ class Arguments(Generic[Array]):
         return out
 
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:
-        library = library_of(name, value)
+        library = self.library if type(value) is self._kind else library_of(name, value)
         if type(library) is not type(self.library):
             raise InputError(name, library.title, f"{self.library.title}, as {self.first} is")
         gpu = library.gpu(name, value)

@@ -122,12 +122,12 @@ class NumPy(Library):
         return None
 
     def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> Any:
-        if not any(array.dtype == numpy_dtype(one) for one in dtypes):
-            raise InputError(
-                name, f"dtype {array.dtype.str if array.dtype.kind == 'f' else array.dtype}",
-                f"{_native(dtypes)}; {name}.astype(numpy.{dtypes[0]}) converts",
-            )  # fmt: skip
-        return array
+        for one in dtypes:
+            if array.dtype == numpy_dtype(one):
+                return array
+        found = array.dtype.str if array.dtype.kind == "f" else array.dtype
+        converts = f"{_native(dtypes)}; {name}.astype(numpy.{dtypes[0]}) converts"
+        raise InputError(name, f"dtype {found}", converts)
 
     def from_host(self, result: Any) -> Any:
         return result
@@ -325,10 +325,13 @@ def _native(dtypes: tuple[str, ...]) -> str:
     return f"{' or '.join(dtypes)} in native byte order"
 
 
+_NUMPY = NumPy()
+
+
 def library_of(name: str, array: Any) -> Library:
     """The library whose array this is.  Raises `InputError` naming the argument."""
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
-        return NumPy()
+        return _NUMPY
     for module, attribute, library in (
         ("torch", "Tensor", Torch),
         ("cupy", "ndarray", CuPy),

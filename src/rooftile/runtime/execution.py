@@ -7,7 +7,9 @@ the memory that it needs lasts as long as the call.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,11 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import Problem
+from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice
 from rooftile.strategies import Strategy
+from rooftile.strategies.cpu import HostBound
 from rooftile.strategies.resident import Resident
 
 _Key = tuple[Strategy, Problem, GpuDevice, tuple[tuple[str, int], ...]]
@@ -31,16 +35,66 @@ Named = Mapping[str, Any]
 """Arrays by the problem's names; a parameter that is None stands for zeros."""
 
 
-def run_on_host(choice: Choice, ends: Named, parameters: Named) -> None:
-    """Compute on NumPy arrays with a strategy of the CPU.  Raises `OutOfMemory`."""
-    problem = choice.problem
-    given = [
-        np.zeros(array.shape, array.numpy) if parameters[array.name] is None
-        else parameters[array.name]
-        for array in problem.parameter_arrays
-    ]  # fmt: skip
-    bound = choice.strategy.bind(problem, given, cpu.open_device())
-    bound(*ends.values())
+def run_on_host(
+    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
+) -> None:
+    """Compute on NumPy arrays with a strategy of the CPU.  Raises `OutOfMemory`.
+
+    What was bound waits for the next call of its problem, which packs its parameters into it.
+    """
+    problem, given = choice.problem, parameters
+    if any(parameter is None for parameter in parameters):
+        places = zip(parameters, problem.parameter_arrays, strict=True)
+        given = [_zeros(a.shape, a.dtype) if given is None else given for given, a in places]
+    bound: Any = _waiting.take(choice)
+    if bound is None:
+        bound = choice.strategy.bind(problem, given, cpu.open_device())
+    else:
+        bound.renew(given)
+    bound(*inputs, *outputs)
+    if bound.renewable:
+        _waiting.keep(choice, bound)
+
+
+@lru_cache(maxsize=64)
+def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for a parameter that was not given."""
+    return np.zeros(shape, numpy_dtype(dtype))
+
+
+class _Waiting:
+    """Bound strategies of the CPU that no call uses now: the least recently used go first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self._bytes = most_bytes, 0
+        self._bound: OrderedDict[Any, list[HostBound]] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def take(self, choice: Choice) -> HostBound | None:
+        """One for this choice, which is the caller's from now on; None where none waits."""
+        with self._turn:
+            waiting = self._bound.get((choice.strategy, choice.problem))
+            if not waiting:
+                return None
+            bound = waiting.pop()
+            self._bytes -= bound.nbytes
+            return bound
+
+    def keep(self, choice: Choice, bound: HostBound) -> None:
+        """Let it wait for the next call."""
+        key = choice.strategy, choice.problem
+        with self._turn:
+            self._bound.setdefault(key, []).append(bound)
+            self._bound.move_to_end(key)
+            self._bytes += bound.nbytes
+            while self._bytes > self._most or len(self._bound) > _MOST_WAITING:
+                _, dropped = self._bound.popitem(last=False)
+                self._bytes -= sum(one.nbytes for one in dropped)
+
+
+_MOST_WAITING = 256
+"""Problems whose bound strategies wait."""
+_waiting = _Waiting(most_bytes=2**28)
 
 
 def run_copied(choice: Choice, ends: Named, parameters: Named) -> None:

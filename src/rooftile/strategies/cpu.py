@@ -20,8 +20,13 @@ from rooftile.strategies.base import Bound, Config, Strategy
 _UNITS, _X, _NX, _OUT, _NOUT = map(cpu.FIELDS.index, ("units", "x", "nx", "out", "nout"))
 
 
-def _as_given(weights: Float32) -> Float32:
-    return weights
+Pack = Callable[[Float32, Float32, int], None]
+"""``pack(weights, packed, threads)`` fills a flat array with the weights in the order that a kernel
+reads them."""
+
+
+def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
+    packed[:] = weights.ravel()
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,9 @@ class CpuKernel:
     function: Native
     units: Callable[[int], int]
     """How many units of independent work so many images have."""
-    pack: Callable[[Float32], Float32] = _as_given
-    """The weights in the order that the kernel reads them."""
+    pack: Pack = _as_given
+    packed: int | None = None
+    """float32 of packed weights; None: as many as weights."""
     scratch: int = 0
     """float32 of workspace a thread."""
     sizes: tuple[int, ...] = field(default=())
@@ -78,10 +84,25 @@ class HostBound(Bound):
         problem: Any,
         device: CpuDevice,
         config: Config,
-        call: Callable[..., None],
+        call: Any,
     ) -> None:
         super().__init__(strategy, problem, device, config)
         self._call = call
+
+    @property
+    def nbytes(self) -> int:
+        """What it holds of packed parameters and workspace, where that may be much."""
+        return int(getattr(self._call, "nbytes", 0))
+
+    @property
+    def renewable(self) -> bool:
+        """Whether `renew` can give it other parameters."""
+        return not self.problem.parameter_arrays or hasattr(self._call, "renew")
+
+    def renew(self, parameters: Sequence[AnyArray]) -> None:
+        """Take other parameters of the same shapes; no call runs meanwhile."""
+        if parameters:
+            self._call.renew(parameters)
 
     def launch(self, arrays: Sequence[AnyArray], batch: int | None = None) -> None:
         """See `Bound.launch`; when it returns, all is done."""
@@ -156,7 +177,7 @@ class CpuStrategy(HostStrategy):
         """See `HostStrategy.prepare`."""
         kernel = self.kernel(problem)
         count = threads if self.parallel else 1
-        weights, bias = pack(parameters, kernel)
+        weights, bias = packed(parameters, kernel, count)
         return BoundKernel(kernel, weights, bias, problem.input_arrays[0].item_size, count)
 
 
@@ -173,27 +194,40 @@ class BoundKernel:
         buffer = cpu.allocate(max(16, scratch * threads), "scratch")
         sizes = np.array(kernel.sizes or (0,), np.int64)
         self._keep = (weights, bias, buffer, sizes)
-        row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, buffer.ctypes.data, scratch)
+        self.nbytes = sum(array.nbytes for array in self._keep)
+        """Of packed parameters and scratch."""
+        row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, cpu.address(buffer), scratch)
         entry = cpu.Entry.of_layer(kernel.function)
         self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
         self._row = self._work.table[0]
         self._turn = threading.Lock()
 
+    def renew(self, parameters: Sequence[Float32]) -> None:
+        """Pack other parameters of the same shapes."""
+        weights, bias = parameters
+        self._kernel.pack(weights, self._keep[0], self._threads)
+        self._keep[1][:] = bias
+
     def __call__(self, x: Float32, out: Float32) -> None:
         units, row = self._kernel.units(x.size // self._image), self._row
         with self._turn:
-            row[_UNITS], row[_X], row[_NX] = units, x.ctypes.data, x.size
-            row[_OUT], row[_NOUT] = out.ctypes.data, out.size
+            row[_UNITS], row[_X], row[_NX] = units, cpu.address(x), x.size
+            row[_OUT], row[_NOUT] = cpu.address(out), out.size
             self._work.run(units, self._threads)
 
 
-def pack(parameters: tuple[Float32, ...], kernel: CpuKernel) -> tuple[Float32, Float32]:
+def packed(
+    parameters: tuple[Float32, ...], kernel: CpuKernel, threads: int
+) -> tuple[Float32, Float32]:
     """Packed weights and bias as flat arrays of our own; both empty for operations without."""
     if not parameters:
         nothing: NDArray[np.float32] = np.zeros(1, np.float32)
         return nothing, nothing
     weights, bias = parameters
-    return aligned_copy(kernel.pack(weights)), aligned_copy(bias)
+    count = weights.size if kernel.packed is None else kernel.packed
+    own = cpu.allocate(count, "packed parameters")
+    kernel.pack(weights, own, threads)
+    return own, aligned_copy(bias)
 
 
 def aligned_copy(array: Float32) -> Float32:

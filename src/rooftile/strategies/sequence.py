@@ -57,7 +57,7 @@ class BoundSequence:
         with self._turn:
             if images != self._images:
                 self._set_images(images)
-            self._table[0, _X], self._table[-1, _OUT] = x.ctypes.data, out.ctypes.data
+            self._table[0, _X], self._table[-1, _OUT] = cpu.address(x), cpu.address(out)
             self._work.run(self._most, self._threads)
 
     def _set_images(self, images: int) -> None:

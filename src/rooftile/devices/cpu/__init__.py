@@ -1,11 +1,11 @@
 """The host's processor: vectors, generated kernels, threads, memory."""
 
 from rooftile.devices.cpu.device import CpuDevice, open_device
-from rooftile.devices.cpu.memory import aligned, allocate, cache_bytes, free_bytes
+from rooftile.devices.cpu.memory import address, aligned, allocate, cache_bytes, free_bytes
 from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
 from rooftile.devices.cpu.spread import Spread
 
 __all__ = [
-    "FIELDS", "CpuDevice", "Entry", "Spread", "Work", "aligned", "allocate", "cache_bytes", "cores",
-    "free_bytes", "open_device", "places",
+    "FIELDS", "CpuDevice", "Entry", "Spread", "Work", "address", "aligned", "allocate",
+    "cache_bytes", "cores", "free_bytes", "open_device", "places",
 ]  # fmt: skip

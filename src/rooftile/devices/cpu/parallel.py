@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.cpu.memory import address
 from rooftile.devices.cpu.native import Native
 from rooftile.devices.cpu.team import code, team
 from rooftile.errors import InputError
@@ -70,7 +71,7 @@ class Work:
         """``rows`` without the entries."""
         self._entries = tuple(entries)
         self.table: NDArray[np.int64] = np.array([(0, *row) for row in rows], np.int64)
-        self._place = (int(self.table.ctypes.data), *self.table.shape)
+        self._place = (address(self.table), *self.table.shape)
         self._compiled = False
 
     def run(self, units: int, threads: int) -> None:
@@ -87,4 +88,4 @@ class Work:
 
 def places(arrays: Sequence[NDArray[Any]]) -> list[int]:
     """Address and number of elements of each."""
-    return [number for array in arrays for number in (array.ctypes.data, array.size)]
+    return [number for array in arrays for number in (address(array), array.size)]

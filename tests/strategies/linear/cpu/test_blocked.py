@@ -32,7 +32,8 @@ def run(problem, x, weights, bias, *, lanes=None, cuts=(), slack=64):
     kernel = linear_kernel(problem, width, 2 * width)
     size = len(x) * problem.outputs
     out = np.full(size + 2 * slack, np.nan, np.float32)
-    packed, sizes = kernel.pack(weights), np.array(kernel.sizes, np.int64)
+    packed, sizes = np.full(kernel.packed, np.nan, np.float32), np.array(kernel.sizes, np.int64)
+    kernel.pack(weights, packed, 1)
     units = kernel.units(len(x))
     address = kernel.function.address(("float32",) * 4, scratch=True)
     entry = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)

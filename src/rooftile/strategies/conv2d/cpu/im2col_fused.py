@@ -13,9 +13,8 @@ Goto, van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOM
 
 from __future__ import annotations
 
+import math
 from functools import cache
-
-import numpy as np
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
@@ -57,7 +56,8 @@ class Im2colFused(CpuStrategy):
         return CpuKernel(
             _compiled(block, vectors, vector.lanes()),
             units=lambda images: images * rows,
-            pack=lambda weights: _pack(weights, block),
+            pack=lambda weights, into, _: _pack(weights, into, block),
+            packed=padded_maps * problem.channels * math.prod(problem.mask),
             scratch=_TILE_FLOATS + padded_maps * window[0] * pitch,
             sizes=sizes,
         )
@@ -74,13 +74,17 @@ def _register_block(maps: int) -> tuple[int, int]:
     return block, 4 if block <= most // 2 else 2
 
 
-def _pack(weights: Float32, block: int) -> Float32:
+def _pack(weights: Float32, into: Float32, block: int) -> None:
     """weights[maps, channels, h, w] as [maps / block][taps][block]; the last block padded."""
     maps = weights.shape[0]
-    padded = np.zeros((-(-maps // block) * block, weights[0].size), np.float32)
-    padded[:maps] = weights.reshape(maps, -1)
-    blocks = padded.reshape(-1, block, padded.shape[1])
-    return np.ascontiguousarray(blocks.transpose(0, 2, 1))
+    rows, whole = weights.reshape(maps, -1), maps // block
+    blocks = into.reshape(-1, rows.shape[1], block)
+    full = rows[: whole * block].reshape(whole, block, -1)
+    blocks[:whole] = full.transpose(0, 2, 1)
+    if whole < len(blocks):
+        left = rows[whole * block :]
+        blocks[whole, :, : len(left)] = left.T
+        blocks[whole, :, len(left) :] = 0
 
 
 @cache

@@ -14,8 +14,6 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-import numpy as np
-
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
@@ -62,16 +60,22 @@ def tile_kernel(tile: Tile) -> CpuKernel:
     return CpuKernel(
         source("register_tile", generate(tile), functions),
         units=lambda images: images * bands,
-        pack=lambda weights: pack(weights, tile.block.maps),
+        pack=lambda weights, into, _: pack(weights, into, tile.block.maps),
         scratch=tile.scratch,
     )
 
 
-def pack(weights: Float32, block: int) -> Float32:
+def pack(weights: Float32, into: Float32, block: int) -> None:
     """weights[maps, channels, h, w] as [maps / block][channels, h, w][block], flat; the last
     block holds the maps that are left."""
-    parts = [weights[m : m + block] for m in range(0, weights.shape[0], block)]
-    return np.concatenate([part.transpose(1, 2, 3, 0).ravel() for part in parts])
+    maps = weights.shape[0]
+    terms = weights.size // maps
+    rows = weights.reshape(maps, terms)
+    whole = maps // block * block
+    blocks = into[: whole * terms].reshape(-1, terms, block)
+    blocks[...] = rows[:whole].reshape(-1, block, terms).transpose(0, 2, 1)
+    if whole < maps:
+        into[whole * terms :].reshape(terms, maps - whole)[...] = rows[whole:].T
 
 
 def choose_tile(problem: Conv2d) -> Tile:

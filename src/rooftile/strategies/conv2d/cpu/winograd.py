@@ -90,19 +90,20 @@ def _kernel(problem: Conv2d) -> CpuKernel:
     return CpuKernel(
         source("winograd", generate(tile), functions),
         units=lambda images: images * bands,
-        pack=lambda weights: pack(tile, weights),
+        pack=lambda weights, into, _: pack(tile, weights, into),
+        packed=tile.transformed_weights + problem.parameter_arrays[0].size + 1,
         scratch=tile.scratch,
         sizes=sizes_of(problem),
     )
 
 
-def pack(tile: RowTile | SquareTile, weights: Float32) -> Float32:
+def pack(tile: RowTile | SquareTile, weights: Float32, into: Float32) -> None:
     """The transformed weights, then the weights themselves, then one number: NaN where a weight
     is not finite, else zero."""
     with np.errstate(invalid="ignore", over="ignore"):
         transformed = tile.pack(weights)
     flag = np.float32(0.0 if np.isfinite(transformed).all() else np.nan)
-    return np.concatenate([transformed, weights.ravel(), [flag]], dtype=np.float32)
+    np.concatenate([transformed, weights.ravel(), [flag]], out=into)
 
 
 def generate(tile: RowTile | SquareTile) -> str:

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
 from rooftile.devices.cpu.native import Native, source, vector
-from rooftile.ops import Float32, Linear
+from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.linear.cpu._blocked_source import VECTORS, generate
+from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, panels_of
+from rooftile.strategies.linear.cpu._blocked_source import generate
 
 _CHUNK_IMAGES = 32
 """The block of inputs of so many images and a panel's block of weights fit the second-level cache
@@ -60,12 +59,13 @@ STRATEGY = Blocked()
 
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
-    panels = -(-problem.outputs // (VECTORS * lanes))
+    panels = panels_of(problem.outputs, lanes)
     blocks = -(-problem.inputs // _BLOCK_INPUTS)
     return CpuKernel(
         _compiled(lanes, registers),
         units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
-        pack=lambda weights: pack(weights, lanes),
+        pack=lambda weights, into, threads: pack(weights, into, lanes, threads),
+        packed=packed_size(problem.outputs, problem.inputs, lanes),
         sizes=(
             problem.inputs,
             problem.outputs,
@@ -81,18 +81,3 @@ def _compiled(lanes: int, registers: int) -> Native:
     return source(
         "linear_blocked", generate(lanes, registers), {"activate_row": activate_row}, lanes=lanes
     )
-
-
-def pack(weights: Float32, lanes: int) -> Float32:
-    """weights[outputs, inputs] as panels [inputs][two vectors of outputs], flat.
-
-    The last panel has one vector where one is enough; outputs that do not exist weigh zero.
-    """
-    outputs, inputs = weights.shape
-    panels = []
-    for first in range(0, outputs, VECTORS * lanes):
-        rows = weights[first : first + VECTORS * lanes]
-        panel = np.zeros((inputs, -(-len(rows) // lanes) * lanes), np.float32)
-        panel[:, : len(rows)] = rows.T
-        panels.append(panel.ravel())
-    return np.concatenate(panels)

@@ -93,6 +93,7 @@ def _compiled(text: str) -> bytes:
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         # Neighbouring numbers are put into vectors by kernels themselves.
         options.slp_vectorization = False
+        options.loop_unrolling = False
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
         return bytes(machine.emit_object(module))

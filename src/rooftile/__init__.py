@@ -21,13 +21,15 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
     from rooftile.nn import load
 
 __all__ = [
     "CompileFailure",
+    "Conv2d",
     "DeviceMissing",
     "InputError",
+    "Linear",
     "OutOfMemory",
     "RooftileError",
     "UnsupportedProblem",
@@ -43,6 +45,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Conv2d": "rooftile.functional",
+    "Linear": "rooftile.functional",
     "conv2d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",

@@ -14,11 +14,14 @@ and of x's kind that shares no memory with the arguments), and raises `InputErro
 argument that is wrong, `UnsupportedProblem` where the named strategy cannot do it or the device's
 kind has none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
 
+`Conv2d` and `Linear` hold their parameters, for many calls.
+
 On arrays in a GPU's memory a call only starts the work, on the stream that is current in the
 caller's library (JAX has none: there the call waits).
 """
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
 from rooftile.functional.patterns import reduce
+from rooftile.functional.prepared import Conv2d, Linear
 
-__all__ = ["conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]
+__all__ = ["Conv2d", "Linear", "conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-import numpy as np
-
-from rooftile.devices import cpu
 from rooftile.devices.cuda import CudaArray
 from rooftile.ops import Problem
-from rooftile.ops.problem import Array as ArrayOf
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import run_copied, run_in_place, run_on_host
-
-_SMALL_BYTES = 2**16
+from rooftile.runtime.results import new_result
 
 _Made = TypeVar("_Made", bound=Problem)
 _Build = ParamSpec("_Build")
@@ -64,7 +59,7 @@ def run(
         (made,) = run_in_place(given.library, choice, named, parameters, {result.name: to})
     else:
         if to is None:
-            to = _new(result)
+            to = new_result(result)
         if place == "cpu":
             run_on_host(choice, inputs, tuple(parameters.values()), (to,))
         else:
@@ -76,11 +71,3 @@ def run(
 
 def _named(problem: Problem, inputs: Sequence[Taken]) -> dict[str, Taken]:
     return {array.name: value for array, value in zip(problem.input_arrays, inputs, strict=True)}
-
-
-def _new(result: ArrayOf) -> Any:
-    """Memory for a result."""
-    # To align a small one would take longer than to compute it.
-    if result.nbytes < _SMALL_BYTES:
-        return np.empty(result.shape, result.numpy)
-    return cpu.aligned(result.shape, result.numpy, "the result")

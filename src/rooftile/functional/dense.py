@@ -38,13 +38,13 @@ def conv2d(
     given = Arguments(x)
     images = given.take("x", x, "batch, channels, height, width")
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
-    problem = _conv2d(images.shape, masks.shape, stride, padding, activation, pool)
+    problem = conv2d_problem(images.shape, masks.shape, stride, padding, activation, pool)
     parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
     return run(given, problem, [images], parameters, precision, strategy, device, out)
 
 
 @remembered
-def _conv2d(
+def conv2d_problem(
     images: tuple[int, ...],
     masks: tuple[int, ...],
     stride: int | tuple[int, int],
@@ -52,6 +52,7 @@ def _conv2d(
     activation: FusedActivation,
     pool: PoolSpec | Pool | None,
 ) -> Conv2d:
+    """The problem of images and masks of these shapes.  Raises `InputError`."""
     batch, channels, height, width = images
     if masks[1] != channels:
         raise InputError("weights", f"{masks[1]} channels", f"x's {channels} channels")
@@ -126,15 +127,19 @@ def linear(
     given = Arguments(x)
     rows = given.take("x", x, "batch, inputs")
     matrix = given.take("weights", weights, "outputs, inputs")
-    (batch, inputs), outputs = rows.shape, matrix.shape[0]
-    if matrix.shape[1] != inputs:
-        raise InputError("weights", f"{matrix.shape[1]} inputs", f"x's {inputs} inputs")
-    problem = _linear(batch, inputs, outputs, activation)
-    parameters = {"weights": matrix, "bias": given.take_bias(bias, outputs)}
+    problem = linear_problem(rows.shape, matrix.shape, activation)
+    parameters = {"weights": matrix, "bias": given.take_bias(bias, matrix.shape[0])}
     return run(given, problem, [rows], parameters, precision, strategy, device, out)
 
 
-_linear = remembered(Linear)
+@remembered
+def linear_problem(
+    rows: tuple[int, ...], matrix: tuple[int, ...], activation: FusedActivation
+) -> Linear:
+    """The problem of rows and weights of these shapes.  Raises `InputError`."""
+    if matrix[1] != rows[1]:
+        raise InputError("weights", f"{matrix[1]} inputs", f"x's {rows[1]} inputs")
+    return Linear(rows[0], rows[1], matrix[0], activation)
 
 
 def matmul(
@@ -162,11 +167,11 @@ def matmul(
     axes_b = "columns, inner" if transpose_b else "inner, columns"
     left = given.take("a", a, axes_a, transposed=bool(transpose_a))
     right = given.take_packed("b", b, axes_b, transposed=not transpose_b)
-    (rows, inner), columns = left.shape, right.shape[0]
+    inner = left.shape[1]
     if right.shape[1] != inner:
         raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")
     parameters = {"weights": right, "bias": None}
-    problem = _linear(rows, inner, columns, "none")
+    problem = linear_problem(left.shape, right.shape, "none")
     return run(given, problem, [left], parameters, precision, strategy, device, out)
 
 

@@ -153,6 +153,15 @@ class Bound(ABC):
         ``batch`` items are computed; None stands for all.  May return before they are done.
         """
 
+    @property
+    def renewable(self) -> bool:
+        """Whether `renew` can give it other parameters."""
+        return False
+
+    def renew(self, parameters: Sequence[AnyArray]) -> None:
+        """Take other parameters of the same shapes; no call runs meanwhile."""
+        raise NotImplementedError(f"{self.strategy.name} is bound anew")
+
     def __call__(self, *arrays: AnyArray) -> None:
         """Compute on NumPy arrays, inputs and then outputs, of the problem's batch or fewer items.
 

@@ -96,11 +96,11 @@ class HostBound(Bound):
 
     @property
     def renewable(self) -> bool:
-        """Whether `renew` can give it other parameters."""
+        """See `Bound.renewable`."""
         return not self.problem.parameter_arrays or hasattr(self._call, "renew")
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
-        """Take other parameters of the same shapes; no call runs meanwhile."""
+        """See `Bound.renew`."""
         if parameters:
             self._call.renew(parameters)
 

@@ -1,0 +1,94 @@
+"""Operations whose parameters stay, as a network's do: packed once, called many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rooftile.functional.dense import conv2d_problem, linear_problem
+from rooftile.ops import Conv2d as Conv2dProblem
+from rooftile.ops import FusedActivation, Pool, PoolSpec, Problem
+from rooftile.ops import Linear as LinearProblem
+from rooftile.ops.activation import check_fused
+from rooftile.ops.problem import pair
+from rooftile.runtime.prepared import Prepared
+
+
+class Conv2d(Prepared):
+    """`rooftile.conv2d` with weights and bias that stay, for x of any batch and size.
+
+    ::
+
+        conv = rooftile.Conv2d(weights, bias, activation="relu", pool=("max", 2))
+        y = conv(x)
+
+    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied and
+    packed now, as arrays of the CPU; ``update(weights, bias)`` gives others.  ``conv(x, out=out)``
+    takes x[batch, channels, height, width] of NumPy, PyTorch or JAX on the CPU; with ``device``
+    "cuda[:N]" or "opencl[:N]" it is copied there and the result back.  The options and errors are
+    those of `rooftile.conv2d`.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+    chapters 7 and 16.
+    """
+
+    axes = "batch, channels, height, width"
+
+    def __init__(
+        self,
+        weights: Any,
+        bias: Any = None,
+        *,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] = 0,
+        activation: FusedActivation = "none",
+        pool: PoolSpec | Pool | None = None,
+        precision: str = "ieee",
+        strategy: str | None = None,
+        device: str | None = None,
+    ) -> None:
+        """See the class.  Raises `InputError`, `UnsupportedProblem`."""
+        axes = "maps, channels, mask height, mask width"
+        super().__init__(weights, bias, axes, precision, strategy, device)
+        check_fused(activation)
+        places = pair("stride", stride, 1), pair("padding", padding, 0)
+        self._options = (*places, activation, Pool.parse(pool))
+
+    def problem(self, shape: tuple[int, ...]) -> Problem:
+        """See `Prepared.problem`."""
+        made: Conv2dProblem = conv2d_problem(shape, self._parameters[0].shape, *self._options)
+        return made
+
+
+class Linear(Prepared):
+    """`rooftile.linear` with weights and bias that stay, for x of any batch.
+
+    weights[outputs, inputs] and bias[outputs] (None: zeros) are copied and packed now, as arrays
+    of the CPU; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
+    x[batch, inputs] of NumPy, PyTorch or JAX on the CPU; with ``device`` "cuda[:N]" or
+    "opencl[:N]" it is copied there and the result back.  The options and errors are those of
+    `rooftile.linear`.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
+    """
+
+    axes = "batch, inputs"
+
+    def __init__(
+        self,
+        weights: Any,
+        bias: Any = None,
+        *,
+        activation: FusedActivation = "none",
+        precision: str = "ieee",
+        strategy: str | None = None,
+        device: str | None = None,
+    ) -> None:
+        """See the class.  Raises `InputError`, `UnsupportedProblem`."""
+        super().__init__(weights, bias, "outputs, inputs", precision, strategy, device)
+        check_fused(activation)
+        self._activation: FusedActivation = activation
+
+    def problem(self, shape: tuple[int, ...]) -> Problem:
+        """See `Prepared.problem`."""
+        made: LinearProblem = linear_problem(shape, self._parameters[0].shape, self._activation)
+        return made

@@ -1,0 +1,130 @@
+"""`rooftile.Conv2d` and `rooftile.Linear`: parameters that stay."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import rooftile
+from rooftile.runtime import prepared
+from rooftile.strategies import ladder
+
+GENERATOR = np.random.default_rng(5)
+
+
+def values(*shape):
+    return GENERATOR.standard_normal(shape, np.float32)
+
+
+WEIGHTS, BIAS = values(5, 3, 3, 3), values(5)
+MATRIX, SHIFT = values(33, 70), values(33)
+OPTIONS = {"padding": 1, "activation": "relu", "pool": ("max", 2)}
+
+
+@pytest.mark.parametrize("strategy", [None, *(rung.name for rung in ladder("conv2d"))])
+def test_conv2d_has_the_bits_of_the_function(strategy):
+    precision = "fast" if strategy == "winograd" else "ieee"
+    options = OPTIONS | {"strategy": strategy, "precision": precision}
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, **options)
+    for shape in ((2, 3, 12, 21), (1, 3, 12, 21), (7, 3, 12, 21), (2, 3, 9, 8)):
+        x = values(*shape)
+        np.testing.assert_array_equal(conv(x), rooftile.conv2d(x, WEIGHTS, BIAS, **options))
+
+
+@pytest.mark.parametrize("strategy", [None, *(rung.name for rung in ladder("linear"))])
+def test_linear_has_the_bits_of_the_function(strategy):
+    layer = rooftile.Linear(MATRIX, SHIFT, activation="tanh", strategy=strategy)
+    for batch in (3, 1, 40):
+        x = values(batch, 70)
+        expected = rooftile.linear(x, MATRIX, SHIFT, activation="tanh", strategy=strategy)
+        np.testing.assert_array_equal(layer(x), expected)
+
+
+def test_without_a_bias_and_with_out():
+    x, layer = values(4, 70), rooftile.Linear(MATRIX)
+    out = np.full((4, 33), np.nan, np.float32)
+    assert layer(x, out=out) is out
+    np.testing.assert_array_equal(out, rooftile.linear(x, MATRIX))
+
+
+def test_parameters_are_copied_and_update_gives_others():
+    x, own = values(2, 3, 12, 21), WEIGHTS.copy()
+    conv = rooftile.Conv2d(own, BIAS, **OPTIONS)
+    expected = conv(x).copy()
+    own[...] = 0
+    np.testing.assert_array_equal(conv(x), expected)
+    other = values(5, 3, 3, 3)
+    conv.update(other)
+    np.testing.assert_array_equal(conv(x), rooftile.conv2d(x, other, **OPTIONS))
+    for strategy in ("im2col", "fft"):
+        slow = rooftile.Conv2d(WEIGHTS, BIAS, strategy=strategy)
+        slow(x)
+        slow.update(other, BIAS)
+        expected = rooftile.conv2d(x, other, BIAS, strategy=strategy)
+        np.testing.assert_array_equal(slow(x), expected)
+
+
+def test_more_shapes_than_are_kept(monkeypatch):
+    monkeypatch.setattr(prepared, "_MOST_SHAPES", 2)
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, **OPTIONS)
+    for width in (8, 9, 10, 8):
+        x = values(1, 3, 8, width)
+        np.testing.assert_array_equal(conv(x), rooftile.conv2d(x, WEIGHTS, BIAS, **OPTIONS))
+
+
+def test_eight_threads_at_first_use():
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, **OPTIONS)
+    xs = [values(1 + n % 3, 3, 10 + n % 2, 11) for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: conv(xs[n % 8]), range(64)))
+    for n, y in enumerate(found):
+        np.testing.assert_array_equal(y, rooftile.conv2d(xs[n % 8], WEIGHTS, BIAS, **OPTIONS))
+
+
+def test_on_another_device(gpu_name):
+    x = values(2, 3, 12, 21)
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, device=gpu_name, **OPTIONS)
+    for _ in range(2):
+        expected = rooftile.conv2d(x, WEIGHTS, BIAS, device=gpu_name, **OPTIONS)
+        np.testing.assert_array_equal(conv(x), expected)
+
+
+@pytest.fixture
+def gpu_name(opencl_device):
+    return f"opencl:{opencl_device.description.index}"
+
+
+LAYER = rooftile.Linear(MATRIX, SHIFT)
+WRONG = {
+    "weights' rank": ("weights", lambda: rooftile.Conv2d(MATRIX)),
+    "weights' dtype": ("weights", lambda: rooftile.Linear(MATRIX.astype(np.float64))),
+    "a list": ("weights", lambda: rooftile.Linear([[1.0]])),
+    "bias' size": ("bias", lambda: rooftile.Linear(MATRIX, SHIFT[:-1])),
+    "activation": ("activation", lambda: rooftile.Linear(MATRIX, activation="gelu")),
+    "stride": ("stride", lambda: rooftile.Conv2d(WEIGHTS, stride=0)),
+    "pool": ("pool", lambda: rooftile.Conv2d(WEIGHTS, pool=("median", 2))),
+    "precision": ("precision", lambda: rooftile.Linear(MATRIX, precision="fp8")),
+    "device": ("device", lambda: rooftile.Linear(MATRIX, device="tpu")),
+    "strategy": ("strategy", lambda: rooftile.Linear(MATRIX, strategy="fastest")(values(1, 70))),
+    "x's rank": ("x", lambda: LAYER(values(70))),
+    "inputs": ("weights", lambda: LAYER(values(1, 71))),
+    "empty": ("x", lambda: LAYER(np.zeros((0, 70), np.float32))),
+    "out": ("out", lambda: LAYER(values(2, 70), out=np.zeros((1, 33), np.float32))),
+    "update": ("weights", lambda: LAYER.update(MATRIX[:-1], SHIFT[:-1])),
+}
+
+
+@pytest.mark.parametrize(("argument", "call"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named(argument, call):
+    with pytest.raises(rooftile.InputError) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
+def test_tensors_of_the_cpu():
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(values(3, 70))
+    y = rooftile.Linear(torch.from_numpy(MATRIX))(x)
+    assert torch.equal(y, torch.from_numpy(rooftile.linear(x.numpy(), MATRIX)))

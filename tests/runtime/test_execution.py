@@ -1,0 +1,64 @@
+"""Bound strategies that wait for the next call of their problem."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import rooftile
+from rooftile.ops import Conv2d, Linear
+from rooftile.runtime import execution
+from rooftile.runtime.choice import decide
+
+
+def values(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    """None waits from other tests."""
+    made = execution._Waiting(most_bytes=2**20)
+    monkeypatch.setattr(execution, "_waiting", made)
+    return made
+
+
+def test_a_second_call_takes_what_the_first_one_bound(waiting, monkeypatch):
+    x, weights = values(0, 2, 3, 10, 20), values(1, 4, 3, 3, 3)
+    first = rooftile.conv2d(x, weights)
+    rung = decide(Conv2d(2, 3, 10, 20, 4, (3, 3))).strategy
+    monkeypatch.setattr(type(rung), "bind", lambda *_: pytest.fail("bound again"))
+    other = rooftile.conv2d(x, 2 * weights, values(2, 4))
+    np.testing.assert_allclose(other, 2 * first + values(2, 4)[:, None, None], atol=1e-4)
+    # The bias of the call before is not there any more.
+    np.testing.assert_array_equal(rooftile.conv2d(x, weights), first)
+
+
+def test_a_strategy_that_cannot_take_other_parameters_does_not_wait(waiting):
+    x, weights = values(0, 2, 3, 10, 20), values(1, 4, 3, 3, 3)
+    for scale in (1, 2):
+        y = rooftile.conv2d(x, scale * weights, strategy="im2col")
+        np.testing.assert_allclose(y, rooftile.conv2d(x, scale * weights), atol=1e-3)
+    assert not any("im2col" in key[0].name for key in waiting._bound)
+
+
+def test_the_least_recently_used_go_first(waiting):
+    weights = values(0, 300, 300)
+    for batch in (1, 2, 3, 4):
+        rooftile.linear(values(1, batch, 300), weights)
+    held = [key[1].batch for key in waiting._bound]
+    assert held == [3, 4]
+    assert waiting._bytes == sum(b.nbytes for bs in waiting._bound.values() for b in bs)
+    assert waiting.take(decide(Linear(1, 300, 300))) is None
+
+
+def test_threads_with_weights_of_their_own(waiting):
+    x = values(0, 4, 70)
+    matrices = [values(n, 33, 70) for n in range(8)]
+    expected = [rooftile.linear(x, matrix) for matrix in matrices]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: rooftile.linear(x, matrices[n % 8]), range(200)))
+    for n, y in enumerate(found):
+        np.testing.assert_array_equal(y, expected[n % 8])

@@ -104,16 +104,13 @@ def test_every_unit_is_done_once(units, threads):
     x, out, scratch = arrays[0], arrays[2], arrays[3]
     work.run(units, threads)
     np.testing.assert_array_equal(out, x + 6)
-    shares = scratch[::16]
-    assert shares.sum() == units
-    busy = shares[shares > 0]
-    assert len(busy) == min(units, threads)
-    assert busy.max() - busy.min() <= 1
+    # Who is late leaves its shares to others.
+    assert scratch[::16].sum() == units
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_kernels_run_one_after_the_other(threads):
-    """Each takes the previous one's output; the last has one unit, and one thread does it."""
+    """Each takes the previous one's output; the last has one unit."""
     arrays = [np.arange(6, dtype=np.float32), np.zeros(6, np.float32), np.zeros(6, np.float32)]
     one, scratch, sizes = np.ones(1, np.float32), np.zeros(32, np.float32), np.array([5], np.int64)
     rows = [
@@ -123,7 +120,7 @@ def test_kernels_run_one_after_the_other(threads):
     work = cpu.Work([cpu.Entry.of_layer(mark)] * 2, rows)
     work.run(6, threads)
     assert arrays[2].tolist() == [12, 0, 0, 0, 0, 0]
-    assert scratch[::16].tolist() == ([7, 0] if threads == 1 else [4, 3])
+    assert scratch[::16].sum() == 7
     # What is in the table may change between two runs.
     work.table[1, cpu.FIELDS.index("units")] = 6
     work.run(6, threads)
@@ -164,13 +161,40 @@ def test_a_busy_team_is_not_waited_for():
     assert arrays[3][::16].tolist() == [64, 0]
 
 
+@native
+def linger(x, weights, bias, out, scratch, sizes, begin, end):
+    """Units that take a while, so that every thread comes in time."""
+    for unit in range(begin, end):
+        total = x[unit]
+        for _ in range(sizes[0]):
+            total = total * weights[0] + bias[0]
+        out[unit] = total
+        scratch[0] += 1.0
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_all_threads_work(threads):
+    units = 64
+    arrays, _ = work_of(units, threads)
+    x, one, out, scratch, _ = arrays
+    sizes = np.array([200_000], np.int64)
+    row = [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
+    work = cpu.Work([cpu.Entry.of_layer(linger)], [row])
+    for _ in range(20):
+        scratch[:] = 0
+        work.run(units, threads)
+        assert scratch[::16].sum() == units
+        if (scratch[::16] > 0).all():
+            return
+    pytest.fail("some thread never worked")
+
+
 def test_a_team_that_slept_wakes():
     for pause in (0.0, 0.02, 0.0, 0.05):
         time.sleep(pause)
         arrays, mine = work_of(9, 3)
         mine.run(9, 3)
         assert (arrays[2] == arrays[0] + 6).all()
-        assert arrays[3][::16].tolist() == [3, 3, 3]
 
 
 def test_a_forked_child_has_a_team_of_its_own():
@@ -180,8 +204,7 @@ def test_a_forked_child_has_a_team_of_its_own():
     if child == 0:
         arrays, mine = work_of(8, 2)
         mine.run(8, 2)
-        right = (arrays[2] == arrays[0] + 6).all() and arrays[3][::16].tolist() == [4, 4]
-        os._exit(0 if right else 1)
+        os._exit(0 if (arrays[2] == arrays[0] + 6).all() else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 

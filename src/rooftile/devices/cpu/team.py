@@ -1,8 +1,10 @@
 """Threads that run kernels together: a team for each number of threads.
 
 A team's members wait for work in compiled code, without the GIL: for some microseconds they look
-again and again, then they sleep.  One caller at a time has a team; who finds it busy works alone.
-A forked child has none of its parent's threads and makes teams of its own.
+again and again, then they sleep.  The caller claims shares like the others and waits for none that
+sleeps, so that a small kernel takes no longer than alone.  One caller at a time has a team; who
+finds it busy works alone.  A forked child has none of its parent's threads and makes teams of its
+own.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import ctypes
 import hashlib
 import os
 import platform
+import sys
 import threading
 from functools import cache
 from importlib import resources
@@ -21,6 +24,8 @@ from rooftile.errors import OutOfMemory
 
 _WORDS, _MUTEX, _CONDITION = 64, 32, 48
 """Words of a team's state, and where in it the mutex and the condition lie."""
+_SHARES = 2
+"""Shares of a kernel for each thread: one that comes late finds some left."""
 _PATIENCE = 2000
 """How often a member looks for work before it sleeps: some tens of microseconds."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
@@ -40,8 +45,23 @@ class _Code:
         self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
 
 
+_NO_CORES = """
+define internal i64 @core() {
+  ret i64 -1
+}
+
+define internal void @leave_callers_core(ptr %state) {
+  ret void
+}
+"""
+"""Instead of ``team_linux.ll`` elsewhere."""
+
+
 def _text() -> str:
-    text = resources.files("rooftile.devices.cpu").joinpath("team.ll").read_text("utf-8")
+    folder = resources.files("rooftile.devices.cpu")
+    text = folder.joinpath("team.ll").read_text("utf-8")
+    linux = sys.platform.startswith("linux")
+    text += folder.joinpath("team_linux.ll").read_text("utf-8") if linux else _NO_CORES
     machine = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     pause = _PAUSES.get(machine)
     call = f"call void {pause}" if pause else ""
@@ -73,7 +93,7 @@ class Team:
             code().alone(table, rows, width)
             return
         try:
-            code().spread(self._place, table, rows, width, self.threads)
+            code().spread(self._place, table, rows, width, _SHARES * self.threads)
         finally:
             self._busy.release()
 

@@ -24,8 +24,9 @@ from rooftile.errors import OutOfMemory
 
 _WORDS, _MUTEX, _CONDITION = 64, 32, 48
 """Words of a team's state, and where in it the mutex and the condition lie."""
-_SHARES = 2
-"""Shares of a kernel for each thread: one that comes late finds some left."""
+_SHARES = 4
+"""Shares of a kernel for each thread: one that comes late, or whose core somebody else uses, takes
+fewer."""
 _PATIENCE = 2000
 """How often a member looks for work before it sleeps: some tens of microseconds."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}

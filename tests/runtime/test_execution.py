@@ -54,6 +54,23 @@ def test_the_least_recently_used_go_first(waiting):
     assert waiting.take(decide(Linear(1, 300, 300))) is None
 
 
+@pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
+@pytest.mark.parametrize(
+    ("batch", "inputs", "outputs"), [(1, 449, 150), (4, 1345, 50), (3, 900, 80)]
+)
+def test_few_rows_are_multiplied_with_weights_as_they_lie(
+    batch, inputs, outputs, activation, waiting
+):
+    x, weights, bias = values(0, batch, inputs), values(1, outputs, inputs), values(2, outputs)
+    layer = rooftile.Linear(weights, bias, activation=activation)
+    for special in (0.0, np.nan, np.inf):
+        x[0, 3] += special
+        with np.errstate(invalid="ignore"):
+            y = rooftile.linear(x, weights, bias, activation=activation)
+            np.testing.assert_array_equal(y, layer(x))
+    assert not waiting._bound
+
+
 def test_threads_with_weights_of_their_own(waiting):
     x = values(0, 4, 70)
     matrices = [values(n, 33, 70) for n in range(8)]

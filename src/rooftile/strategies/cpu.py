@@ -165,6 +165,18 @@ class CpuStrategy(HostStrategy):
 
     kernels = True
 
+    def once(self, problem: Any, weights: Float32) -> CpuKernel | None:
+        """A kernel with the same results that reads the weights as they lie, where to pack them
+        for a single call would take longer than the work; None where it would not."""
+        return None
+
+    def compute_once(
+        self, kernel: CpuKernel, problem: Any, arrays: Sequence[AnyArray], threads: int
+    ) -> None:
+        """Run a kernel of `once` on x, weights, bias and the result."""
+        x, weights, bias, out = arrays
+        BoundKernel(kernel, weights, bias, problem.input_arrays[0].item_size, threads)(x, out)
+
     @abstractmethod
     def kernel(self, problem: Any) -> CpuKernel:
         """The kernel for a problem; its batch does not matter."""

@@ -15,6 +15,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
 from rooftile.strategies.linear.cpu._blocked_source import VECTORS
+from rooftile.strategies.linear.cpu._rows_source import emit_transposition
 
 
 def panels_of(outputs: int, lanes: int) -> int:
@@ -89,17 +90,8 @@ def _from_rows(lanes: int) -> cpu.Spread:
 
 
 def _emit_transposed(to: Writer, lanes: int) -> None:
-    """Write the transposition of a square.
-
-    Even and odd lanes of two neighbouring vectors: this moves the lowest bit of the lane to the
-    top of the number of the vector, and that number's lowest bit to the top of the lane.  Done as
-    often as either has bits, they have changed places.
-    """
+    """Write the transposition of a square."""
     names = [f"r{i}" for i in range(lanes)]
     to.line(*(f"{r} = load(weights, (first + v + {i}) * inputs + k)" for i, r in enumerate(names)))
-    for stage in range(lanes.bit_length() - 1):
-        pairs = [f"{names[i]}, {names[i + 1]}" for i in range(0, lanes, 2)]
-        names = [f"s{stage}_{i}" for i in range(lanes)]
-        made = [f"{word}({pair})" for word in ("even", "odd") for pair in pairs]
-        to.line(*(f"{name} = {value}" for name, value in zip(names, made, strict=True)))
+    names = emit_transposition(to, lanes, names)
     to.line(*(f"store(packed, start + (k + {i}) * width + v, {r})" for i, r in enumerate(names)))

@@ -23,11 +23,13 @@ from __future__ import annotations
 from functools import cache
 
 from rooftile.devices.cpu.native import Native, source, vector
-from rooftile.ops import Linear
+from rooftile.ops import Float32, Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.linear.cpu import _rows_source
 from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, panels_of
 from rooftile.strategies.linear.cpu._blocked_source import generate
+from rooftile.strategies.linear.cpu._rows_source import IMAGES
 
 _CHUNK_IMAGES = 32
 """The block of inputs of so many images and a panel's block of weights fit the second-level cache
@@ -35,6 +37,10 @@ together, with room to spare.  Larger chunks would be no faster, and leave cores
 
 _BLOCK_INPUTS = 448
 """At most so many inputs are summed in one go; longer sums are hardly faster, and round worse."""
+
+
+_MANY_WEIGHTS = 2**16
+"""Fewer are packed in less time than a kernel of their own takes to bind."""
 
 
 class Blocked(CpuStrategy):
@@ -52,6 +58,14 @@ class Blocked(CpuStrategy):
     def kernel(self, problem: Linear) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
         return linear_kernel(problem, vector.lanes(), vector.registers())
+
+    def once(self, problem: Linear, weights: Float32) -> CpuKernel | None:
+        """See `CpuStrategy.once`: for few images, and weights that lie as [outputs, inputs]."""
+        if problem.batch > IMAGES[0] or weights.size < _MANY_WEIGHTS:
+            return None
+        if not weights.flags.c_contiguous:
+            return None
+        return rows_kernel(problem, vector.lanes())
 
 
 STRATEGY = Blocked()
@@ -74,6 +88,29 @@ def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
             ACTIVATION_CODES[problem.activation],
         ),
     )
+
+
+def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
+    """The kernel that reads the weights where they lie, in vectors of so many lanes."""
+    blocks = -(-problem.inputs // _BLOCK_INPUTS)
+    vectors = -(-problem.outputs // lanes)
+    return CpuKernel(
+        _rows_compiled(lanes),
+        units=lambda images: vectors,
+        scratch=lanes,
+        sizes=(
+            problem.inputs,
+            problem.outputs,
+            -(-problem.inputs // blocks),
+            ACTIVATION_CODES[problem.activation],
+        ),
+    )
+
+
+@cache
+def _rows_compiled(lanes: int) -> Native:
+    functions = {"activate_row": activate_row}
+    return source("linear_rows", _rows_source.generate(lanes), functions, lanes=lanes)
 
 
 @cache

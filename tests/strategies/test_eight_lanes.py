@@ -10,6 +10,8 @@ import llvmlite.binding as llvm
 import pytest
 
 _SCRIPT = """
+import numpy as np
+import rooftile
 from unwritten import check_new_memory
 
 from rooftile.devices.cpu.native.vector import lanes
@@ -25,6 +27,9 @@ for problem, name in ((ragged, "register_tile"), (ragged, "winograd"), (rows, "w
     rung = strategy(problem.operation, name)
     verify(problem, rung, neighbours=False).raise_if_wrong()
     check_new_memory(rung, problem)
+x, weights = np.random.default_rng(0).standard_normal((2, 700)), np.ones((100, 700))
+x, weights = x.astype(np.float32), (weights * x[1]).astype(np.float32)
+assert np.array_equal(rooftile.linear(x, weights), rooftile.Linear(weights)(x))
 """
 
 

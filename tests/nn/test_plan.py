@@ -167,6 +167,27 @@ def test_a_wrong_out_is_refused(out: Any) -> None:
         plan(x, out=wrong)
 
 
+def test_tensors_of_the_cpu() -> None:
+    torch = pytest.importorskip("torch")
+    plan, x = CpuPlan(SMALL, 4), images(6)
+    given, expected = torch.from_numpy(x), torch.from_numpy(plan(x))
+    assert torch.equal(plan(given), expected)
+    out = torch.empty_like(expected)
+    assert plan(given, out=out) is out
+    assert torch.equal(out, expected)
+    for named, call in (
+        ("images", lambda: plan(given.double())),
+        ("images", lambda: plan(given[:, :, 1:])),
+        ("images", lambda: plan(given.clone().requires_grad_())),
+        ("out", lambda: plan(given, out=out.numpy())),
+        ("out", lambda: plan(x, out=out)),
+        ("out", lambda: plan(given, out=out[:5])),
+    ):
+        with pytest.raises(rooftile.InputError) as caught:
+            call()
+        assert caught.value.argument == named
+
+
 def test_a_network_without_weights_has_no_plan() -> None:
     with pytest.raises(rooftile.InputError, match="without parameters"):
         architecture("lenet5").plan(batch=2)

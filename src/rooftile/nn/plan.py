@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from rooftile.errors import InputError
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.ops import Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive
+from rooftile.runtime.arrays import Library, library_of
 from rooftile.runtime.choice import Choice, decide
+
+AnyKind = TypeVar("AnyKind")
+"""The kind of array that a plan is given and gives back."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +67,27 @@ class Plan(ABC):
         """Each layer's strategy by name."""
         return {layer.name: layer.strategy.name for layer in self.layers}
 
-    def __call__(self, images: Float32, *, out: Float32 | None = None) -> Float32:
+    def __call__(self, images: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """Scores float32[N, classes] of images float32[N, channels, height, width], N >= 1.
 
+        Images in the CPU's memory, of NumPy, PyTorch or JAX; the scores are of their kind.
         ``out`` takes the scores where it is given.  Raises `InputError` for another
-        dtype or shape; only contiguity is converted.
+        dtype, shape or place; only contiguity is converted.
         """
-        images = self.checked(images)
-        shape = (images.shape[0], *self.network.output_shape)
-        scores = np.empty(shape, np.float32) if out is None else checked_out(out, shape)
+        library, given = _on_host("images", images)
+        checked = self.checked(given)
+        shape = (checked.shape[0], *self.network.output_shape)
+        if out is None:
+            scores = np.empty(shape, np.float32)
+        else:
+            scores = checked_out(_on_host("out", out, library)[1], shape)
+            library.check_written("out", out)
         with self._turn:
-            for first in range(0, images.shape[0], self.batch):
+            for first in range(0, checked.shape[0], self.batch):
                 last = first + self.batch
-                self._run(images[first:last], scores[first:last])
-        return scores
+                self._run(checked[first:last], scores[first:last])
+        returned: AnyKind = library.from_host(scores) if out is None else out
+        return returned
 
     @abstractmethod
     def _run(self, images: Float32, scores: Float32) -> None:
@@ -91,6 +102,20 @@ class Plan(ABC):
         if images.dtype != np.float32 or images.shape[1:] != shape or images.shape[0] < 1:
             raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
         return np.require(images, requirements=("C", "A"))
+
+
+def _on_host(name: str, array: Any, library: Library | None = None) -> tuple[Library, Float32]:
+    """Whose array it is, and the array as NumPy's over the same memory.
+
+    Raises `InputError` for one of another library than that given, or one on a GPU.
+    """
+    found = library_of(name, array)
+    if library is not None and type(found) is not type(library):
+        raise InputError(name, found.title, f"{library.title}, as images is")
+    gpu = found.gpu(name, array)
+    if gpu is not None:
+        raise InputError(name, f"{found.title} on cuda:{gpu}", "one in the CPU's memory")
+    return found, found.on_host(name, array)
 
 
 def _pick(

@@ -273,10 +273,10 @@ def test_rounding_is_to_the_nearest_that_the_operands_hold(bits, precision):
     below = (bits & np.uint32(0xFFFFFFFF << dropped & 0xFFFFFFFF)).view(np.float32)
     above = ((bits >> dropped) + 1 << dropped).astype(np.uint32).view(np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.minimum(np.abs(values - below), np.abs(values - above))
+        to_below, to_above = np.abs(values - below), np.abs(values - above)
         distance = np.abs(values - result)
-    assert np.array_equal(distance[exact], near[exact])
-    ties = exact & (np.abs(values - below) == np.abs(values - above))
+    assert np.array_equal(distance[exact], np.minimum(to_below, to_above)[exact])
+    ties = exact & (to_below == to_above)
     assert not (result.view(np.uint32)[ties] >> dropped & 1).any()
     assert np.array_equal(rounded(result, precision), result, equal_nan=True)
 

@@ -1,6 +1,6 @@
 """Threads that run kernels together: a team for each number of threads.
 
-A team's members wait for work in compiled code, without the GIL: for some microseconds they look
+A team's members wait for work in compiled code, without the GIL: for about a millisecond they look
 again and again, then they sleep.  The caller claims shares like the others and waits for none that
 sleeps, so that a small kernel takes no longer than alone.  One caller at a time has a team; who
 finds it busy works alone.  A forked child has none of its parent's threads and makes teams of its
@@ -27,8 +27,9 @@ _WORDS, _MUTEX, _CONDITION = 64, 32, 48
 _SHARES = 4
 """Shares of a kernel for each thread: one that comes late, or whose core somebody else uses, takes
 fewer."""
-_PATIENCE = 2000
-"""How often a member looks for work before it sleeps: some tens of microseconds."""
+_PATIENCE = 20_000
+"""How often a member looks for work before it sleeps: for about a millisecond.  To wake one that
+sleeps takes as long on a virtual machine, and between two calls from Python lie some microseconds."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
 
 

@@ -29,7 +29,7 @@ _SHARES = 4
 fewer."""
 _PATIENCE = 20_000
 """How often a member looks for work before it sleeps: for about a millisecond.  To wake one that
-sleeps takes as long on a virtual machine, and between two calls from Python lie some microseconds."""
+sleeps takes as long on a virtual machine, and calls from Python are microseconds apart."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
 
 

@@ -21,11 +21,11 @@ class Conv2d(Prepared):
         conv = rooftile.Conv2d(weights, bias, activation="relu", pool=("max", 2))
         y = conv(x)
 
-    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied and
-    packed now, as arrays of the CPU; ``update(weights, bias)`` gives others.  ``conv(x, out=out)``
-    takes x[batch, channels, height, width] of NumPy, PyTorch or JAX on the CPU; with ``device``
-    "cuda[:N]" or "opencl[:N]" it is copied there and the result back.  The options and errors are
-    those of `rooftile.conv2d`.
+    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros), arrays of the
+    CPU, are copied now and packed by the first call for a size of image; ``update(weights, bias)``
+    gives others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of NumPy, PyTorch or
+    JAX on the CPU; with ``device`` "cuda[:N]" or "opencl[:N]" it is copied there and the result
+    back.  The options and errors are those of `rooftile.conv2d`.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -62,8 +62,8 @@ class Conv2d(Prepared):
 class Linear(Prepared):
     """`rooftile.linear` with weights and bias that stay, for x of any batch.
 
-    weights[outputs, inputs] and bias[outputs] (None: zeros) are copied and packed now, as arrays
-    of the CPU; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
+    weights[outputs, inputs] and bias[outputs] (None: zeros), arrays of the CPU, are copied now and
+    packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
     x[batch, inputs] of NumPy, PyTorch or JAX on the CPU; with ``device`` "cuda[:N]" or
     "opencl[:N]" it is copied there and the result back.  The options and errors are those of
     `rooftile.linear`.

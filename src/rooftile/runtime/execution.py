@@ -24,7 +24,7 @@ from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice
 from rooftile.strategies import Strategy
-from rooftile.strategies.cpu import CpuStrategy, HostBound
+from rooftile.strategies.cpu import HostBound
 from rooftile.strategies.resident import Resident
 
 _Key = tuple[Strategy, Problem, GpuDevice, tuple[tuple[str, int], ...]]
@@ -46,15 +46,15 @@ def run_on_host(
     if any(parameter is None for parameter in parameters):
         places = zip(parameters, problem.parameter_arrays, strict=True)
         given = [_zeros(a.shape, a.dtype) if given is None else given for given, a in places]
-    if given and isinstance(choice.strategy, CpuStrategy):
-        kernel = choice.strategy.once(problem, given[0])
-        if kernel is not None:
-            arrays = (*inputs, *given, *outputs)
-            choice.strategy.compute_once(kernel, problem, arrays, cpu.cores())
-            return
-    bound: Any = _waiting.take(choice)
+    rung: Any = choice.strategy
+    device = cpu.open_device()
+    once = rung.once(problem, given, device)
+    if once is not None:
+        once(*inputs, *outputs)
+        return
+    bound = _waiting.take(choice)
     if bound is None:
-        bound = choice.strategy.bind(problem, given, cpu.open_device())
+        bound = rung.bind(problem, given, device)
     else:
         bound.renew(given)
     bound(*inputs, *outputs)

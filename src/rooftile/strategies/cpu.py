@@ -74,6 +74,13 @@ class HostStrategy(Strategy):
         Its arrays are contiguous, of the problem's batch or of fewer items.
         """
 
+    def once(
+        self, problem: Any, parameters: Sequence[AnyArray], device: CpuDevice
+    ) -> Callable[..., None] | None:
+        """A call as of `prepare`, with the same results, that reads the parameters as they lie,
+        where to pack them for a single call would take longer than the work; None where not."""
+        return None
+
 
 class HostBound(Bound):
     """A strategy of the CPU with its parameters."""
@@ -164,18 +171,6 @@ class CpuStrategy(HostStrategy):
     """A strategy that is one `CpuKernel`: it can be chained with others in a plan."""
 
     kernels = True
-
-    def once(self, problem: Any, weights: Float32) -> CpuKernel | None:
-        """A kernel with the same results that reads the weights as they lie, where to pack them
-        for a single call would take longer than the work; None where it would not."""
-        return None
-
-    def compute_once(
-        self, kernel: CpuKernel, problem: Any, arrays: Sequence[AnyArray], threads: int
-    ) -> None:
-        """Run a kernel of `once` on x, weights, bias and the result."""
-        x, weights, bias, out = arrays
-        BoundKernel(kernel, weights, bias, problem.input_arrays[0].item_size, threads)(x, out)
 
     @abstractmethod
     def kernel(self, problem: Any) -> CpuKernel:

@@ -74,7 +74,6 @@ FUNCTIONS: dict[Any, Function] = {
     abs: Function("abs", _absolute),
     int: _as(INTEGER),
     np.int64: _as(INTEGER),
-    np.uintp: _as(INTEGER),
     np.uint32: _as(UNSIGNED),
     np.float32: _as(FLOAT),
     np.float64: _as(DOUBLE),

@@ -238,7 +238,9 @@ class Statements(Expressions):
         self.jump(again)
         self.begin(again)
         self.branch(self.value(node.test), body, after)
-        self._loop_body(node.body, body, again, after)
+        self.begin(body)
+        self._loop_body(node.body, again, after)
+        self.begin(after)
 
     def _for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name)
@@ -255,9 +257,7 @@ class Statements(Expressions):
         self.write(f"br i1 {at.name}.more, label %{body}, label %{after}")
         self.begin(body)
         self._assign_name(node.target.id, at)
-        inside = self.label("inside")
-        self.jump(inside)
-        self._loop_body(node.body, inside, following, after, end=False)
+        self._loop_body(node.body, following, after)
         self.begin(following)
         raised = self.made(INTEGER, f"add nsw i64 {at.name}, {step.name}")
         self.write(f"store i64 {raised.name}, ptr {counter.name}")
@@ -273,16 +273,12 @@ class Statements(Expressions):
             return literal(0), given[0], literal(1)
         return given[0], given[1], given[2] if len(given) > 2 else literal(1)
 
-    def _loop_body(
-        self, body: list[ast.stmt], label: str, again: str, after: str, end: bool = True
-    ) -> None:
+    def _loop_body(self, body: list[ast.stmt], again: str, after: str) -> None:
+        """Write a loop's statements; the next round begins at ``again``."""
         self._loops.append((again, after))
-        self.begin(label)
         self._body(body)
         self.jump(again)
         self._loops.pop()
-        if end:
-            self.begin(after)
 
     def _continue(self, node: ast.Continue) -> None:
         self._leave(self._loops[-1][0])

@@ -20,12 +20,14 @@ ACM Trans. Math. Softw. 34 (2008).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
+from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, source, vector
-from rooftile.ops import Float32, Linear
+from rooftile.ops import AnyArray, Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.cpu import BoundKernel, CpuKernel, CpuStrategy
 from rooftile.strategies.linear.cpu import _rows_source
 from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, panels_of
 from rooftile.strategies.linear.cpu._blocked_source import generate
@@ -59,22 +61,31 @@ class Blocked(CpuStrategy):
         """See `CpuStrategy.kernel`."""
         return linear_kernel(problem, vector.lanes(), vector.registers())
 
-    def once(self, problem: Linear, weights: Float32) -> CpuKernel | None:
-        """See `CpuStrategy.once`: for few images, and weights that lie as [outputs, inputs]."""
+    def once(
+        self, problem: Linear, parameters: Sequence[AnyArray], device: CpuDevice
+    ) -> BoundKernel | None:
+        """See `HostStrategy.once`: for few images, and weights that lie as [outputs, inputs]."""
+        weights, bias = parameters
         if problem.batch > IMAGES[0] or weights.size < _MANY_WEIGHTS:
             return None
         if not weights.flags.c_contiguous:
             return None
-        return rows_kernel(problem, vector.lanes())
+        kernel = rows_kernel(problem, vector.lanes())
+        return BoundKernel(kernel, weights, bias, problem.inputs, device.threads)
 
 
 STRATEGY = Blocked()
 
 
+def _inputs_of_block(problem: Linear) -> int:
+    """How many inputs are summed in one go; both kernels cut alike, so that bits are the same."""
+    blocks = -(-problem.inputs // _BLOCK_INPUTS)
+    return -(-problem.inputs // blocks)
+
+
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
     panels = panels_of(problem.outputs, lanes)
-    blocks = -(-problem.inputs // _BLOCK_INPUTS)
     return CpuKernel(
         _compiled(lanes, registers),
         units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
@@ -83,7 +94,7 @@ def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
         sizes=(
             problem.inputs,
             problem.outputs,
-            -(-problem.inputs // blocks),
+            _inputs_of_block(problem),
             _CHUNK_IMAGES,
             ACTIVATION_CODES[problem.activation],
         ),
@@ -92,7 +103,6 @@ def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
 
 def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
     """The kernel that reads the weights where they lie, in vectors of so many lanes."""
-    blocks = -(-problem.inputs // _BLOCK_INPUTS)
     vectors = -(-problem.outputs // lanes)
     return CpuKernel(
         _rows_compiled(lanes),
@@ -101,7 +111,7 @@ def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
         sizes=(
             problem.inputs,
             problem.outputs,
-            -(-problem.inputs // blocks),
+            _inputs_of_block(problem),
             ACTIVATION_CODES[problem.activation],
         ),
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.devices.launches import PlainLaunches
 from some_gpu import some_gpu
 
 _addresses = itertools.count(2**20, 2**24)
@@ -54,7 +55,6 @@ class Device:
         self.log: list[tuple[str, Any, Any]] = []
         self.is_capturing = capturing
         self._stream: Any = OWN
-        self._marks = itertools.count()
 
     def note(self, what: str, details: Any = None) -> None:
         self.log.append((what, self._stream, details))
@@ -66,7 +66,7 @@ class Device:
     @contextlib.contextmanager
     def on(self, stream: Any = None):
         before = self._stream
-        self._stream = OWN if stream is None else stream.__cuda_stream__()[1]
+        self._stream = OWN if stream is None else stream
         try:
             yield
         finally:
@@ -94,16 +94,35 @@ class Device:
     def capturing(self) -> bool:
         return self.is_capturing
 
-    def mark(self) -> int:
-        mark = next(self._marks)
-        self.note("mark", mark)
-        return mark
+    def launches(self, work: Any, names: Any) -> PlainLaunches:
+        return PlainLaunches(work, names)
 
-    def after(self, mark: int) -> None:
-        self.note("after", mark)
+    def address(self, memory: Any) -> int:
+        return memory if isinstance(memory, int) else memory.handle
+
+    def turns(self) -> Turns:
+        return Turns(self)
+
+    @contextlib.contextmanager
+    def while_capturing(self):
+        assert self.is_capturing
+        self.is_capturing = False
+        yield
+        self.is_capturing = True
 
     def after_stream(self, address: int) -> None:
         self.note("after_stream", address)
+
+
+class Turns:
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        self._device.note("turn begins")
+
+    def __exit__(self, *raised: object) -> None:
+        self._device.note("turn ends")
 
 
 class Program:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rooftile.devices.gpu import Launch, TensorMap
+from rooftile.devices.launches import Call
 from rooftile.errors import UnsupportedProblem
 
 TEXT = """
@@ -44,14 +45,16 @@ def test_a_box_is_swizzled_and_zero_beyond_the_array(cuda_device, row, column):
     if cuda_device.description.architecture < "sm_90":
         pytest.skip(f"{cuda_device.description.architecture} has no bulk copy engine")
     values = np.random.default_rng(abs(row + column)).integers(1, 2**32, ARRAY.shape, np.uint32)
-    memory = cuda_device.upload(values)
+    memory, other = cuda_device.upload(values), cuda_device.upload(np.zeros_like(values))
     out = np.zeros(3 * 4 * 32, np.uint32)
     result = cuda_device.upload(out)
     program = cuda_device.compile(TEXT, {})
-    program.launch(
-        Launch("fetch", (1, 1, 1), (1, 1, 1)),
-        cuda_device.tensor_map(memory, ARRAY), result, np.int32(row), np.int32(column),
-    )  # fmt: skip
+    arguments = (ARRAY, result, np.int32(row), np.int32(column))
+    call = Call(program, Launch("fetch", (1, 1, 1), (1, 1, 1)), arguments)
+    launches = cuda_device.launches([call], ["array"])
+    for place in (other, memory):
+        # Another array of the same layout needs no other launches.
+        launches.start([place])
     cuda_device.copy_out(result, out)
     padded = np.zeros((5 + 20, 6 + 20, 32), np.uint32)
     padded[10:15, 10:16] = values
@@ -60,6 +63,5 @@ def test_a_box_is_swizzled_and_zero_beyond_the_array(cuda_device, row, column):
 
 
 def test_opencl_has_no_such_engine(opencl_device):
-    memory = opencl_device.allocate(4)
     with pytest.raises(UnsupportedProblem, match="no bulk copy engine"):
-        opencl_device.tensor_map(memory, ARRAY)
+        opencl_device.launches([Call(None, None, (ARRAY,))], ["array"])

@@ -13,9 +13,10 @@ from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
-from rooftile.strategies import ladder, resident
+from rooftile.strategies import ladder, packing
 from rooftile.strategies.gpu import Compiled
-from rooftile.strategies.resident import Resident, places_of
+from rooftile.strategies.packing import places_of
+from rooftile.strategies.resident import Resident
 
 PROBLEMS = (
     Conv2d(3, 1, 12, 21, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
@@ -47,7 +48,7 @@ def cases(*kinds):
 CASES = cases("opencl")
 REARRANGED = [
     case for case in cases("opencl", "cuda")
-    if case.values[1].parameter_arrays and not case.values[0].transforms_parameters
+    if case.values[1].parameter_arrays
 ]  # fmt: skip
 
 
@@ -93,21 +94,18 @@ class Calls:
         self.device = device
         self.resident = Resident(rung.compile(problem, device))
 
-    def __call__(self, problem, x, parameters, on_device=True):
+    def __call__(self, problem, x, parameters):
         held, device = [], self.device
 
-        def allocate(count):
+        def allocate(counts):
             # Poisoned, so that what is read before it is written is noticed.
-            held.append(device.upload(np.full(count, np.nan, np.float32)))
-            return held[-1]
+            held.extend(device.upload(np.full(count, np.nan, np.float32)) for count in counts)
+            return held
 
-        given = dict.fromkeys(problem.parameter_shapes)
-        for name, values in zip(problem.parameter_shapes, parameters, strict=False):
-            given[name] = device.upload(values) if on_device and values is not None else values
+        given = [None if values is None else device.upload(values) for values in parameters]
         out = np.full(problem.output_shape, np.nan, np.float32)
         result = device.upload(out)
-        ends = {"x": device.upload(x), "out": result}
-        self.resident.run(ends, given, problem.batch, allocate)
+        self.resident.run([device.upload(x), result], given, problem.batch, allocate)
         device.copy_out(result, out)
         return out
 
@@ -118,9 +116,8 @@ def test_each_call_takes_its_own_weights_and_number_of_images(rung, problem, ope
     for seed, batch in ((1, problem.batch), (2, 1), (3, 4)):
         this = problem.with_batch(batch)
         x, *parameters = random_inputs(this, seed)
-        for on_device in (True, False):
-            y = calls(this, x, parameters, on_device)
-            assert_close(this, y, x, *parameters, precision=rung.precision)
+        y = calls(this, x, parameters)
+        assert_close(this, y, x, *parameters, precision=rung.precision)
 
 
 @pytest.mark.parametrize(("rung", "problem"), CASES[:3])
@@ -130,16 +127,15 @@ def test_no_bias_is_zeros(rung, problem, opencl_device):
     assert_close(problem, y, x, weights, np.zeros_like(bias))
 
 
-def test_why_a_graph_must_not_hold_a_call(opencl_device):
+def test_which_calls_share_constant_memory(opencl_device):
     problem = PROBLEMS[0]
 
-    def reason(name):
+    def shares(name):
         rung = next(r for r in ladder("conv2d", "opencl") if r.name == name)
-        return Resident(rung.compile(problem, opencl_device)).not_in_graphs
+        return Resident(rung.compile(problem, opencl_device)).shares
 
-    assert reason("naive") is None
-    assert "constant memory" in reason("constant")
-    assert "host" in reason("winograd")
+    assert shares("constant")
+    assert not shares("naive")
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
@@ -148,4 +144,4 @@ def test_the_rearranging_kernel_compiles(architecture):
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    assert compile_cubin(resident._text(), {}, architecture)
+    assert compile_cubin(packing._text(), {}, architecture)

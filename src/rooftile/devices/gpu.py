@@ -133,17 +133,18 @@ class Program(Protocol):
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """Fill a constant array."""
 
-    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
-        """Copy ``count`` float32 of device memory, from element ``first`` on, to a constant array.
-
-        The copy keeps the order of the present stream or queue.
-        """
-
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """Start a kernel on the device's present stream or queue; returns at once."""
 
     def resources(self, launch: Launch) -> Resources:
         """What a launch of a kernel takes."""
+
+
+class Launches(Protocol):
+    """Launches in a row that start again and again, with other buffers each time."""
+
+    def start(self, buffers: Sequence[Any]) -> None:
+        """Start everything on the present stream, with buffers in the order of their names."""
 
 
 class GpuDevice(Device, Protocol):
@@ -162,11 +163,19 @@ class GpuDevice(Device, Protocol):
         Raises `CompileFailure`.
         """
 
-    def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
-        """What a kernel takes for an array that the bulk copy engine fetches from.
+    def launches(self, work: Sequence[Any], names: Sequence[str]) -> Launches:
+        """Launches (`Call`) and copies to constant memory (`Fill`, both of
+        `rooftile.devices.launches`) of buffers with these names.
 
-        Raises `UnsupportedProblem` where there is no such engine.
+        Raises `UnsupportedProblem` for a tensor map where there is no bulk copy engine.
         """
+
+    def address(self, memory: Any) -> Any:
+        """What launches soonest take for memory: its address, where it has one."""
+
+    def turns(self) -> contextlib.AbstractContextManager[object]:
+        """A block that may be entered again and again: what is started inside comes after what was
+        started inside before, on whatever stream."""
 
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
         """A block whose launches the device's own clock measures."""

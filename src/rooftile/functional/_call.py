@@ -48,26 +48,22 @@ def run(
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
     """
     place = given.device(device)
-    choice = decide(problem, precision, place, strategy)
+    choice = decide(problem, given.precision(precision), place, strategy)
     (result,) = problem.output_arrays
     to = None
     if out is not None:
         held = [*inputs, *(p for p in parameters.values() if p is not None)]
         to = given.take_out(out, result, held)
+    values = tuple(parameters.values())
     if isinstance(inputs[0], CudaArray):
-        named = _named(problem, inputs)
-        (made,) = run_in_place(given.library, choice, named, parameters, {result.name: to})
+        (made,) = run_in_place(given, choice, inputs, values, (to,))
     else:
-        if to is None:
-            to = new_result(result)
-        if place == "cpu":
-            run_on_host(choice, inputs, tuple(parameters.values()), (to,))
-        else:
-            run_copied(choice, {**_named(problem, inputs), result.name: to}, parameters)
-        made = given.library.from_host(to)
+        direct = to is not None and given.dtype == "float32"
+        found: Taken = to if direct else new_result(result)
+        run_ = run_on_host if place == "cpu" else run_copied
+        run_(choice, inputs, values, (found,))
+        made = given.given_back(found) if to is None else to
+        if to is not None and not direct:
+            to[...] = found
     returned: Array = made if out is None else out
     return returned
-
-
-def _named(problem: Problem, inputs: Sequence[Taken]) -> dict[str, Taken]:
-    return {array.name: value for array, value in zip(problem.input_arrays, inputs, strict=True)}

@@ -35,7 +35,7 @@ def conv2d(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
     """
-    given = Arguments(x)
+    given = Arguments(x, forms=True)
     images = given.take("x", x, "batch, channels, height, width")
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
     problem = conv2d_problem(images.shape, masks.shape, stride, padding, activation, pool)
@@ -89,7 +89,7 @@ def pool2d(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
     """
-    given = Arguments(x)
+    given = Arguments(x, forms=True)
     images = given.take("x", x, "batch, channels, height, width")
     problem = _pool2d(images.shape, kind, window, stride)
     return run(given, problem, [images], {}, precision, strategy, device, out)
@@ -124,7 +124,7 @@ def linear(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """
-    given = Arguments(x)
+    given = Arguments(x, forms=True)
     rows = given.take("x", x, "batch, inputs")
     matrix = given.take("weights", weights, "outputs, inputs")
     problem = linear_problem(rows.shape, matrix.shape, activation)
@@ -162,7 +162,7 @@ def matmul(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
     """
-    given = Arguments(a, "a")
+    given = Arguments(a, "a", forms=True)
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
     left = given.take("a", a, axes_a, transposed=bool(transpose_a))
@@ -189,7 +189,7 @@ def softmax(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
     """
-    given = Arguments(x)
+    given = Arguments(x, forms=True)
     rows = given.take("x", x, "batch, classes")
     problem = _softmax(*rows.shape)
     return run(given, problem, [rows], {}, precision, strategy, device, out)

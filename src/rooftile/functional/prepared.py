@@ -21,11 +21,14 @@ class Conv2d(Prepared):
         conv = rooftile.Conv2d(weights, bias, activation="relu", pool=("max", 2))
         y = conv(x)
 
-    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros), arrays of the
-    CPU, are copied now and packed by the first call for a size of image; ``update(weights, bias)``
-    gives others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of NumPy, PyTorch or
-    JAX on the CPU; with ``device`` "cuda[:N]" or "opencl[:N]" it is copied there and the result
-    back.  The options and errors are those of `rooftile.conv2d`.
+    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied now,
+    where they lie, and packed by the first call for a size of image; ``update(weights, bias)``
+    gives others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of any library where
+    the parameters are.  On a GPU it goes to the caller's stream, without a copy, and may be
+    captured in a graph after a first call of its shape; the graph needs the prepared operation for
+    as long as it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or
+    "opencl[:N]": x is copied there and the result back.  The options and errors are those of
+    `rooftile.conv2d`.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -55,18 +58,17 @@ class Conv2d(Prepared):
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""
-        made: Conv2dProblem = conv2d_problem(shape, self._parameters[0].shape, *self._options)
+        made: Conv2dProblem = conv2d_problem(shape, self.shape, *self._options)
         return made
 
 
 class Linear(Prepared):
     """`rooftile.linear` with weights and bias that stay, for x of any batch.
 
-    weights[outputs, inputs] and bias[outputs] (None: zeros), arrays of the CPU, are copied now and
+    weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, where they lie, and
     packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
-    x[batch, inputs] of NumPy, PyTorch or JAX on the CPU; with ``device`` "cuda[:N]" or
-    "opencl[:N]" it is copied there and the result back.  The options and errors are those of
-    `rooftile.linear`.
+    x[batch, inputs] of any library where the parameters are, on a GPU as `Conv2d` says.  The
+    options and errors are those of `rooftile.linear`.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """
@@ -90,5 +92,5 @@ class Linear(Prepared):
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""
-        made: LinearProblem = linear_problem(shape, self._parameters[0].shape, self._activation)
+        made: LinearProblem = linear_problem(shape, self.shape, self._activation)
         return made

@@ -10,12 +10,18 @@ from rooftile.devices import cpu
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
+from rooftile.ops import AnyArray
 from rooftile.ops.problem import Array as ArrayOf
+from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import FLOAT32, library_of
 
 Array = TypeVar("Array")
 """The kind of array that a call is given and gives back."""
 
+FLOATS = ("float32", "float16", "bfloat16")
+"""The dtypes of arrays whose kernels take float32, or numbers of 16 bits."""
+_PRECISIONS = {"float16": "fp16", "bfloat16": "bf16"}
+"""What 16-bit arrays mean."""
 ANY = "..."
 """The ``axes`` of an array that may have any number of them."""
 
@@ -26,11 +32,19 @@ Taken = Any
 class Arguments(Generic[Array]):
     """The arrays of one call.  The first, x, sets the library of all, and where the call runs."""
 
-    def __init__(self, x: Array, first: str = "x") -> None:
-        """``first`` is x's name.  Raises `InputError` for an x of an unknown kind or in an unknown
-        place."""
+    def __init__(self, x: Array, first: str = "x", *, forms: bool = False) -> None:
+        """``first`` is x's name.
+
+        ``forms``: arrays may be of 16 bits, and images have their channels last.  Raises
+        `InputError` for an x of an unknown kind or in an unknown place.
+        """
         self.first, self._kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
+        self._forms = forms
+        self.dtype, self.channels_last = "float32", False
+        """Those of x, as its result has them too."""
+        self.plain = True
+        """Whether all arrays on a GPU are row-major float32."""
 
     def device(self, asked: str | None) -> str:
         """Where the call runs: where the caller asks, else where x is.  Raises `InputError`."""
@@ -40,6 +54,18 @@ class Arguments(Generic[Array]):
         # Without a number `cuda` is the GPU that the arrays are on.
         if asked not in (None, "cuda") and parse_device(asked) != ("cuda", self.gpu):
             raise InputError("device", repr(asked), f"None or {own!r}, where {self.first} is")
+        return own
+
+    def precision(self, asked: str) -> str:
+        """The precision of the call: that of x's numbers where they have 16 bits.
+
+        Raises `InputError` for one that they do not have.
+        """
+        if self.dtype == "float32":
+            return asked
+        own = _PRECISIONS[self.dtype]
+        if asked not in ("ieee", own):
+            raise InputError("precision", repr(asked), f"{own!r}: {self.first} is {self.dtype}")
         return own
 
     def take(
@@ -55,23 +81,58 @@ class Arguments(Generic[Array]):
 
         A view that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
         """
+        if self._forms:
+            dtypes = FLOATS
         array = self._look(name, value, dtypes)
         shape = array.shape
         if axes != ANY and len(shape) != (rank := axes.count(",") + 1):
-            raise InputError(name, f"{len(shape)} axes {shape}", f"{rank}: [{axes}]")
+            raise InputError(name, f"{len(shape)} axes {tuple(shape)}", f"{rank}: [{axes}]")
         if 0 in shape:
-            raise InputError(name, f"the empty shape {shape}", f"[{axes}] of at least 1 each")
+            raise InputError(
+                name, f"the empty shape {tuple(shape)}", f"[{axes}] of at least 1 each"
+            )
         if transposed:
             array = self._look(name, self.library.transposed(name, value), dtypes)
-            shape = array.shape
         if isinstance(array, CudaArray):
-            return array if array.ready else self.library.compact(name, array)
+            return self._on_gpu(name, array)
+        if self._forms and array.dtype != np.float32:
+            return self._widened(name, array)
         flags = array.flags
         if flags.c_contiguous and flags.aligned:
             return np.asarray(array)
-        copy = cpu.aligned(shape, array.dtype, f"a contiguous copy of {name}")
+        copy = cpu.aligned(array.shape, array.dtype, f"a contiguous copy of {name}")
         copy[...] = array
         return copy
+
+    def _on_gpu(self, name: str, array: CudaArray) -> CudaArray:
+        if not array.ready or (array.channels_last and not self._forms):
+            array = self.library.compact(name, array)
+        if self._forms and not array.plain:
+            self.plain = False
+            self._note(name, array.dtype)
+            if name == self.first:
+                self.channels_last = array.channels_last
+        return array
+
+    def _widened(self, name: str, array: AnyArray) -> AnyArray:
+        """A float32 copy: the CPU has no strategies for 16-bit numbers."""
+        self._note(name, array.dtype.name)
+        copy = cpu.aligned(array.shape, np.dtype(np.float32), f"{name} as float32")
+        copy[...] = array
+        return copy
+
+    def _note(self, name: str, dtype: str) -> None:
+        """Keep x's dtype, and refuse parameters of other 16-bit numbers."""
+        if name == self.first:
+            self.dtype = dtype
+        elif dtype not in ("float32", self.dtype) and self.dtype != "float32":
+            raise InputError(name, f"dtype {dtype}", f"float32 or {self.dtype}, as {self.first} is")
+
+    def given_back(self, result: AnyArray) -> Any:
+        """A float32 result of the CPU as the caller gets it."""
+        if self.dtype != "float32":
+            result = result.astype(numpy_dtype(self.dtype))
+        return self.library.from_host(result)
 
     def take_packed(self, name: str, value: Any, axes: str, *, transposed: bool) -> Taken:
         """See `take`; of an array that a strategy packs before use, a view will do on the CPU."""
@@ -86,22 +147,27 @@ class Arguments(Generic[Array]):
         array = self.take("bias", value, "maps")
         if array.shape != (count,):
             expected = f"({count},), one for each of weights"
-            raise InputError("bias", f"shape {array.shape}", expected)
+            raise InputError("bias", f"shape {tuple(array.shape)}", expected)
         return array
 
     def take_out(self, value: Any, result: ArrayOf, others: list[Taken]) -> Taken:
         """An array that a kernel may write its result straight into.  Raises `InputError`."""
-        out = self._look("out", value, (result.dtype,))
+        dtype = self.dtype if result.dtype == "float32" else result.dtype
+        out = self._look("out", value, (dtype,))
         self.library.check_written("out", value)
         if out.shape != result.shape:
-            raise InputError("out", f"shape {out.shape}", f"the result's shape {result.shape}")
-        lacking = [word for word, has in _qualities(out).items() if not has]
+            raise InputError(
+                "out", f"shape {tuple(out.shape)}", f"the result's shape {result.shape}"
+            )
+        lacking = [word for word, has in _qualities(out, self._forms).items() if not has]
         if lacking:
             raise InputError(
                 "out", f"an array that is not {', '.join(lacking)}", "a plain new array"
             )
         if any(_overlap(out, other) for other in others):
             raise InputError("out", "an array that overlaps an argument", "memory of its own")
+        if isinstance(out, CudaArray) and not out.plain:
+            self.plain = False
         return out
 
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:
@@ -119,11 +185,12 @@ class Arguments(Generic[Array]):
         return library.on_gpu(name, value, gpu, dtypes)
 
 
-def _qualities(array: Taken) -> dict[str, bool]:
+def _qualities(array: Taken, channels_last: bool) -> dict[str, bool]:
     if isinstance(array, CudaArray):
+        dense = array.contiguous or (channels_last and array.channels_last)
         return {
-            "c_contiguous": array.contiguous,
-            "aligned": array.ready or not array.contiguous,
+            "c_contiguous": dense,
+            "aligned": array.ready or not dense,
             "writeable": array.writeable,
         }
     flags = array.flags

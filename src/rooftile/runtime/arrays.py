@@ -34,6 +34,7 @@ KINDS = (
 )
 FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
+_BFLOAT16 = numpy_dtype("bfloat16")
 _LEGACY_STREAM = 1
 """The address of CUDA's default stream where it must have one (``CU_STREAM_LEGACY``)."""
 
@@ -82,8 +83,8 @@ class Library(ABC):
         """A row-major copy without gaps, made on the caller's stream."""
         raise InputError(name, "an array with gaps, or off 16 bytes", "a row-major, aligned one")
 
-    def stream(self, x: CudaArray) -> Any:
-        """The caller's stream, with ``__cuda_stream__``; None where the library has none."""
+    def stream(self, x: CudaArray) -> int | None:
+        """The address of the caller's stream; None where the library has none."""
         return None
 
     def empty(
@@ -93,7 +94,11 @@ class Library(ABC):
         return allocate(device, shape, dtype)
 
     def result(
-        self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
+        self,
+        shape: tuple[int, ...],
+        device: CudaDevice,
+        dtype: str = "float32",
+        channels_last: bool = False,
     ) -> CudaArray:
         """Memory for a result that the caller gets."""
         return self.empty(shape, device, dtype)
@@ -101,16 +106,6 @@ class Library(ABC):
     def finish(self, result: CudaArray, device: CudaDevice) -> Any:
         """The result as the caller's array, once all that computes it has been started."""
         return result.owner
-
-
-class Stream:
-    """A stream of another library by its address."""
-
-    def __init__(self, address: int) -> None:
-        self.address = address or _LEGACY_STREAM
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self.address
 
 
 class NumPy(Library):
@@ -141,59 +136,96 @@ class Torch(Library):
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
+        names = ("float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool")
+        self._names = {getattr(torch, name): name for name in names if hasattr(torch, name)}
+        self._current = getattr(torch._C, "_cuda_getCurrentRawStream", self._current_stream)
+        self._gpus: dict[int, Any] = {}
 
     def gpu(self, name: str, array: Any) -> int | None:
-        if array.device.type not in ("cpu", "cuda"):
+        if array.is_cuda:
+            return int(array.get_device())
+        if not array.is_cpu:
             raise InputError(name, f"{self.title} on {array.device}", "one on a CPU or CUDA GPU")
-        return int(array.device.index) if array.device.type == "cuda" else None
+        return None
 
-    def _check(self, name: str, tensor: Any, dtypes: tuple[str, ...]) -> None:
-        torch = self._torch
+    def _check(self, name: str, tensor: Any, dtypes: tuple[str, ...]) -> str:
+        """The tensor's dtype."""
+        torch, found = self._torch, self._names.get(tensor.dtype, "")
         if tensor.layout != torch.strided:
             raise InputError(name, f"a tensor of layout {tensor.layout}", "a dense one")
-        if not any(tensor.dtype == getattr(torch, one) for one in dtypes):
+        if found not in dtypes:
             converts = f"{name}.float()" if dtypes == FLOAT32 else f"{name}.to(torch.{dtypes[0]})"
             expected = f"{' or '.join(dtypes)}; {converts} converts"
             raise InputError(name, f"dtype {tensor.dtype}", expected)
         if tensor.requires_grad and torch.is_grad_enabled():
             raise InputError(
-                name, "a tensor that requires a gradient, which rooftile does not record",
+                name,
+                "a tensor that requires a gradient, which rooftile does not record",
                 f"{name}.detach(), or a call inside torch.no_grad()",
-            )  # fmt: skip
+            )
+        return found
 
     def check_written(self, name: str, array: Any) -> None:
         if array.is_neg():
             raise InputError(name, "a tensor that is stored negated", "a plain new tensor")
 
     def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> Any:
-        self._check(name, array, dtypes)
-        return array.detach().resolve_neg().numpy()
+        tensor = array.detach().resolve_neg()
+        if self._check(name, array, dtypes) == "bfloat16":
+            # PyTorch gives NumPy no bfloat16; 16-bit integers carry it.
+            return tensor.view(self._torch.int16).numpy().view(_BFLOAT16)
+        return tensor.numpy()
 
     def from_host(self, result: Any) -> Any:
+        if result.dtype == _BFLOAT16:
+            return self._torch.from_numpy(result.view(np.int16)).view(self._torch.bfloat16)
         return self._torch.from_numpy(result)
 
     def on_gpu(
         self, name: str, array: Any, gpu: int, dtypes: tuple[str, ...] = FLOAT32
     ) -> CudaArray:
-        self._check(name, array, dtypes)
-        tensor = array.detach().resolve_neg()
-        address, shape = tensor.data_ptr(), tuple(tensor.shape)
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        return CudaArray(tensor, address, shape, gpu, tensor.is_contiguous(), dtype=dtype)
+        dtype = self._check(name, array, dtypes)
+        tensor = array.detach().resolve_neg() if array.is_neg() else array
+        contiguous = tensor.is_contiguous()
+        made = CudaArray(tensor, tensor.data_ptr(), tensor.shape, gpu, contiguous, dtype=dtype)
+        if not contiguous and tensor.dim() == 4:
+            last = self._torch.channels_last
+            made.channels_last = tensor.is_contiguous(memory_format=last)
+        return made
 
     def compact(self, name: str, array: CudaArray) -> CudaArray:
-        copy = array.owner.clone(memory_format=self._torch.contiguous_format)
-        return replace(array, owner=copy, address=copy.data_ptr(), contiguous=True)
+        copy = array.owner.detach().clone(memory_format=self._torch.contiguous_format)
+        return replace(
+            array, owner=copy, address=copy.data_ptr(), contiguous=True, channels_last=False
+        )
 
-    def stream(self, x: CudaArray) -> Any:
-        return Stream(self._torch.cuda.current_stream(x.device).cuda_stream)
+    def stream(self, x: CudaArray) -> int:
+        return self._current(x.device) or _LEGACY_STREAM
+
+    def _current_stream(self, gpu: int) -> int:
+        return int(self._torch.cuda.current_stream(gpu).cuda_stream)
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
     ) -> CudaArray:
         torch, gpu = self._torch, device.description.index
-        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{gpu}")
+        where = self._gpus.get(gpu) or self._gpus.setdefault(gpu, torch.device("cuda", gpu))
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=where)
         return CudaArray(tensor, tensor.data_ptr(), shape, gpu, dtype=dtype)
+
+    def result(
+        self,
+        shape: tuple[int, ...],
+        device: CudaDevice,
+        dtype: str = "float32",
+        channels_last: bool = False,
+    ) -> CudaArray:
+        made = self.empty(shape, device, dtype)
+        if channels_last:
+            batch, channels, height, width = shape
+            tensor = made.owner.view(batch, height, width, channels).permute(0, 3, 1, 2)
+            made.owner, made.channels_last, made.contiguous = tensor, True, False
+        return made
 
 
 class CuPy(Library):
@@ -227,9 +259,9 @@ class CuPy(Library):
             copy = self._cupy.array(array.owner, order="C", copy=True)
         return replace(array, owner=copy, address=int(copy.data.ptr), contiguous=True)
 
-    def stream(self, x: CudaArray) -> Any:
+    def stream(self, x: CudaArray) -> int:
         with self._on(x.device):
-            return Stream(self._cupy.cuda.get_current_stream().ptr)
+            return int(self._cupy.cuda.get_current_stream().ptr) or _LEGACY_STREAM
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
@@ -274,6 +306,8 @@ class Jax(Library):
         return np.asarray(array)
 
     def from_host(self, result: Any) -> Any:
+        if result.dtype == _BFLOAT16:
+            return self._jax.numpy.asarray(result)  # DLPack takes none of NumPy's.
         return self._jax.dlpack.from_dlpack(result)
 
     def on_gpu(
@@ -283,12 +317,20 @@ class Jax(Library):
         return of_dlpack(name, array, gpu, str(array.dtype))
 
     def result(
-        self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
+        self,
+        shape: tuple[int, ...],
+        device: CudaDevice,
+        dtype: str = "float32",
+        channels_last: bool = False,
     ) -> CudaArray:
         return allocate_for_export(device, shape, dtype)
 
     def finish(self, result: CudaArray, device: CudaDevice) -> Any:
         device.mark().sync()
+        if result.dtype == "bfloat16":
+            # No type of NumPy's carries it to DLPack; integers of as many bits do.
+            bits = self._jax.dlpack.from_dlpack(exported(replace(result, dtype="uint16")))
+            return self._jax.lax.bitcast_convert_type(bits, self._jax.numpy.bfloat16)
         return self._jax.dlpack.from_dlpack(exported(result))
 
 
@@ -312,11 +354,15 @@ class Interface(Library):
     ) -> CudaArray:
         return of_interface(name, array, dtypes)
 
-    def stream(self, x: CudaArray) -> Any:
-        return Stream(x.stream or _LEGACY_STREAM)
+    def stream(self, x: CudaArray) -> int:
+        return x.stream or _LEGACY_STREAM
 
     def result(
-        self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
+        self,
+        shape: tuple[int, ...],
+        device: CudaDevice,
+        dtype: str = "float32",
+        channels_last: bool = False,
     ) -> CudaArray:
         raise InputError("out", None, "an array of x's kind, which rooftile cannot make itself")
 
@@ -325,13 +371,17 @@ def _native(dtypes: tuple[str, ...]) -> str:
     return f"{' or '.join(dtypes)} in native byte order"
 
 
-_NUMPY = NumPy()
+_libraries: dict[type, Library] = {np.ndarray: NumPy()}
+"""By the type of their arrays, as they come."""
 
 
 def library_of(name: str, array: Any) -> Library:
     """The library whose array this is.  Raises `InputError` naming the argument."""
+    kind = type(array)
+    if (known := _libraries.get(kind)) is not None:
+        return known
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
-        return _NUMPY
+        return _libraries[np.ndarray]
     for module, attribute, library in (
         ("torch", "Tensor", Torch),
         ("cupy", "ndarray", CuPy),
@@ -339,7 +389,7 @@ def library_of(name: str, array: Any) -> Library:
     ):
         found = sys.modules.get(module)
         if found is not None and isinstance(array, getattr(found, attribute, ())):
-            return library(found)
+            return _libraries.setdefault(kind, library(found))
     if hasattr(array, "__cuda_array_interface__"):
         return Interface()
-    raise InputError(name, f"a {type(array).__name__}", KINDS)
+    raise InputError(name, f"a {kind.__name__}", KINDS)

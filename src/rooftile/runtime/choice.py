@@ -7,9 +7,12 @@ a winner.  `explain_choice` says of every strategy why it was taken or passed ov
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rooftile.devices.select import describe_gpu, open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
@@ -18,6 +21,8 @@ from rooftile.runtime.winners import Stamp, stamp, tuned_choice, tuned_config
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
 
+_RECENT_S = 0.05
+"""Seconds for which another process's winner may go unseen."""
 _MOST_KEPT = 4096
 """How many choices are kept; where one more comes, all are dropped."""
 _FASTEST = "the fastest that takes the problem"
@@ -44,6 +49,12 @@ class Choice:
             return None  # The CPU's strategies have no tunables.
         return tuned_config(self.strategy, self.problem, describe_gpu(kind, index))
 
+    @cached_property
+    def compiled(self) -> dict[Any, Any]:
+        """What it is compiled to, by device: kept here by whoever runs it, as long as the choice
+        is."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Consideration:
@@ -56,6 +67,8 @@ class Consideration:
 
 _Key = tuple[Problem, str, str, str | None]
 _kept: dict[_Key, tuple[Stamp, Choice]] = {}
+_looked: tuple[float, Stamp] = (-math.inf, ())
+"""When the database was last looked at, and what it was."""
 
 
 def decide(
@@ -69,7 +82,7 @@ def decide(
     none on that kind of device.  A device that is missing raises nothing here.
     """
     # The CPU's strategies are not tuned.
-    now: Stamp = () if device == "cpu" else stamp()
+    now: Stamp = () if device == "cpu" else _recent_stamp()
     try:
         seen, choice = _kept[problem, precision, device, strategy]
         if seen == now:
@@ -81,6 +94,21 @@ def decide(
         _kept.clear()
     _kept[problem, precision, device, strategy] = now, choice
     return choice
+
+
+def look_again() -> None:
+    """Look at the database in the next call: this process has added a winner."""
+    global _looked
+    _looked = -math.inf, ()
+
+
+def _recent_stamp() -> Stamp:
+    """The stamp of the database as it was a moment ago: to look takes as long as a small call."""
+    global _looked
+    now = time.monotonic()
+    if now - _looked[0] > _RECENT_S:
+        _looked = now, stamp()
+    return _looked[1]
 
 
 def choose(

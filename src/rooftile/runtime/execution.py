@@ -16,23 +16,26 @@ import numpy as np
 
 from rooftile.devices import cpu, cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import UnsupportedProblem
-from rooftile.ops import Problem
+from rooftile.ops import FORMATS, Array, Problem
 from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice
-from rooftile.strategies import Strategy
+from rooftile.strategies import Config
+from rooftile.strategies.conversion import Form
 from rooftile.strategies.cpu import HostBound
+from rooftile.strategies.gpu import NARROW, of_launches
+from rooftile.strategies.machine import Machine
 from rooftile.strategies.resident import Resident
 
-_Key = tuple[Strategy, Problem, GpuDevice, tuple[tuple[str, int], ...]]
-_residents: dict[_Key, Resident] = {}
+Forms = tuple[tuple[str, Form], ...]
+"""How those of a call's arrays lie, by name, that are not row-major float32."""
+_residents: dict[Any, Resident] = {}
+_captured: list[Resident] = []
+"""Those with memory of their own that graphs hold; nobody says when a graph goes."""
 _making = threading.Lock()
-
-Named = Mapping[str, Any]
-"""Arrays by the problem's names; a parameter that is None stands for zeros."""
 
 
 def run_on_host(
@@ -103,7 +106,9 @@ _MOST_WAITING = 256
 _waiting = _Waiting(most_bytes=2**28)
 
 
-def run_copied(choice: Choice, ends: Named, parameters: Named) -> None:
+def run_copied(
+    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
+) -> None:
     """Copy contiguous NumPy arrays to a GPU, compute there, and copy the outputs back.
 
     Raises `DeviceMissing`, `CompileFailure`, `OutOfMemory`.
@@ -113,70 +118,91 @@ def run_copied(choice: Choice, ends: Named, parameters: Named) -> None:
     # `_copied` is a function of its own, so that what it allocates is freed while the GPU is still
     # the thread's.
     with device.on():
-        _copied(_resident(choice, device), choice.problem, ends, parameters)
+        _copied(_resident(choice, device), choice.problem, inputs, parameters, outputs)
 
 
-def _copied(resident: Resident, problem: Problem, ends: Named, parameters: Named) -> None:
-    device, held = resident.device, list[Any]()
+def _copied(
+    resident: Resident,
+    problem: Problem,
+    inputs: Sequence[Any],
+    parameters: Sequence[Any],
+    outputs: Sequence[Any],
+) -> None:
+    device = resident.device
+    there = [device.upload(array) for array in inputs]
+    made = [device.empty(array.shape, array.dtype) for array in outputs]
+    packed = [
+        None if array is None else device.upload(np.ascontiguousarray(array))
+        for array in parameters
+    ]
+    held: list[Any] = []
 
-    def allocate(count: int) -> Any:
-        held.append(device.allocate(4 * count))
-        return held[-1]
+    def allocate(counts: Sequence[int]) -> list[Any]:
+        held.extend(device.allocate(4 * count) for count in counts)
+        return held
 
-    outputs = {array.name for array in problem.output_arrays}
-    there = {
-        name: device.empty(a.shape, a.dtype) if name in outputs else device.upload(a)
-        for name, a in ends.items()
-    }
-    resident.run(there, parameters, problem.batch_size, allocate)
-    for name in outputs:
-        device.copy_out(there[name], ends[name])
+    resident.run([*there, *made], packed, problem.batch_size, allocate)
+    for memory, array in zip(made, outputs, strict=True):
+        device.copy_out(memory, array)
 
 
 def run_in_place(
-    library: Library, choice: Choice, inputs: Named, parameters: Named, outputs: Named
+    given: Arguments[Any],
+    choice: Choice,
+    inputs: Sequence[CudaArray],
+    parameters: Sequence[CudaArray | None],
+    outputs: Sequence[CudaArray | None],
 ) -> tuple[Any, ...]:
     """Start the computation on the caller's stream; gives the outputs as the library's arrays.
 
     An output that is None is made.  Raises `UnsupportedProblem` for a call that the caller's
     graph must not capture, and the errors of `run_copied`.
     """
-    first: CudaArray = next(iter(inputs.values()))
-    with cuda.kept_context():
-        device: Any = open_gpu(f"cuda:{first.device}")
+    library, first, problem = given.library, inputs[0], choice.problem
+    device = cuda.lent_device(first.device)
     with device.on(library.stream(first)):
-        for array in (*inputs.values(), *parameters.values(), *outputs.values()):
+        for array in (*inputs, *parameters, *outputs):
             if array is not None and array.stream not in (None, first.stream):
                 device.after_stream(array.stream)
-        resident = _compiled(library, choice, device)
-        made = {
-            array.name: outputs[array.name] or library.result(array.shape, device, array.dtype)
-            for array in choice.problem.output_arrays
-        }
-        _in_place(library, resident, device, choice.problem, {**inputs, **made}, parameters)
-        return tuple(library.finish(out, device) for out in made.values())
+        made = [
+            out or library.result(array.shape, device, *result_form(given, array))
+            for out, array in zip(outputs, problem.output_arrays, strict=True)
+        ]
+        forms = () if given.plain else forms_of(problem, inputs, parameters, made)
+        resident: Resident | None = choice.compiled.get((device, forms))
+        if resident is None or resident.shares or not library.capturable:
+            resident = _compiled(library, choice, device, forms)
+        ends = [array.address for array in (*inputs, *made)]
+        packed = [None if array is None else array.address for array in parameters]
+        held: list[CudaArray] = []
+
+        def allocate(counts: Sequence[int]) -> list[int]:
+            held.append(library.empty((whole_of(counts),), device))
+            return addresses_in(held[0].address, counts)
+
+        resident.run(ends, packed, problem.batch_size, allocate)
+        return tuple(library.finish(out, device) for out in made)
 
 
-def _in_place(
-    library: Library,
-    resident: Resident,
-    device: CudaDevice,
-    problem: Problem,
-    ends: Mapping[str, CudaArray],
-    parameters: Mapping[str, CudaArray | None],
-) -> None:
-    held: list[CudaArray] = []
-
-    def allocate(count: int) -> Any:
-        held.append(library.empty((count,), device))
-        return held[-1].address
-
-    addresses = {name: None if a is None else a.address for name, a in parameters.items()}
-    there = {name: a.address for name, a in ends.items()}
-    resident.run(there, addresses, problem.batch_size, allocate)
+_APART = 64
+"""float32 elements between the beginnings of two arrays in one allocation: 256 bytes."""
 
 
-def _compiled(library: Library, choice: Choice, device: CudaDevice) -> Resident:
+def whole_of(counts: Sequence[int]) -> int:
+    """float32 elements of one allocation that holds arrays of so many each."""
+    return sum(-(-count // _APART) * _APART for count in counts)
+
+
+def addresses_in(start: int, counts: Sequence[int]) -> list[int]:
+    """Where each of the arrays begins in the allocation."""
+    addresses = []
+    for count in counts:
+        addresses.append(start)
+        start += -(-count // _APART) * _APART * 4
+    return addresses
+
+
+def _compiled(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Resident:
     """The compiled kernels.
 
     Raises `UnsupportedProblem` where the stream is being captured and the graph may not hold the
@@ -184,37 +210,78 @@ def _compiled(library: Library, choice: Choice, device: CudaDevice) -> Resident:
     """
     if not device.capturing():
         with device.on():
-            return _resident(choice, device)
-    resident = _residents.get(_key(choice, device))
+            return _resident(choice, device, forms)
+    resident: Resident | None = choice.compiled.get((device, forms))
     reason: str | None = None
     instead = "another strategy"
     if not library.capturable:
         reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
     elif resident is None:
         reason, instead = "it is not compiled yet", "the same call once before the capture"
-    else:
-        reason = resident.not_in_graphs
     if resident is None or reason is not None:
         name = choice.strategy.name
         raise UnsupportedProblem(name, f"a graph is being captured, and {reason}", instead)
-    return resident
+    if not resident.shares:
+        return resident
+    # Replays must not share constant memory with other calls.
+    with device.while_capturing(), device.on():
+        own = resident.again()
+    _captured.append(own)
+    return own
 
 
-def _resident(choice: Choice, device: Any) -> Resident:
-    key = _key(choice, device)
-    rung: Any = choice.strategy
+def _resident(choice: Choice, device: Any, forms: Forms = ()) -> Resident:
+    found: Resident | None = choice.compiled.get((device, forms))
+    if found is not None:
+        return found
+    rung = of_launches(choice.strategy)
+    key = rung, padded(choice.problem), device, tuple((choice.config or {}).items()), forms
     with _making:
         if key not in _residents:
-            _residents[key] = Resident(rung.compile(key[1], device, choice.config))
-        return _residents[key]
+            config = narrow_config(choice, device, dict(forms))
+            _residents[key] = Resident(rung.compile(key[1], device, config), dict(forms))
+    choice.compiled[device, forms] = _residents[key]
+    return _residents[key]
 
 
-def _key(choice: Choice, device: GpuDevice) -> _Key:
-    config = tuple(sorted((choice.config or {}).items()))
-    return choice.strategy, _padded(choice.problem), device, config
+def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:
+    """Dtype and order of an output, which follow the first input's."""
+    dtype = given.dtype if result.dtype == "float32" else result.dtype
+    return dtype, given.channels_last and len(result.shape) == 4
 
 
-def _padded(problem: Problem) -> Problem:
+def forms_of(
+    problem: Problem,
+    inputs: Sequence[CudaArray],
+    parameters: Sequence[CudaArray | None],
+    outputs: Sequence[CudaArray],
+) -> Forms:
+    """The forms of a call's arrays that are not row-major float32."""
+    places = (*problem.input_arrays, *problem.parameter_arrays, *problem.output_arrays)
+    pairs = zip(places, (*inputs, *parameters, *outputs), strict=True)
+    return tuple(
+        (place.name, Form(array.dtype, array.channels_last))
+        for place, array in pairs
+        if array is not None and not array.plain
+    )
+
+
+def narrow_config(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
+    """The choice's config; where input and output have 16 bits, the kernels read and write them,
+    if they can."""
+    rung, problem = of_launches(choice.strategy), choice.problem
+    config = dict(choice.config or {})
+    if not rung.narrow:
+        return config
+    dtype = FORMATS[rung.narrow].dtype
+    ends = problem.input_arrays[0].name, problem.output_arrays[0].name
+    flags = (forms.get(name, Form()).dtype == dtype for name in ends)
+    narrow = {**config, **{flag: int(on) for flag, on in zip(NARROW, flags, strict=True)}}
+    placed = rung.on(Machine.of(device.description))
+    return config if placed.invalid(problem, placed.config(problem, narrow)) else narrow
+
+
+def padded(problem: Problem) -> Problem:
     """The problem for the next power of two of items: all batches share a few compilations."""
     batch = problem.batch_size
     return problem if batch is None else problem.with_batch(1 << (batch - 1).bit_length())

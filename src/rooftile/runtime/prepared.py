@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
-from rooftile.devices.select import open_device, parse_device
-from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import AnyArray, Problem, check_precision
+from rooftile.devices.select import parse_device
+from rooftile.errors import InputError
+from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.results import new_result
+from rooftile.runtime.settled import OnGpu, OnHost, Settled
 
 _MOST_SHAPES = 64
-"""Shapes of inputs for which a strategy stays bound."""
+"""Shapes of inputs for which a choice is kept."""
 
 
 class Prepared(ABC):
-    """Calls, and `update`, take turns; any thread may make them.
+    """Any thread may call it.
 
     The results have the bits of the function that computes the same at once.
     """
@@ -38,14 +35,20 @@ class Prepared(ABC):
         device: str | None,
     ) -> None:
         check_precision(precision)
+        if device is not None:
+            parse_device(device)
         self._asked = precision, strategy
-        parse_device(device or "cpu")
-        self._device = device or "cpu"
-        self._turn = threading.Lock()
         self._axes_of_weights = axes
-        self._parameters = self._taken(weights, bias)
-        self._choices: dict[tuple[int, ...], Choice] = {}
-        self._bound: dict[tuple[Any, Problem], Any] = {}
+        given, taken = self._taken(weights, bias)
+        self._gpu = given.gpu
+        self._device = given.device(device)
+        self.shape: tuple[int, ...] = tuple(taken[0].shape)
+        """That of the weights."""
+        shapes = self.shape, self.shape[:1]
+        self._settled: Settled = (
+            OnHost(taken, shapes) if given.gpu is None else OnGpu(given.library, taken, shapes)
+        )
+        self._choices: dict[Any, Choice] = {}
 
     @abstractmethod
     def problem(self, shape: tuple[int, ...]) -> Problem:
@@ -56,65 +59,43 @@ class Prepared(ABC):
 
         Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`, and the errors of a GPU.
         """
-        given = Arguments(x)
-        _check_place(given, "x")
+        given = Arguments(x, forms=True)
+        self._check_place("x", given)
         array = given.take("x", x, self.axes)
-        with self._turn:
-            choice = self._choices.get(array.shape) or self._choose(array.shape)
-            (result,) = choice.problem.output_arrays
-            to = new_result(result) if out is None else given.take_out(out, result, [array])
-            self._bind(choice)(array, to)
-        return given.library.from_host(to) if out is None else out
+        # Of 16-bit numbers the precision is another.
+        key = array.shape if given.dtype == "float32" else (*array.shape, given.dtype)
+        choice = self._choices.get(key)
+        if choice is None:
+            choice = self._choose(key, array.shape, given)
+        return self._settled.run(choice, given, array, out)
 
     def update(self, weights: Any, bias: Any = None) -> None:
         """Take new values for the parameters, in the shapes of the old ones.
 
+        On a GPU it waits for calls on other streams; inside a capture it becomes part of the graph.
         Raises `InputError`.
         """
-        taken = self._taken(weights, bias)
-        for name, new, old in zip(("weights", "bias"), taken, self._parameters, strict=True):
-            if new.shape != old.shape:
-                raise InputError(name, f"shape {new.shape}", f"the old ones' shape {old.shape}")
-        with self._turn:
-            self._parameters = taken
-            self._bound = {key: b for key, b in self._bound.items() if b.renewable}
-            for bound in self._bound.values():
-                bound.renew(taken)
+        given, taken = self._taken(weights, bias)
+        self._check_place("weights", given)
+        if (shape := tuple(taken[0].shape)) != self.shape:
+            raise InputError("weights", f"shape {shape}", f"the old ones' shape {self.shape}")
+        self._settled.update(given, taken)
 
-    def _taken(self, weights: Any, bias: Any) -> tuple[AnyArray, AnyArray]:
-        """Copies of the parameters; nobody else writes to them."""
-        given = Arguments(weights, "weights")
-        _check_place(given, "weights")
+    def _taken(self, weights: Any, bias: Any) -> tuple[Arguments[Any], list[Any]]:
+        given = Arguments(weights, "weights", forms=True)
         held = given.take("weights", weights, self._axes_of_weights)
-        count = held.shape[0]
-        added = given.take_bias(bias, count)
-        zeros = np.zeros(count, np.float32)
-        return held.copy(), zeros if added is None else added.copy()
+        return given, [held, given.take_bias(bias, held.shape[0])]
 
-    def _choose(self, shape: tuple[int, ...]) -> Choice:
-        precision, strategy = self._asked
+    def _check_place(self, name: str, given: Arguments[Any]) -> None:
+        if given.gpu != self._gpu:
+            here, there = ("the CPU" if g is None else f"cuda:{g}" for g in (self._gpu, given.gpu))
+            raise InputError(name, f"an array on {there}", f"one on {here}, where it was prepared")
+
+    def _choose(self, key: Any, shape: tuple[int, ...], given: Arguments[Any]) -> Choice:
+        asked, strategy = self._asked
+        precision = given.precision(asked)
         choice = decide(self.problem(shape), precision, self._device, strategy)
         if len(self._choices) >= _MOST_SHAPES:
             self._choices.clear()
-            self._bound.clear()
-        self._choices[shape] = choice
+        self._choices[key] = choice
         return choice
-
-    def _bind(self, choice: Choice) -> Any:
-        rung: Any = choice.strategy
-        problem = choice.problem
-        # A kernel's bands and packing do not depend on the batch.
-        key = rung, problem.with_batch(1) if rung.kernels else problem
-        if key not in self._bound:
-            device = open_device(choice.device)
-            self._bound[key] = rung.bind(key[1], self._parameters, device, choice.config)
-        return self._bound[key]
-
-
-def _check_place(given: Arguments[Any], name: str) -> None:
-    if given.gpu is not None:
-        raise UnsupportedProblem(
-            "a prepared operation",
-            f"{name} is on a GPU, and it takes arrays of the CPU only",
-            "the function that computes the same at once",
-        )

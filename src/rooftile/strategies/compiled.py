@@ -1,16 +1,18 @@
-"""GPU strategies compiled for a device, and bound to parameters that stay there."""
+"""GPU strategies compiled for a device."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources, TensorMap
-from rooftile.ops import AnyArray
-from rooftile.strategies.base import Bound, Config
+from rooftile.devices.gpu import GpuDevice, Launch, Resources, TensorMap
+from rooftile.devices.launches import Call
+from rooftile.ops import Array
+from rooftile.strategies.base import Config
 
 
 @dataclass(frozen=True)
@@ -38,81 +40,50 @@ class Compiled:
         self.programs = [
             device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
         ]
-        self._steps: tuple[int | None, tuple[Step, ...]] = (None, ())
 
-    def set_constants(self, parameters: Mapping[str, AnyArray]) -> None:
-        """Fill constant memory from parameters in the problem's shapes."""
-        constants = self.strategy.constants(self.problem, parameters, self.config)
-        for name, values in constants.items():
-            shares = np.split(values, len(self.programs))
-            for program, share in zip(self.programs, shares, strict=True):
-                program.set_constant(name, share)
+    def again(self) -> Compiled:
+        """The same, with constant memory of its own."""
+        return Compiled(self.strategy, self.problem, self.device, self.config)
 
     def workspace(self, batch: int | None) -> dict[str, int]:
         """float32 elements of each array between the steps, for so many items."""
         counts: dict[str, int] = self.strategy.workspace(self._of(batch), self.config)
         return counts
 
-    def launch(self, arrays: Mapping[str, Any], batch: int | None) -> None:
-        """Start all steps on device memory by name; returns before they are done."""
-        held, steps = self._steps
-        if held != batch or not steps:
-            steps = self.strategy.steps(self._of(batch), self.config)
-            self._steps = batch, steps
-        self._start(steps, arrays)
+    def steps(self, batch: int | None) -> list[Call]:
+        """What is launched for so many items."""
+        return self._calls(self.strategy.steps(self._of(batch), self.config))
 
-    def _of(self, batch: int | None) -> Any:
-        """The problem for so many items; None stands for its own."""
-        return self.problem if batch is None else self.problem.with_batch(batch)
-
-    def prepare(self, arrays: Mapping[str, Any]) -> None:
-        """Start what comes once after new parameters, with them and the workspace by name."""
-        self._start(self.strategy.preparation(self.problem, self.config), arrays)
-
-    def _start(self, steps: tuple[Step, ...], arrays: Mapping[str, Any]) -> None:
-        for step in steps:
-            arguments = (self._given(a, arrays) for a in step.arguments)
-            self.programs[step.program].launch(step.launch, *arguments)
-
-    def _given(self, argument: Any, arrays: Mapping[str, Any]) -> Argument:
-        """What a kernel takes for an argument of a step."""
-        if isinstance(argument, TensorMap):
-            return self.device.tensor_map(arrays[argument.array], argument)
-        if isinstance(argument, str):
-            return arrays[argument]
-        return argument if isinstance(argument, np.integer) else np.int32(argument)
+    def preparation(self) -> list[Call]:
+        """What is launched once after new parameters."""
+        return self._calls(self.strategy.preparation(self.problem, self.config))
 
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""
         steps = self.strategy.steps(self.problem, self.config)
         return [self.programs[step.program].resources(step.launch) for step in steps]
 
+    def held(self, batch: int | None) -> tuple[Array, ...]:
+        """See `Strategy.held`, for so many items."""
+        arrays: tuple[Array, ...] = self.strategy.held(self._of(batch), self.config)
+        return arrays
 
-class GpuBound(Bound):
-    """A strategy on a device with its parameters and its workspace."""
+    @cached_property
+    def uses_constants(self) -> bool:
+        """Whether a kernel reads constant memory."""
+        steps = self.strategy.steps(self.problem, self.config)
+        return any(step.launch.constants for step in steps)
 
-    device: GpuDevice
+    def _of(self, batch: int | None) -> Any:
+        """The problem for so many items; None stands for its own."""
+        return self.problem if batch is None else self.problem.with_batch(batch)
 
-    def __init__(self, compiled: Compiled, parameters: Sequence[AnyArray]) -> None:
-        super().__init__(compiled.strategy, compiled.problem, compiled.device, compiled.config)
-        self._compiled = compiled
-        problem, device = compiled.problem, compiled.device
-        names = [array.name for array in problem.parameter_arrays]
-        self._ends = [array.name for array in self.held]
-        named = dict(zip(names, parameters, strict=True))
-        compiled.set_constants(named)
-        packed = compiled.strategy.packed(problem, named, self.config)
-        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in packed.items()}
-        for name, count in compiled.workspace(problem.batch_size).items():
-            self._arrays[name] = device.allocate(4 * count)
-        compiled.prepare(self._arrays)
+    def _calls(self, steps: Sequence[Step]) -> list[Call]:
+        def typed(argument: Any) -> Any:
+            plain = isinstance(argument, int) and not isinstance(argument, np.integer)
+            return np.int32(argument) if plain else argument
 
-    def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
-        """See `Bound.launch`: returns before they are done."""
-        ends = dict(zip(self._ends, arrays, strict=True))
-        count = self.problem.batch_size if batch is None else batch
-        self._compiled.launch({**self._arrays, **ends}, count)
-
-    def resources(self) -> list[Resources]:
-        """See `Bound.resources`."""
-        return self._compiled.resources()
+        return [
+            Call(self.programs[step.program], step.launch, tuple(map(typed, step.arguments)))
+            for step in steps
+        ]

@@ -23,7 +23,8 @@ from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel
 from rooftile.strategies.base import Config, Strategy, Tunable
-from rooftile.strategies.compiled import Compiled, GpuBound, Step
+from rooftile.strategies.bound import GpuBound
+from rooftile.strategies.compiled import Compiled, Step
 from rooftile.strategies.machine import Machine, preset
 
 HEADERS = Path(__file__).parent
@@ -31,7 +32,8 @@ HEADERS = Path(__file__).parent
 _MOST_IN_ITEM = 2**31 - 1
 """Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
 
-_NARROW = ("X_NARROW", "OUT_NARROW")
+NARROW = ("X_NARROW", "OUT_NARROW")
+"""What a config says of input and output: whether they have 16 bits."""
 
 
 class GpuStrategy(Strategy):
@@ -126,8 +128,8 @@ class GpuStrategy(Strategy):
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
         """See `Strategy.config`; and, for a strategy that has them, which arrays are narrow."""
-        own = {n: v for n, v in (given or {}).items() if not (self.narrow and n in _NARROW)}
-        narrow = {n: (given or {}).get(n, 0) for n in _NARROW} if self.narrow else {}
+        own = {n: v for n, v in (given or {}).items() if not (self.narrow and n in NARROW)}
+        narrow = {n: (given or {}).get(n, 0) for n in NARROW} if self.narrow else {}
         return {**narrow, **super().config(problem, own)}
 
     def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
@@ -138,7 +140,7 @@ class GpuStrategy(Strategy):
         dtype = FORMATS[self.narrow].dtype
         return tuple(
             replace(array, dtype=dtype) if config.get(flag) else array
-            for array, flag in zip(arrays, _NARROW, strict=True)
+            for array, flag in zip(arrays, NARROW, strict=True)
         )
 
     def errors(self, config: Config) -> ErrorModel:

@@ -26,9 +26,13 @@ ALIGNMENT = 16
 """Bytes: the widest load of a kernel."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class CudaArray:
-    """An array in a GPU's memory; ``owner`` keeps it there."""
+    """An array in a GPU's memory; ``owner`` keeps it there.
+
+    Nobody changes one; it is not frozen only because every call makes several, and to make a frozen
+    one takes four times as long.
+    """
 
     owner: Any
     address: int
@@ -39,6 +43,13 @@ class CudaArray:
     stream: int | None = None
     """The stream that its maker names; None where it names none."""
     dtype: str = "float32"
+    channels_last: bool = False
+    """Whether it has no gaps, but its second axis of four is the last in memory."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is row-major float32."""
+        return self.dtype == "float32" and not self.channels_last
 
     @property
     def nbytes(self) -> int:
@@ -47,8 +58,8 @@ class CudaArray:
 
     @property
     def ready(self) -> bool:
-        """Whether kernels may use it as it lies: row-major without gaps, and aligned."""
-        return self.contiguous and self.address % ALIGNMENT == 0
+        """Whether kernels may use it as it lies: without gaps, and aligned."""
+        return (self.contiguous or self.channels_last) and self.address % ALIGNMENT == 0
 
     def overlaps(self, other: CudaArray) -> bool:
         """Whether two contiguous arrays share memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,21 +17,17 @@ from numpy.typing import NDArray
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.description import describe
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
+from rooftile.devices.cuda.launches import CudaLaunches
+from rooftile.devices.cuda.library import call, current_context, is_capturing, set_context
+from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream
-from rooftile.devices.cuda.tensor_map import tensor_map
-from rooftile.devices.gpu import (
-    Argument,
-    Described,
-    Elapsed,
-    Launch,
-    Resources,
-    TensorMap,
-    check_launch,
-)
-from rooftile.errors import DeviceMissing, InputError, OutOfMemory, UnsupportedProblem
+from rooftile.devices.cuda.turns import Turns
+from rooftile.devices.gpu import Described, Elapsed
+from rooftile.devices.launches import Call, Fill
+from rooftile.errors import DeviceMissing, InputError, OutOfMemory
 
-_DEFAULT_SHARED_BYTES = 48 * 1024
-"""Dynamic shared memory that a kernel may have without asking."""
+_RELAXED = 2
+"""CU_STREAM_CAPTURE_MODE_RELAXED."""
 
 
 def find() -> list[Any]:
@@ -60,6 +57,20 @@ def open_device(index: int = 0) -> CudaDevice:
     return device
 
 
+def lent_device(index: int = 0) -> CudaDevice:
+    """The GPU of this number; the calling thread keeps the one that it has.
+
+    Raises `DeviceMissing`, `InputError`.
+    """
+    if (device := _lent.get(index)) is None:
+        with kept_context():
+            device = _lent[index] = _opened(index)
+    return device
+
+
+_lent: dict[int, CudaDevice] = {}
+
+
 @cache
 def _opened(index: int) -> CudaDevice:
     devices = find()
@@ -82,25 +93,34 @@ class CudaDevice(Described):
         self._core = cuda_core()
         self._device = device
         device.set_current()
+        self._context = current_context()
         self._own_stream = device.create_stream()
+        self._own_address = int(self._own_stream.handle)
         self._thread = threading.local()
         self.description = describe(device, index)
         self.bus = str(device.pci_bus_id)
         """Its PCI address, which the management library needs: it numbers GPUs differently."""
 
     @property
-    def _stream(self) -> Any:
+    def stream_address(self) -> int:
         """The stream that the calling thread's work goes to."""
-        return getattr(self._thread, "stream", self._own_stream)
+        address: int = getattr(self._thread, "address", self._own_address)
+        return address
 
-    @_stream.setter
-    def _stream(self, stream: Any) -> None:
-        self._thread.stream = stream
+    @property
+    def _stream(self) -> Any:
+        """The same as an object of cuda-core."""
+        given = getattr(self._thread, "stream", self._own_stream)
+        return (
+            given
+            if given is not None
+            else self._device.create_stream(_Stream(self._thread.address))
+        )
 
     @property
     def own_stream(self) -> int:
         """The address of the device's own stream."""
-        return int(self._own_stream.handle)
+        return self._own_address
 
     def make_current(self) -> None:
         """Make its primary context, which other libraries share, the calling thread's."""
@@ -144,6 +164,18 @@ class CudaDevice(Described):
         """See `GpuDevice.copy_out`."""
         self._copy(array.ctypes.data, address_of(buffer), array.nbytes)
 
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Start to copy device memory, given by addresses, on the present stream."""
+        driver_call("cuMemcpyDtoDAsync", to, source, nbytes, self.stream_address)
+
+    def clear(self, to: int, nbytes: int) -> None:
+        """Start to fill device memory, given by its address, with zeros on the present stream."""
+        driver_call("cuMemsetD8Async", to, 0, nbytes, self.stream_address)
+
+    def address(self, memory: Any) -> int:
+        """See `GpuDevice.address`."""
+        return address_of(memory)
+
     def pinned(self, count: int) -> NDArray[np.float32]:
         """``count`` float32 of page-locked host memory, which copies asynchronously."""
         memory = self._core.LegacyPinnedMemoryResource().allocate(4 * count)
@@ -156,9 +188,13 @@ class CudaDevice(Described):
         code = compile_cubin(text, macros, specific(self.description.architecture), folders)
         return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
 
-    def tensor_map(self, memory: Any, layout: TensorMap) -> Any:
-        """See `GpuDevice.tensor_map`; the maps of the last arrays are kept."""
-        return tensor_map(address_of(memory), layout)
+    def launches(self, work: Sequence[Call | Fill], names: Sequence[str]) -> CudaLaunches:
+        """See `GpuDevice.launches`."""
+        return CudaLaunches(self, work, names)
+
+    def turns(self) -> Turns:
+        """See `GpuDevice.turns`."""
+        return Turns(self)
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`: it waits for every stream of the device, not just ours."""
@@ -183,9 +219,18 @@ class CudaDevice(Described):
 
     def capturing(self) -> bool:
         """Whether the present stream is being recorded into a graph."""
-        error, status = driver().cuStreamIsCapturing(self._stream.handle)
-        # The legacy default stream gives an error while another one is captured.
-        return not int(error) and bool(int(status))
+        return is_capturing(self.stream_address)
+
+    @contextlib.contextmanager
+    def while_capturing(self) -> Iterator[None]:
+        """Inside, this thread may do what a capture forbids, such as to load a program; nothing
+        of it becomes part of the graph."""
+        mode = ctypes.c_int(_RELAXED)
+        call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        try:
+            yield
+        finally:
+            call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
 
     def mark(self) -> Any:
         """See `GpuDevice.mark`."""
@@ -214,33 +259,25 @@ class CudaDevice(Described):
         """Work started from now on in the present stream waits for what another stream holds."""
         self._stream.wait(self._core.Stream.from_handle(address))
 
-    @contextlib.contextmanager
-    def on(self, stream: Any = None) -> Iterator[None]:
-        """Inside, this thread works on a caller's stream, any object with ``__cuda_stream__``.
+    def on(self, stream: int | None = None) -> contextlib.AbstractContextManager[None]:
+        """Inside, this thread works on a caller's stream, given by its address.
 
         None stands for the device's own stream.  The GPU is the thread's current one meanwhile.
         """
-        with kept_context():
-            self.make_current()
-            before = self._stream
-            given = self._own_stream if stream is None else self._device.create_stream(stream)
-            self._stream = given
-            try:
-                yield
-            finally:
-                self._stream = before
+        if stream is None:
+            return _On(self, self._own_address, self._own_stream)
+        return _On(self, stream, None)
 
     @contextlib.contextmanager
     def capture(self) -> Iterator[list[Any]]:
         """Record launches into a graph; after the block the list holds it."""
-        own, builder = self._stream, self._device.create_graph_builder()
+        builder = self._device.create_graph_builder()
         builder.begin_building()
         graphs: list[Any] = []
-        self._stream = builder
         try:
-            yield graphs
+            with _On(self, int(builder.__cuda_stream__()[1]), builder):
+                yield graphs
         finally:
-            self._stream = own
             builder.end_building()
         graphs.append(builder.complete())
 
@@ -248,16 +285,9 @@ class CudaDevice(Described):
         """Launch a captured graph on the present stream."""
         graph.launch(self._stream)
 
-    def enqueue(self, kernel: Any, launch: Launch, arguments: tuple[Argument, ...]) -> None:
-        """Start a kernel on the present stream."""
-        config = self._core.LaunchConfig(
-            grid=launch.grid, block=launch.block, shmem_size=launch.shared_bytes
-        )
-        self._core.launch(self._stream, config, kernel, *arguments)
-
     def _copy(self, to: int, source: int, nbytes: int) -> None:
         cu = driver()
-        handle = self._stream.handle
+        handle = self.stream_address
         checked(cu.cuMemcpyAsync(to, source, nbytes, handle))
         checked(cu.cuStreamSynchronize(handle))
 
@@ -266,70 +296,39 @@ class CudaDevice(Described):
         return int(free)
 
 
-class CudaProgram:
-    """A loaded cubin; each has constant arrays of its own."""
+class _Stream:
+    """A stream of another library by its address."""
 
-    def __init__(self, device: CudaDevice, code: Any) -> None:
-        self._device, self._code = device, code
-        self._kernels: dict[str, Any] = {}
-        self._raised: dict[str, int] = {}
+    def __init__(self, address: int) -> None:
+        self._address = address
 
-    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """See `Program.set_constant`."""
-        values = np.ascontiguousarray(values)
-        address, size = checked(driver().cuLibraryGetGlobal(int(self._code.handle), name.encode()))
-        if values.nbytes > size:
-            raise InputError(name, f"{values.nbytes} bytes", f"at most {size}")
-        self._device._copy(int(address), values.ctypes.data, values.nbytes)
-
-    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
-        """See `Program.fill_constant`."""
-        cu = driver()
-        address, size = checked(cu.cuLibraryGetGlobal(int(self._code.handle), name.encode()))
-        if 4 * count > size:
-            raise InputError(name, f"{4 * count} bytes", f"at most {size}")
-        start = address_of(source) + 4 * first
-        stream = self._device._stream.handle
-        checked(cu.cuMemcpyAsync(int(address), start, 4 * count, stream))
-
-    def launch(self, launch: Launch, *arguments: Argument) -> None:
-        """See `Program.launch`."""
-        check_launch(launch, self._device.description)
-        kernel = self._kernel(launch.kernel)
-        self._allow_shared(launch, kernel)
-        self._device.enqueue(kernel, launch, arguments)
-
-    def resources(self, launch: Launch) -> Resources:
-        """See `Program.resources`."""
-        kernel = self._kernel(launch.kernel)
-        self._allow_shared(launch, kernel)
-        attributes = kernel.attributes
-        threads, most = launch.threads, self._device.description.threads_per_unit
-        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, launch.shared_bytes)
-        return Resources(
-            int(attributes.num_regs),
-            int(attributes.shared_size_bytes) + launch.shared_bytes,
-            int(attributes.local_size_bytes),
-            blocks * threads / most if most else None,
-        )
-
-    def _kernel(self, name: str) -> Any:
-        if name not in self._kernels:
-            self._kernels[name] = self._code.get_kernel(name)
-        return self._kernels[name]
-
-    def _allow_shared(self, launch: Launch, kernel: Any) -> None:
-        """Ask, once for each kernel, for more than 48 KiB of dynamic shared memory."""
-        asked = launch.shared_bytes
-        if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
-            return
-        cu = driver()
-        attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        function = checked(cu.cuKernelGetFunction(int(kernel.handle)))
-        error, *_ = cu.cuFuncSetAttribute(function, attribute, asked)
-        if int(error):
-            raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
-        self._raised[launch.kernel] = asked
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._address
 
 
-__all__ = ["INSTALL", "CudaDevice", "CudaProgram", "find", "open_device"]
+class _On:
+    """While it is entered, the thread's context is the device's, and its work goes to a stream."""
+
+    __slots__ = ("_before", "_context", "_device", "_given")
+
+    def __init__(self, device: CudaDevice, address: int, stream: Any) -> None:
+        """``stream`` is of cuda-core; None where only its address is known."""
+        self._device, self._given = device, (address, stream)
+
+    def __enter__(self) -> None:
+        device, thread = self._device, self._device._thread
+        self._context = current_context()
+        if self._context != device._context:
+            device.make_current()
+        own = device._own_address, device._own_stream
+        self._before = getattr(thread, "address", own[0]), getattr(thread, "stream", own[1])
+        thread.address, thread.stream = self._given
+
+    def __exit__(self, *raised: object) -> None:
+        thread = self._device._thread
+        thread.address, thread.stream = self._before
+        if self._context != self._device._context:
+            set_context(self._context)
+
+
+__all__ = ["INSTALL", "CudaDevice", "find", "lent_device", "open_device"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,12 +23,12 @@ from rooftile.devices.gpu import (
     Elapsed,
     Launch,
     Resources,
-    TensorMap,
     check_launch,
     key_of,
     macro_lines,
     prelude,
 )
+from rooftile.devices.launches import Call, Fill, PlainLaunches
 from rooftile.devices.opencl.description import describe
 from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
 from rooftile.devices.text import whole
@@ -187,9 +188,17 @@ class OpenclDevice(Described):
             keep(kept, source.encode())
             raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
 
-    def tensor_map(self, memory: Any, layout: TensorMap) -> Argument:
-        """See `GpuDevice.tensor_map`: OpenCL has no words for the engine."""
-        raise UnsupportedProblem(layout.array, "OpenCL has no bulk copy engine", "a CUDA device")
+    def launches(self, work: Sequence[Call | Fill], names: Sequence[str]) -> PlainLaunches:
+        """See `GpuDevice.launches`."""
+        return PlainLaunches(work, names)
+
+    def address(self, memory: Any) -> Any:
+        """See `GpuDevice.address`: buffers of OpenCL have none."""
+        return memory
+
+    def turns(self) -> contextlib.AbstractContextManager[object]:
+        """See `GpuDevice.turns`: there is one queue."""
+        return threading.Lock()
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`."""
@@ -251,7 +260,8 @@ class OpenclProgram:
         self._constants[name] = self._device.upload(np.ascontiguousarray(values))
 
     def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
-        """See `Program.fill_constant`."""
+        """Copy ``count`` float32 of a buffer, from element ``first`` on, to a constant array, in
+        the order of the queue."""
         device = self._device
         self._constants[name] = device.allocate(4 * count)
         device._cl.enqueue_copy(

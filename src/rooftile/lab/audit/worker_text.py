@@ -153,7 +153,7 @@ def compile_text(device: Any, text: str, function: str, macros: dict[str, int | 
     """A text as it stands, without our prelude, for a device.  Raises `CompileFailure`."""
     if isinstance(device, OpenclDevice):
         return device.compile(text, macros, plain=True)
-    from rooftile.devices.cuda.device import CudaProgram
+    from rooftile.devices.cuda.program import CudaProgram
 
     code = compile_cuda(text, function, macros, device.description.architecture)
     assert isinstance(device, CudaDevice)

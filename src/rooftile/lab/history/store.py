@@ -24,6 +24,7 @@ from typing import Any, Self
 from rooftile.devices.cache import history_file
 from rooftile.lab.records import Error, Ladder, Resources, Row, plain
 from rooftile.ops import Problem
+from rooftile.runtime.choice import look_again
 from rooftile.runtime.database import batch_of, clear, connect, problem_text, transaction, utc
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
@@ -290,3 +291,4 @@ def record_winner(
             result,
         ),
     )
+    look_again()

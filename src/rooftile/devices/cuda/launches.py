@@ -1,0 +1,91 @@
+"""Launches whose arguments are made once: a start only writes addresses and calls the driver."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.cuda.driver import address_of
+from rooftile.devices.cuda.library import check, library
+from rooftile.devices.cuda.tensor_map import Descriptor
+from rooftile.devices.gpu import Argument, TensorMap
+from rooftile.devices.launches import Call, Fill
+
+_POINTER_BYTES = 8
+
+
+class CudaLaunches:
+    """See `rooftile.devices.launches.Launches`; starts take turns.
+
+    The driver has read a launch's arguments when the call that launches it returns, so one copy of
+    them serves every start.
+    """
+
+    def __init__(self, device: Any, work: Sequence[Call | Fill], names: Sequence[str]) -> None:
+        self._device = device
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self._addresses = (ctypes.c_uint64 * max(1, len(names)))()
+        self._stream = ctypes.c_void_p()
+        self._maps: list[tuple[int, Descriptor]] = []
+        self._sources: list[tuple[int, int, ctypes.c_uint64]] = []
+        self._held: list[Any] = [work]
+        self._calls = [self._made(one) for one in work]
+        self._turn = threading.Lock()
+
+    def start(self, buffers: Sequence[Any]) -> None:
+        """See `Launches.start`."""
+        with self._turn:
+            addresses = self._addresses
+            for number, buffer in enumerate(buffers):
+                addresses[number] = buffer if type(buffer) is int else address_of(buffer)
+            for number, descriptor in self._maps:
+                descriptor.point_to(addresses[number])
+            for number, offset, source in self._sources:
+                source.value = addresses[number] + offset
+            self._stream.value = self._device.stream_address
+            for function, arguments in self._calls:
+                if code := function(*arguments):
+                    check(code)
+
+    def _made(self, one: Call | Fill) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """A function of the driver with its arguments."""
+        return self._fill(one) if isinstance(one, Fill) else self._call(one)
+
+    def _call(self, one: Call) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        kernel = one.program.launchable(one.launch)
+        places = [self._place(argument) for argument in one.arguments]
+        parameters = (ctypes.c_void_p * max(1, len(places)))(*places)
+        sizes = [ctypes.c_uint(size) for size in (*one.launch.grid, *one.launch.block)]
+        shared = ctypes.c_uint(one.launch.shared_bytes)
+        handle = ctypes.c_void_p(kernel)
+        return library().cuLaunchKernel, (handle, *sizes, shared, self._stream, parameters, None)
+
+    def _fill(self, one: Fill) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        to = ctypes.c_uint64(one.program.constant_address(one.constant, 4 * one.count))
+        source, offset = ctypes.c_uint64(), 4 * one.first
+        if isinstance(one.source, str):
+            self._sources.append((self._numbers[one.source], offset, source))
+        else:
+            source.value = address_of(one.source) + offset
+        count = ctypes.c_size_t(4 * one.count)
+        return library().cuMemcpyDtoDAsync_v2, (to, source, count, self._stream)
+
+    def _place(self, argument: Argument) -> int:
+        """Where an argument's value lies in the host's memory."""
+        if isinstance(argument, str):
+            return ctypes.addressof(self._addresses) + _POINTER_BYTES * self._numbers[argument]
+        if isinstance(argument, TensorMap):
+            descriptor = Descriptor(argument)
+            self._maps.append((self._numbers[argument.array], descriptor))
+            return descriptor.address
+        value: Any
+        if isinstance(argument, np.generic):
+            value = ctypes.create_string_buffer(argument.tobytes())
+        else:
+            value = ctypes.c_uint64(address_of(argument))
+        self._held.append(value)
+        return ctypes.addressof(value)

@@ -1,0 +1,51 @@
+"""CUDA's driver library through `ctypes`: the few functions that every call of ours goes through.
+
+NVIDIA's bindings (`rooftile.devices.cuda.driver`) convert each argument anew, which takes longer
+than a small launch itself; here a launch's arguments are made once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+from rooftile.devices.cuda.driver import driver
+
+
+@cache
+def library() -> Any:
+    """The driver's library, which NVIDIA's bindings have found and loaded."""
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def check(code: int) -> None:
+    """Raise `RuntimeError` for an error of the driver, which is a fault of ours."""
+    if code:
+        raise RuntimeError(f"CUDA driver call failed: {driver().CUresult(code).name}")
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a function of the driver with arguments of `ctypes`.  Raises `RuntimeError`."""
+    check(getattr(library(), name)(*arguments))
+
+
+def current_context() -> int:
+    """The calling thread's context; 0 where it has none."""
+    found = ctypes.c_void_p()
+    # Before the driver is initialised there is no context, and the call gives an error.
+    library().cuCtxGetCurrent(ctypes.byref(found))
+    return found.value or 0
+
+
+def set_context(context: int) -> None:
+    """Make a context the calling thread's; 0 leaves it without one."""
+    call("cuCtxSetCurrent", ctypes.c_void_p(context))
+
+
+def is_capturing(stream: int) -> bool:
+    """Whether a stream is being recorded into a graph."""
+    status = ctypes.c_int()
+    code = library().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    # The legacy default stream gives an error while another one is captured.
+    return not code and bool(status.value)

@@ -1,0 +1,81 @@
+"""A compiled text on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.cuda.driver import checked, driver
+from rooftile.devices.gpu import Argument, Launch, Resources, check_launch
+from rooftile.devices.launches import Call
+from rooftile.errors import InputError, UnsupportedProblem
+
+_DEFAULT_SHARED_BYTES = 48 * 1024
+"""Dynamic shared memory that a kernel may have without asking."""
+
+
+class CudaProgram:
+    """A loaded cubin; each has constant arrays of its own."""
+
+    def __init__(self, device: Any, code: Any) -> None:
+        self._device, self._code = device, code
+        self._kernels: dict[str, Any] = {}
+        self._raised: dict[str, int] = {}
+
+    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
+        """See `Program.set_constant`."""
+        values = np.ascontiguousarray(values)
+        to = self.constant_address(name, values.nbytes)
+        self._device.copy_in(values, to)
+
+    def constant_address(self, name: str, nbytes: int) -> int:
+        """Where a constant array begins that has room for so many bytes.  Raises `InputError`."""
+        address, size = checked(driver().cuLibraryGetGlobal(int(self._code.handle), name.encode()))
+        if nbytes > size:
+            raise InputError(name, f"{nbytes} bytes", f"at most {size}")
+        return int(address)
+
+    def launch(self, launch: Launch, *arguments: Argument) -> None:
+        """See `Program.launch`."""
+        self._device.launches([Call(self, launch, arguments)], ()).start(())
+
+    def launchable(self, launch: Launch) -> int:
+        """The kernel's handle, once it may be launched so.  Raises `UnsupportedProblem`."""
+        check_launch(launch, self._device.description)
+        kernel = self._kernel(launch.kernel)
+        self._allow_shared(launch, kernel)
+        return int(kernel.handle)
+
+    def resources(self, launch: Launch) -> Resources:
+        """See `Program.resources`."""
+        kernel = self._kernel(launch.kernel)
+        self._allow_shared(launch, kernel)
+        attributes = kernel.attributes
+        threads, most = launch.threads, self._device.description.threads_per_unit
+        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, launch.shared_bytes)
+        return Resources(
+            int(attributes.num_regs),
+            int(attributes.shared_size_bytes) + launch.shared_bytes,
+            int(attributes.local_size_bytes),
+            blocks * threads / most if most else None,
+        )
+
+    def _kernel(self, name: str) -> Any:
+        if name not in self._kernels:
+            self._kernels[name] = self._code.get_kernel(name)
+        return self._kernels[name]
+
+    def _allow_shared(self, launch: Launch, kernel: Any) -> None:
+        """Ask, once for each kernel, for more than 48 KiB of dynamic shared memory."""
+        asked = launch.shared_bytes
+        if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
+            return
+        cu = driver()
+        attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        function = checked(cu.cuKernelGetFunction(int(kernel.handle)))
+        error, *_ = cu.cuFuncSetAttribute(function, attribute, asked)
+        if int(error):
+            raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
+        self._raised[launch.kernel] = asked

@@ -1,0 +1,203 @@
+"""Parameters that stay where they lie: packed once for each strategy that reads them."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cuda
+from rooftile.devices.cuda import CudaArray
+from rooftile.devices.cuda.arrays import allocate_for_export
+from rooftile.devices.select import open_device
+from rooftile.errors import UnsupportedProblem
+from rooftile.ops import AnyArray
+from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arrays import Library
+from rooftile.runtime.choice import Choice
+from rooftile.runtime.execution import (
+    Forms,
+    addresses_in,
+    forms_of,
+    narrow_config,
+    padded,
+    result_form,
+    whole_of,
+)
+from rooftile.runtime.results import new_result
+from rooftile.strategies import Strategy
+from rooftile.strategies.conversion import Form, conversion
+from rooftile.strategies.gpu import of_launches
+from rooftile.strategies.packing import Packed
+
+
+class Settled(ABC):
+    """Parameters on one device, for strategies that are chosen call by call."""
+
+    @abstractmethod
+    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
+        """The result of x, an array taken by ``given``; into ``out``, the caller's, or None."""
+
+    @abstractmethod
+    def update(self, given: Arguments[Any], parameters: Sequence[Any]) -> None:
+        """Take other values, in arrays taken by ``given``."""
+
+
+class OnHost(Settled):
+    """Parameters in the CPU's memory, for it or for a GPU that gets copies; calls take turns."""
+
+    def __init__(self, parameters: Sequence[AnyArray | None], shapes: Sequence[tuple[int, ...]]):
+        self._shapes = tuple(shapes)
+        self._parameters = self._copies(parameters)
+        self._bound: dict[tuple[Strategy, Any, str], Any] = {}
+        self._turn = threading.Lock()
+
+    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
+        """See `Settled.run`."""
+        (result,) = choice.problem.output_arrays
+        to = None if out is None else given.take_out(out, result, [x])
+        direct = to is not None and given.dtype == "float32"
+        made: Any = to if direct else new_result(result)
+        with self._turn:
+            self._bind(choice)(x, made)
+        if to is None:
+            return given.given_back(made)
+        if not direct:
+            to[...] = made
+        return out
+
+    def update(self, given: Arguments[Any], parameters: Sequence[AnyArray | None]) -> None:
+        """See `Settled.update`."""
+        taken = self._copies(parameters)
+        with self._turn:
+            self._parameters = taken
+            self._bound = {key: b for key, b in self._bound.items() if b.renewable}
+            for bound in self._bound.values():
+                bound.renew(taken)
+
+    def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
+        """Nobody else writes to them."""
+        pairs = zip(parameters, self._shapes, strict=True)
+        return [np.zeros(shape, np.float32) if a is None else a.copy() for a, shape in pairs]
+
+    def _bind(self, choice: Choice) -> Any:
+        rung: Any = choice.strategy
+        problem = choice.problem
+        # A kernel's bands and packing do not depend on the batch.
+        key = rung, problem.with_batch(1) if rung.kernels else problem, choice.device
+        if key not in self._bound:
+            device = open_device(choice.device)
+            if len(self._bound) >= _MOST_SHAPES:
+                self._bound.clear()
+            self._bound[key] = rung.bind(key[1], self._parameters, device, choice.config)
+        return self._bound[key]
+
+
+class OnGpu(Settled):
+    """Parameters in a GPU's memory, for calls on any stream by any thread, and in graphs.
+
+    A graph that holds a call needs what was packed here for as long as it is replayed.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        parameters: Sequence[CudaArray | None],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        """Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture."""
+        first = next(array for array in parameters if array is not None)
+        self._device = device = cuda.lent_device(first.device)
+        with device.on(library.stream(first)):
+            if device.capturing():
+                instead = "it before the capture"
+                raise UnsupportedProblem("a prepared operation", _CAPTURED, instead)
+            self._own = [allocate_for_export(device, shape) for shape in shapes]
+            self._copy(parameters)
+            device.synchronise()
+        # What is packed stays, because graphs may hold it.
+        self._packed: dict[Any, Packed] = {}
+        self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
+        self._turn = threading.Lock()
+
+    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
+        """See `Settled.run`."""
+        problem, library, device = choice.problem, given.library, self._device
+        (result,) = problem.output_arrays
+        to = None if out is None else given.take_out(out, result, [x])
+        stream = library.stream(x)
+        with device.on(stream):
+            for array in (x, to):
+                if array is not None and array.stream not in (None, stream):
+                    device.after_stream(array.stream)
+            made = to or library.result(result.shape, device, *result_form(given, result))
+            forms = () if given.plain else forms_of(problem, (x,), (None, None), (made,))
+            packed = self._ready.get((x.shape, forms)) or self._pack(choice, x.shape, forms)
+            counts = packed.workspace(problem.batch_size)
+            held = library.empty((whole_of(counts),), device) if counts else None
+            workspace = addresses_in(held.address, counts) if held else ()
+            packed.start((x.address, made.address), problem.batch_size, workspace)
+            return library.finish(made, device) if out is None else out
+
+    def update(self, given: Arguments[Any], parameters: Sequence[CudaArray | None]) -> None:
+        """See `Settled.update`.
+
+        Calls that were started before, on whatever stream, still have the old values, and those
+        that are started after it the new ones; so it waits for the GPU, twice.  Inside a capture
+        it becomes part of the graph, in the order of its stream.
+        """
+        first = next(array for array in parameters if array is not None)
+        device = self._device
+        with self._turn, device.on(given.library.stream(first)):
+            captured = device.capturing()
+            if not captured:
+                device.synchronise()
+            self._copy(parameters)
+            for packed in self._packed.values():
+                packed.take([array.address for array in self._own])
+            if not captured:
+                device.synchronise()
+
+    def _copy(self, parameters: Sequence[CudaArray | None]) -> None:
+        device = self._device
+        for array, own in zip(parameters, self._own, strict=True):
+            if array is None:
+                device.clear(own.address, own.nbytes)
+            elif array.plain:
+                device.copy(own.address, array.address, own.nbytes)
+            else:
+                form = Form(array.dtype, array.channels_last)
+                call = conversion(device, own.shape, "given", form, "own", Form())
+                launches = device.launches([call], ("given", "own"))
+                launches.start((array.address, own.address))
+
+    def _pack(self, choice: Choice, shape: tuple[int, ...], forms: Forms) -> Packed:
+        """The kernels for x of a shape, with the parameters packed for them."""
+        device, rung = self._device, of_launches(choice.strategy)
+        if device.capturing():
+            raise UnsupportedProblem(rung.name, _CAPTURED, "the same call once before the capture")
+        key = rung, padded(choice.problem), forms
+        with self._turn:
+            if key not in self._packed:
+                config = narrow_config(choice, device, dict(forms))
+                compiled = rung.compile(key[1], device, config)
+                packed = Packed(compiled, self._memory, dict(forms))
+                packed.take([array.address for array in self._own])
+                # Whatever stream comes next finds them packed.
+                device.synchronise()
+                self._packed[key] = packed
+            if len(self._ready) >= _MOST_SHAPES:
+                self._ready.clear()
+            self._ready[shape, forms] = self._packed[key]
+            return self._packed[key]
+
+    def _memory(self, count: int) -> Any:
+        return allocate_for_export(self._device, (count,)).owner
+
+
+_CAPTURED = "a graph is being captured, and its parameters are not packed yet"
+_MOST_SHAPES = 64
+"""Shapes of inputs for which it is known what computes them."""

@@ -1,0 +1,173 @@
+"""Prepared operations and one-shot calls on a GPU: streams, threads, graphs, new parameters."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import rooftile
+
+OPTIONS = {"padding": 1, "activation": "relu", "pool": ("max", 2)}
+STRATEGIES = (
+    {},
+    {"strategy": "constant"},
+    {"strategy": "winograd", "precision": "fast"},
+    {"strategy": "implicit_gemm_fp16", "precision": "fp16"},
+)
+IDS = ["chosen", "constant", "winograd", "implicit_gemm_fp16"]
+
+
+@pytest.fixture
+def torch(cuda_device):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch has no GPU")
+    return torch
+
+
+def values(torch, *shape, seed=0):
+    generator = torch.Generator("cuda").manual_seed(seed)
+    return torch.randn(shape, device="cuda", generator=generator)
+
+
+@pytest.fixture
+def parameters(torch):
+    return values(torch, 32, 16, 3, 3, seed=1), values(torch, 32, seed=2)
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_it_has_the_bits_of_the_function(torch, parameters, options):
+    conv = rooftile.Conv2d(*parameters, **OPTIONS, **options)
+    for shape in ((2, 16, 12, 20), (1, 16, 12, 20), (7, 16, 12, 20), (2, 16, 9, 8)):
+        x = values(torch, *shape)
+        expected = rooftile.conv2d(x, *parameters, **OPTIONS, **options)
+        y, out = conv(x), torch.full_like(expected, float("nan"))
+        assert conv(x, out=out) is out
+        assert torch.equal(y, expected)
+        assert torch.equal(out, expected)
+
+
+def test_linear_has_the_bits_of_the_function(torch):
+    weights, bias = values(torch, 33, 70, seed=1), values(torch, 33, seed=2)
+    layer = rooftile.Linear(weights, bias, activation="tanh")
+    for batch in (3, 1, 300):
+        x = values(torch, batch, 70)
+        assert torch.equal(layer(x), rooftile.linear(x, weights, bias, activation="tanh"))
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_parameters_are_copied_and_update_gives_others(torch, parameters, options):
+    x, (weights, bias) = values(torch, 4, 16, 12, 20), parameters
+    conv = rooftile.Conv2d(*parameters, **OPTIONS, **options)
+    expected = conv(x).clone()
+    other = weights.flip(0).contiguous()
+    expected_of_other = rooftile.conv2d(x, other, **OPTIONS, **options)
+    weights.zero_()
+    bias.zero_()
+    assert torch.equal(conv(x), expected)
+    conv.update(other)
+    assert torch.equal(conv(x), expected_of_other)
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_one_shot_and_prepared_calls_in_a_graph(torch, parameters, options):
+    x, (weights, bias) = values(torch, 4, 16, 12, 20), parameters
+    conv = rooftile.Conv2d(weights, bias, **OPTIONS, **options)
+
+    def both():
+        return conv(x), rooftile.conv2d(x, weights, bias, **OPTIONS, **options)
+
+    both()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        prepared, once = both()
+    for seed in (5, 6):
+        x.copy_(values(torch, *x.shape, seed=seed))
+        weights.copy_(values(torch, *weights.shape, seed=seed))
+        # Another call between replays must not change what the graph finds in constant memory.
+        rooftile.conv2d(x, values(torch, *weights.shape, seed=9), bias, **OPTIONS, **options)
+        conv.update(weights, bias)
+        graph.replay()
+        expected = rooftile.conv2d(x, weights, bias, **OPTIONS, **options)
+        assert torch.equal(once, expected)
+        assert torch.equal(prepared, expected)
+
+
+def test_cupy_captures_calls(cuda_device):
+    cupy = pytest.importorskip("cupy")
+    x, weights = (
+        cupy.random.rand(4, 16, 12, 20, dtype="f4"),
+        cupy.random.rand(32, 16, 3, 3, dtype="f4"),
+    )
+    out, other = (cupy.empty((4, 32, 6, 10), "f4") for _ in range(2))
+    conv = rooftile.Conv2d(weights, **OPTIONS)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        for _ in range(2):
+            conv(x, out=out)
+            rooftile.conv2d(x, weights, out=other, **OPTIONS)
+        stream.begin_capture()
+        conv(x, out=out)
+        rooftile.conv2d(x, weights, out=other, **OPTIONS)
+        graph = stream.end_capture()
+        x[...] = cupy.random.rand(*x.shape, dtype="f4")
+        graph.launch(stream)
+        stream.synchronize()
+        expected = rooftile.conv2d(x, weights, **OPTIONS)
+    assert cupy.array_equal(out, expected)
+    assert cupy.array_equal(other, expected)
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_eight_threads_on_four_streams(torch, parameters, options):
+    weights, bias = parameters
+    conv = rooftile.Conv2d(weights, bias, **OPTIONS, **options)
+    xs = [values(torch, 1 + n % 5, 16, 12 + n % 3, 20, seed=n) for n in range(16)]
+    others = [values(torch, *weights.shape, seed=100 + n) for n in range(16)]
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+
+    def work(n):
+        with torch.cuda.stream(streams[n % 4]):
+            found = [
+                (conv(xs[k]), rooftile.conv2d(xs[k], others[k], bias, **OPTIONS, **options))
+                for k in ((n + step) % 16 for step in range(16))
+            ]
+        streams[n % 4].synchronize()
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(work, range(32)))
+    expected = [
+        (conv(x), rooftile.conv2d(x, other, bias, **OPTIONS, **options))
+        for x, other in zip(xs, others, strict=True)
+    ]
+    for n, found in enumerate(results):
+        for step, pair in enumerate(found):
+            for y, right in zip(pair, expected[(n + step) % 16], strict=True):
+                assert torch.equal(y, right)
+
+
+def test_what_is_wrong_is_named(torch, parameters):
+    weights, bias = parameters
+    conv = rooftile.Conv2d(weights, bias)
+    x = values(torch, 2, 16, 12, 20)
+    for argument, call in (
+        ("x", lambda: conv(x.cpu())),
+        ("x", lambda: conv(x.double())),
+        ("x", lambda: conv(x.clone().requires_grad_())),
+        ("weights", lambda: conv.update(weights.cpu(), bias.cpu())),
+        ("bias", lambda: rooftile.Conv2d(weights, bias.cpu())),
+        ("device", lambda: rooftile.Conv2d(weights, bias, device="cpu")),
+        ("out", lambda: conv(x, out=torch.empty(1, device="cuda"))),
+    ):
+        with pytest.raises(rooftile.InputError) as caught:
+            call()
+        assert caught.value.argument == argument
+    graph, other = torch.cuda.CUDAGraph(), values(torch, 3, 16, 50, 50)
+    with (
+        pytest.raises(rooftile.UnsupportedProblem, match="once before the capture"),
+        torch.cuda.graph(graph),
+    ):
+        conv(other)

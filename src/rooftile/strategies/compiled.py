@@ -10,6 +10,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources, TensorMap
 from rooftile.ops import AnyArray
+from rooftile.strategies.arrangement import Arrangement
 from rooftile.strategies.base import Bound, Config
 
 
@@ -27,6 +28,16 @@ class Step:
     """Which of the strategy's `GpuStrategy.programs` runs it."""
 
 
+@dataclass(frozen=True)
+class Fill:
+    """What a constant array is filled with on the device, after the preparation."""
+
+    array: str
+    """A packed array, or one of the workspace; `GpuStrategy.programs` share it out in order."""
+    count: int
+    """float32 elements for each program."""
+
+
 class Compiled:
     """A `GpuStrategy`'s kernels on a device, for up to the problem's batch; holds no arrays but
     those in constant memory."""
@@ -38,15 +49,10 @@ class Compiled:
         self.programs = [
             device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
         ]
+        for name, values in strategy.tables(problem, config).items():
+            for program in self.programs:
+                program.set_constant(name, values)
         self._steps: tuple[int | None, tuple[Step, ...]] = (None, ())
-
-    def set_constants(self, parameters: Mapping[str, AnyArray]) -> None:
-        """Fill constant memory from parameters in the problem's shapes."""
-        constants = self.strategy.constants(self.problem, parameters, self.config)
-        for name, values in constants.items():
-            shares = np.split(values, len(self.programs))
-            for program, share in zip(self.programs, shares, strict=True):
-                program.set_constant(name, share)
 
     def workspace(self, batch: int | None) -> dict[str, int]:
         """float32 elements of each array between the steps, for so many items."""
@@ -68,6 +74,9 @@ class Compiled:
     def prepare(self, arrays: Mapping[str, Any]) -> None:
         """Start what comes once after new parameters, with them and the workspace by name."""
         self._start(self.strategy.preparation(self.problem, self.config), arrays)
+        for name, fill in self.strategy.constants(self.problem, self.config).items():
+            for part, program in enumerate(self.programs):
+                program.fill_constant(name, arrays[fill.array], part * fill.count, fill.count)
 
     def _start(self, steps: tuple[Step, ...], arrays: Mapping[str, Any]) -> None:
         for step in steps:
@@ -99,13 +108,17 @@ class GpuBound(Bound):
         problem, device = compiled.problem, compiled.device
         names = [array.name for array in problem.parameter_arrays]
         self._ends = [array.name for array in self.held]
-        named = dict(zip(names, parameters, strict=True))
-        compiled.set_constants(named)
-        packed = compiled.strategy.packed(problem, named, self.config)
-        self._arrays = {n: device.upload(np.ascontiguousarray(a)) for n, a in packed.items()}
+        there = {
+            name: device.upload(np.ascontiguousarray(array))
+            for name, array in zip(names, parameters, strict=True)
+        }
+        arrangement = Arrangement(compiled.strategy, problem, device, self.config)
+        self._arrays = arrangement.bring(there, lambda count: device.allocate(4 * count))
         for name, count in compiled.workspace(problem.batch_size).items():
             self._arrays[name] = device.allocate(4 * count)
         compiled.prepare(self._arrays)
+        # A launch may be on another stream.
+        device.synchronise()
 
     def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
         """See `Bound.launch`: returns before they are done."""

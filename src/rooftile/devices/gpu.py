@@ -131,7 +131,7 @@ class Program(Protocol):
     """A compiled text."""
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """Fill a constant array."""
+        """FillConstant a constant array."""
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """Start a kernel on the device's present stream or queue; returns at once."""
@@ -164,7 +164,7 @@ class GpuDevice(Device, Protocol):
         """
 
     def launches(self, work: Sequence[Any], names: Sequence[str]) -> Launches:
-        """Launches (`Call`) and copies to constant memory (`Fill`, both of
+        """Launches (`Call`) and copies to constant memory (`FillConstant`, both of
         `rooftile.devices.launches`) of buffers with these names.
 
         Raises `UnsupportedProblem` for a tensor map where there is no bulk copy engine.

@@ -24,7 +24,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Fill:
+class FillConstant:
     """A copy of ``count`` float32 of a buffer, from element ``first`` on, to a constant array."""
 
     program: Any
@@ -37,7 +37,7 @@ class Fill:
 class PlainLaunches:
     """Launches that go through `Program`, one by one."""
 
-    def __init__(self, work: Sequence[Call | Fill], names: Sequence[str]) -> None:
+    def __init__(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> None:
         """Raises `UnsupportedProblem` for a tensor map."""
         self._work, self._names = work, tuple(names)
         given = (a for one in work if isinstance(one, Call) for a in one.arguments)
@@ -51,7 +51,7 @@ class PlainLaunches:
         """See `Launches.start`."""
         given = dict(zip(self._names, buffers, strict=True))
         for one in self._work:
-            if isinstance(one, Fill):
+            if isinstance(one, FillConstant):
                 source = _argument(one.source, given)
                 one.program.fill_constant(one.constant, source, one.first, one.count)
             else:

@@ -51,6 +51,10 @@
 #define COPIES_DONE()
 #define make_float2(x, y) ((float2)(x, y))
 #define make_float4(x, y, z, w) ((float4)(x, y, z, w))
+#define __float_as_uint as_uint
+#define __uint_as_float as_float
+#define __int_as_float as_float
+#define fabsf fabs
 #define expf exp
 #define tanhf tanh
 typedef long int64;

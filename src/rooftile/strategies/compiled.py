@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Launch, Resources, TensorMap
-from rooftile.devices.launches import Call
+from rooftile.devices.launches import Call, FillConstant
 from rooftile.ops import Array
 from rooftile.strategies.base import Config
 
@@ -29,6 +29,16 @@ class Step:
     """Which of the strategy's `GpuStrategy.programs` runs it."""
 
 
+@dataclass(frozen=True)
+class Fill:
+    """What a constant array is filled with on the device, after the preparation."""
+
+    array: str
+    """A packed array, or one of the workspace; `GpuStrategy.programs` share it out in order."""
+    count: int
+    """float32 elements for each program."""
+
+
 class Compiled:
     """A `GpuStrategy`'s kernels on a device, for up to the problem's batch; holds no arrays but
     those in constant memory."""
@@ -40,6 +50,9 @@ class Compiled:
         self.programs = [
             device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
         ]
+        for name, values in strategy.tables(problem, config).items():
+            for program in self.programs:
+                program.set_constant(name, values)
 
     def again(self) -> Compiled:
         """The same, with constant memory of its own."""
@@ -58,6 +71,15 @@ class Compiled:
         """What is launched once after new parameters."""
         return self._calls(self.strategy.preparation(self.problem, self.config))
 
+    def constants(self) -> list[FillConstant]:
+        """What constant memory is filled with after that."""
+        found = self.strategy.constants(self.problem, self.config).items()
+        return [
+            FillConstant(program, name, fill.array, part * fill.count, fill.count)
+            for name, fill in found
+            for part, program in enumerate(self.programs)
+        ]
+
     def resources(self) -> list[Resources]:
         """What each step's launch takes."""
         steps = self.strategy.steps(self.problem, self.config)
@@ -70,9 +92,8 @@ class Compiled:
 
     @cached_property
     def uses_constants(self) -> bool:
-        """Whether a kernel reads constant memory."""
-        steps = self.strategy.steps(self.problem, self.config)
-        return any(step.launch.constants for step in steps)
+        """Whether parameters lie in constant memory."""
+        return bool(self.strategy.constants(self.problem, self.config))
 
     def _of(self, batch: int | None) -> Any:
         """The problem for so many items; None stands for its own."""

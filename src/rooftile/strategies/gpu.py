@@ -21,10 +21,10 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel
+from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32
 from rooftile.strategies.base import Config, Strategy, Tunable
 from rooftile.strategies.bound import GpuBound
-from rooftile.strategies.compiled import Compiled, Step
+from rooftile.strategies.compiled import Compiled, Fill, Step
 from rooftile.strategies.machine import Machine, preset
 
 HEADERS = Path(__file__).parent
@@ -54,9 +54,6 @@ class GpuStrategy(Strategy):
     """The precision in whose 16-bit numbers it can read its input and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it
     cannot."""
-    transforms_parameters: ClassVar[bool] = False
-    """Whether `packed` or `constants` calculates with the parameters; False where both only put
-    them into another order, with zeros between them, in the dtype that they have."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
     machine: Machine = preset()
@@ -85,23 +82,26 @@ class GpuStrategy(Strategy):
     def packed(
         self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """The arrays that the kernels are given for the parameters, by the names in `steps`."""
+        """The arrays that the kernels are given for the parameters, by the names in `steps`: each
+        has one parameter's elements in any order, with zeros between them, in its dtype.  On a
+        device a kernel moves them; what calculates with them, or rounds them, is `preparation`."""
         return dict(parameters)
 
     def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
         """Launches that bring the packed parameters into arrays of the workspace, in numbers that
-        the host's do not become by reordering; once, for parameters that stay."""
+        they do not become by reordering; once, for parameters that stay."""
         return ()
 
     def programs(self, problem: Any, config: Config) -> int:
         """How often the text is loaded, each time with constant memory of its own."""
         return 1
 
-    def constants(
-        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
-    ) -> dict[str, AnyArray]:
-        """Arrays that go to constant memory, by the names in the text; `programs` share them
-        out along the first axis."""
+    def constants(self, problem: Any, config: Config) -> dict[str, Fill]:
+        """What constant memory is filled with after the preparation, by the names in the text."""
+        return {}
+
+    def tables(self, problem: Any, config: Config) -> dict[str, Float32]:
+        """What constant memory holds whatever the parameters are, by the names in the text."""
         return {}
 
     def accesses(self, problem: Any, config: Config) -> Mapping[str, Accesses]:
@@ -210,4 +210,13 @@ def of_launches(strategy: Strategy) -> GpuStrategy:
     return strategy
 
 
-__all__ = ["Compiled", "Config", "GpuBound", "GpuStrategy", "Step", "Tunable", "of_launches"]
+__all__ = [
+    "Compiled",
+    "Config",
+    "Fill",
+    "GpuBound",
+    "GpuStrategy",
+    "Step",
+    "Tunable",
+    "of_launches",
+]

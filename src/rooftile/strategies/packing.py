@@ -8,23 +8,20 @@ strategy's own preparation, and constant memory is filled from the device.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch, Launches, TensorMap
-from rooftile.devices.launches import Call, Fill
-from rooftile.errors import UnsupportedProblem
-from rooftile.ops import AnyArray, Array
+from rooftile.devices.launches import Call, FillConstant
+from rooftile.strategies.arrangement import Places, places_of
 from rooftile.strategies.compiled import Compiled
 from rooftile.strategies.conversion import Adapter, Form
 
 _THREADS = 256
-_MOST_PLACES = 2**31 - 1
 _MOST_BATCHES = 16
 """Numbers of items for which launches are kept."""
 GIVEN = "given "
@@ -49,9 +46,9 @@ class Packing:
         self.arrays: dict[str, int] = {}
         """float32 elements of each array that packing fills."""
         self._same: dict[str, str] = {}
-        self.work: list[Call | Fill] = []
+        self.work: list[Call | FillConstant] = []
         """What packs."""
-        self._rearrange(places_of(compiled))
+        self._rearrange(places_of(compiled.strategy, compiled.problem, compiled.config))
         self._prepare()
 
     def given(self, parameters: Sequence[Any]) -> list[Any]:
@@ -71,31 +68,29 @@ class Packing:
         return [self._renamed(call) for call in self._compiled.steps(batch)]
 
     def _rearrange(self, found: Mapping[str, Places]) -> None:
-        compiled, sizes = self._compiled, {a.name: a.size for a in self._compiled.problem.arrays}
-        program = None
+        compiled, program = self._compiled, None
         for name, packed in found.items():
             source, places = GIVEN + packed.parameter, packed.places
-            count = places.size
-            if count == sizes[packed.parameter] and np.array_equal(places, np.arange(count)):
+            if places is None:
                 self._same[name] = source
-            else:
-                program = program or compiled.device.compile(_text(), {})
-                launch = Launch("rearrange", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
-                there = compiled.device.upload(places)
-                self.work.append(Call(program, launch, (source, there, name, np.int32(count))))
-                self.arrays[name] = count
-                source = name
-            if packed.constant:
-                share = count // len(compiled.programs)
-                for part, owner in enumerate(compiled.programs):
-                    self.work.append(Fill(owner, name, source, part * share, share))
+                continue
+            program = program or compiled.device.compile(_text(), {})
+            count = places.size
+            launch = Launch("rearrange", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
+            there = compiled.device.upload(places)
+            self.work.append(Call(program, launch, (source, there, name, np.int32(count))))
+            self.arrays[name] = count
 
     def _prepare(self) -> None:
         calls = self._compiled.preparation()
         used = {_named(argument) for call in calls for argument in call.arguments}
+        used |= {fill.source for fill in self._compiled.constants()}
         counts = self._compiled.workspace(self._compiled.problem.batch_size)
         self.arrays |= {name: count for name, count in counts.items() if name in used}
         self.work += map(self._renamed, calls)
+        for fill in self._compiled.constants():
+            source = self._same.get(fill.source, fill.source)
+            self.work.append(replace(fill, source=source))
 
     def _renamed(self, call: Call) -> Call:
         """A call that reads a parameter which is not packed where the caller has it."""
@@ -161,61 +156,11 @@ class Packed:
         return found
 
 
-@dataclass(frozen=True)
-class Places:
-    """For an array that kernels read, the element of one parameter behind each, -1 for zero."""
-
-    parameter: str
-    places: NDArray[np.int32]
-    constant: bool
-
-
 def _named(argument: Any) -> str | None:
     """The array that an argument stands for."""
     if isinstance(argument, TensorMap):
         return argument.array
     return argument if isinstance(argument, str) else None
-
-
-def places_of(compiled: Compiled) -> dict[str, Places]:
-    """For each packed and each constant array where its elements come from.
-
-    Found by packing the parameters' own numbers.  Raises `UnsupportedProblem` for too many, and
-    `ValueError` for an array that mixes parameters.
-    """
-    strategy, problem, config = compiled.strategy, compiled.problem, compiled.config
-    first, numbers = {}, {}
-    count = 0
-    for array in problem.parameter_arrays:
-        # float64 holds every number exactly; zero is left for what is filled in.
-        own: Any = np.arange(count + 1, count + 1 + array.size, dtype=np.float64)
-        numbers[array.name], first[array.name] = own.reshape(array.shape), count + 1
-        count += array.size
-    if count > _MOST_PLACES:
-        raise UnsupportedProblem(strategy.name, f"{count} weights: indices are 32-bit")
-    packed = strategy.packed(problem, numbers, config)
-    constants = strategy.constants(problem, numbers, config)
-    return {
-        name: _places(name, values, problem.parameter_arrays, first, name in constants)
-        for name, values in {**packed, **constants}.items()
-    }
-
-
-def _places(
-    name: str,
-    values: AnyArray,
-    parameters: Sequence[Array],
-    first: Mapping[str, int],
-    constant: bool,
-) -> Places:
-    flat = values.ravel()
-    used = flat[flat > 0]
-    for array in parameters:
-        start = first[array.name]
-        if used.size == 0 or (used.min() >= start and used.max() < start + array.size):
-            places = np.where(flat > 0, flat - start, -1).astype(np.int32)
-            return Places(array.name, places, constant)
-    raise ValueError(f"{name} is packed from several parameters")
 
 
 def _text() -> str:

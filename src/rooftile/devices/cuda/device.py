@@ -23,7 +23,7 @@ from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.turns import Turns
 from rooftile.devices.gpu import Described, Elapsed
-from rooftile.devices.launches import Call, Fill
+from rooftile.devices.launches import Call, FillConstant
 from rooftile.errors import DeviceMissing, InputError, OutOfMemory
 
 _RELAXED = 2
@@ -188,7 +188,7 @@ class CudaDevice(Described):
         code = compile_cubin(text, macros, specific(self.description.architecture), folders)
         return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
 
-    def launches(self, work: Sequence[Call | Fill], names: Sequence[str]) -> CudaLaunches:
+    def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> CudaLaunches:
         """See `GpuDevice.launches`."""
         return CudaLaunches(self, work, names)
 

@@ -13,7 +13,7 @@ from rooftile.devices.cuda.driver import address_of
 from rooftile.devices.cuda.library import check, library
 from rooftile.devices.cuda.tensor_map import Descriptor
 from rooftile.devices.gpu import Argument, TensorMap
-from rooftile.devices.launches import Call, Fill
+from rooftile.devices.launches import Call, FillConstant
 
 _POINTER_BYTES = 8
 
@@ -25,7 +25,9 @@ class CudaLaunches:
     them serves every start.
     """
 
-    def __init__(self, device: Any, work: Sequence[Call | Fill], names: Sequence[str]) -> None:
+    def __init__(
+        self, device: Any, work: Sequence[Call | FillConstant], names: Sequence[str]
+    ) -> None:
         self._device = device
         self._numbers = {name: number for number, name in enumerate(names)}
         self._addresses = (ctypes.c_uint64 * max(1, len(names)))()
@@ -51,9 +53,9 @@ class CudaLaunches:
                 if code := function(*arguments):
                     check(code)
 
-    def _made(self, one: Call | Fill) -> tuple[Callable[..., int], tuple[Any, ...]]:
+    def _made(self, one: Call | FillConstant) -> tuple[Callable[..., int], tuple[Any, ...]]:
         """A function of the driver with its arguments."""
-        return self._fill(one) if isinstance(one, Fill) else self._call(one)
+        return self._fill(one) if isinstance(one, FillConstant) else self._call(one)
 
     def _call(self, one: Call) -> tuple[Callable[..., int], tuple[Any, ...]]:
         kernel = one.program.launchable(one.launch)
@@ -64,7 +66,7 @@ class CudaLaunches:
         handle = ctypes.c_void_p(kernel)
         return library().cuLaunchKernel, (handle, *sizes, shared, self._stream, parameters, None)
 
-    def _fill(self, one: Fill) -> tuple[Callable[..., int], tuple[Any, ...]]:
+    def _fill(self, one: FillConstant) -> tuple[Callable[..., int], tuple[Any, ...]]:
         to = ctypes.c_uint64(one.program.constant_address(one.constant, 4 * one.count))
         source, offset = ctypes.c_uint64(), 4 * one.first
         if isinstance(one.source, str):

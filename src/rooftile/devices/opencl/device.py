@@ -28,7 +28,7 @@ from rooftile.devices.gpu import (
     macro_lines,
     prelude,
 )
-from rooftile.devices.launches import Call, Fill, PlainLaunches
+from rooftile.devices.launches import Call, FillConstant, PlainLaunches
 from rooftile.devices.opencl.description import describe
 from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
 from rooftile.devices.text import whole
@@ -188,7 +188,7 @@ class OpenclDevice(Described):
             keep(kept, source.encode())
             raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
 
-    def launches(self, work: Sequence[Call | Fill], names: Sequence[str]) -> PlainLaunches:
+    def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> PlainLaunches:
         """See `GpuDevice.launches`."""
         return PlainLaunches(work, names)
 

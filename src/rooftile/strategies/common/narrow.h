@@ -1,5 +1,4 @@
-// Rounds operands to 16 bits: to bfloat16 where the cores multiply that, else to float16.  CUDA
-// only.
+// Rounds operands to 16 bits: to bfloat16 where the cores multiply that, else to float16.
 
 #pragma once
 
@@ -8,11 +7,28 @@
 typedef unsigned pair;
 typedef unsigned short narrow;
 
+#ifdef __OPENCL_VERSION__
+// One number; NaN must not be carried into another exponent.
+inline pair rounded_bits(float value)
+{
+#if CORES == BFLOAT16
+    pair bits = as_uint(value);
+    return (isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#else
+    narrow bits;
+    vstore_half_rte(value, 0, (half*)&bits);
+    return bits;
+#endif
+}
+#endif
+
 // Two numbers in one register, the first in the lower half.
 __device__ __forceinline__ pair pack(float low, float high)
 {
     pair both;
-#if CORES == BFLOAT16
+#ifdef __OPENCL_VERSION__
+    both = rounded_bits(low) | rounded_bits(high) << 16;
+#elif CORES == BFLOAT16
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
 #else
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
@@ -24,6 +40,8 @@ __device__ __forceinline__ float widened(narrow bits)
 {
 #if CORES == BFLOAT16
     return __uint_as_float((unsigned)bits << 16);
+#elif defined(__OPENCL_VERSION__)
+    return vload_half(0, (const half*)&bits);
 #else
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));

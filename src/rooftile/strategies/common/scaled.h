@@ -32,12 +32,6 @@ __device__ __forceinline__ void widen(struct range* range, unsigned bits)
     join(range, magnitude < 0x7f800000 ? magnitude : 0, magnitude - 1);
 }
 
-__device__ __forceinline__ struct range of_warp(struct range range)
-{
-    struct range all = {__reduce_max_sync(~0u, range.most), __reduce_min_sync(~0u, range.before)};
-    return all;
-}
-
 // 2^exponent, where that is a normal number.
 __device__ __forceinline__ float power(int exponent)
 {

@@ -1,4 +1,4 @@
-// Operands rounded to TF32.  CUDA only.
+// Operands rounded to TF32.
 
 #pragma once
 

@@ -6,8 +6,6 @@ section 7.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from rooftile.analysis.accesses import Accesses
@@ -17,7 +15,7 @@ from rooftile.strategies.common.grid import CONSTANT_BYTES
 from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu.naive import Naive
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.gpu import Config, Fill, Step
 
 
 class Constant(Naive):
@@ -45,12 +43,14 @@ class Constant(Naive):
         """The problem, the tunables, and the maps of a slice."""
         return {**super().macros(problem, config), "SLICE_MAPS": _slice_maps(problem)}
 
-    def constants(
-        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """The weights, with maps of zeros that fill the last slice."""
         spare = self.programs(problem, config) * _slice_maps(problem) - problem.maps
-        return {"taps": np.pad(parameters["weights"], ((0, spare), (0, 0), (0, 0), (0, 0)))}
+        return np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
+
+    def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
+        """The weights of a slice."""
+        return {"taps": Fill("weights", _slice_maps(problem) * _map_bytes(problem) // 4)}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """A launch a slice, a thread an output of its maps."""

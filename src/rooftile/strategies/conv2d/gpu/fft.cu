@@ -9,12 +9,12 @@
 // infinity or NaN spreads over its tile: outputs that are not finite are computed from
 // the definition.
 //
-// x[..][CHANNELS][HEIGHT][WIDTH], bias[MAPS], out[..][MAPS][ROWS][COLUMNS],
-// weights: complex [MAPS][CHANNELS][FREQUENCIES] and behind them the masks as given,
-// spectra[images][TILES][CHANNELS][FREQUENCIES] and products[images][TILES][MAPS]
+// x[..][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH], bias[MAPS],
+// out[..][MAPS][ROWS][COLUMNS], masks[MAPS][CHANNELS][FREQUENCIES] complex, spectra[images][TILES][CHANNELS][FREQUENCIES] and products[images][TILES][MAPS]
 // [FREQUENCIES] complex, sums[images][MAPS][PLANE_SIZE], waves: TILE / 2 cosines, then
 // sines, of multiples of a full turn / TILE; `images` of a slice, the first `first`.
 
+#include "common/wide.h"
 #include "conv2d/gpu/finish.h"
 
 #define HALF_TILE (TILE / 2)
@@ -42,6 +42,45 @@ __device__ __forceinline__ int bit_reversed(int k)
         k /= 2;
     }
     return reversed;
+}
+
+// Transforms the masks to their conjugate spectra, over TILE x TILE for the way back.  They are
+// few, so every sum is made from its definition: along the rows of a mask, then along the columns.
+// Grid: a block a mask.
+__global__ void transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
+{
+    __shared__ wide real[MASK_HEIGHT * KEPT], imaginary[MASK_HEIGHT * KEPT];
+    __shared__ wide cosines[TILE], sines[TILE];
+    const GLOBAL float* mask = weights + (size_t)blockIdx.x * MASK_SIZE;
+    GLOBAL float2* spectrum = masks + (size_t)blockIdx.x * FREQUENCIES;
+    for (int k = threadIdx.x; k < TILE; k += THREADS) {
+        cosines[k] = cospi((wide)k / HALF_TILE);
+        sines[k] = sinpi((wide)k / HALF_TILE);
+    }
+    __syncthreads();
+
+    for (int e = threadIdx.x; e < MASK_HEIGHT * KEPT; e += THREADS) {
+        int frequency = bit_reversed(KEPT_COLUMN(e % KEPT));
+        wide x = 0, y = 0;
+        for (int q = 0; q < MASK_WIDTH; q++) {
+            wide tap = mask[e / KEPT * MASK_WIDTH + q];
+            x += tap * cosines[frequency * q % TILE];
+            y += tap * sines[frequency * q % TILE];
+        }
+        real[e] = x, imaginary[e] = y;
+    }
+    __syncthreads();
+
+    for (int e = threadIdx.x; e < FREQUENCIES; e += THREADS) {
+        int frequency = bit_reversed(e / KEPT);
+        wide x = 0, y = 0;
+        for (int p = 0; p < MASK_HEIGHT; p++) {
+            int at = p * KEPT + e % KEPT, turn = frequency * p % TILE;
+            x += real[at] * cosines[turn] - imaginary[at] * sines[turn];
+            y += real[at] * sines[turn] + imaginary[at] * cosines[turn];
+        }
+        spectrum[e] = make_float2((float)(x / (TILE * TILE)), (float)(y / (TILE * TILE)));
+    }
 }
 
 // Butterfly e of a stage, on rows or on kept columns, that joins elements `reach` apart:
@@ -121,13 +160,13 @@ __global__ void transform_input(const GLOBAL float* x, GLOBAL float2* spectra, i
 
 // Grid: x over frequencies in blocks of THREADS, y over maps, z over the slice's tiles; a
 // thread holds the sums of THREAD_MAPS x THREAD_TILES at one frequency.
-__global__ void multiply(const GLOBAL float* weights, const GLOBAL float2* spectra,
+__global__ void multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra,
                          GLOBAL float2* products, int tiles)
 {
     int frequency = blockIdx.x * THREADS + threadIdx.x, first_map = blockIdx.y * THREAD_MAPS;
     if (frequency >= FREQUENCIES) return;
 
-    const GLOBAL float2* masks = (const GLOBAL float2*)weights + frequency;
+    masks += frequency;
     for (int start = blockIdx.z * THREAD_TILES; start < tiles; start += gridDim.z * THREAD_TILES) {
         float2 sums[THREAD_MAPS][THREAD_TILES], mask[THREAD_MAPS];
         UNROLL for (int i = 0; i < THREAD_MAPS; i++)
@@ -186,8 +225,7 @@ __global__ void transform_output(const GLOBAL float* x, const GLOBAL float* weig
             __syncthreads();
             transform_back(real, imaginary, turns, 1);
             const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
-            const GLOBAL float* filter = weights + (size_t)2 * MAPS * CHANNELS * FREQUENCIES +
-                                         (size_t)m * FILTER_SIZE;
+            const GLOBAL float* filter = weights + (size_t)m * FILTER_SIZE;
             GLOBAL float* plane = sums + ((size_t)n * MAPS + m) * PLANE_SIZE;
             for (int e = threadIdx.x; e < OUT_Y * OUT_X; e += THREADS) {
                 int i = top + e / OUT_X, j = left + e % OUT_X;

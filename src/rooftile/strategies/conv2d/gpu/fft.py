@@ -12,10 +12,8 @@ Mathieu, Henaff, LeCun, "Fast Training of Convolutional Networks through FFTs" (
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
@@ -36,7 +34,7 @@ class Fft(SlicedConv2d):
     order = 18
     summary = "overlap-save with Fourier transforms of tiles in shared memory"
     precision = "fast"
-    transforms = transforms_parameters = True
+    transforms = True
     apart = "bias, activation and pool"
     summing = "multiply"
     tunables = (
@@ -64,27 +62,21 @@ class Fft(SlicedConv2d):
         """A tile that does not fit the mask, or whose spectra do not fit."""
         return _unfit(problem, config["TILE"])
 
-    def constants(
-        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+    def tables(self, problem: Conv2d, config: Config) -> dict[str, Float32]:
         """Cosines and sines of half a turn."""
         turns = 2 * np.pi * np.arange(config["TILE"] // 2) / config["TILE"]
         return {"waves": np.concatenate([np.cos(turns), np.sin(turns)]).astype(np.float32)}
 
-    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Conjugate spectra, scaled for the way back, in the kernels' order; the weights."""
-        tile = config["TILE"]
-        order = _bit_reversed(tile)
-        # The kept columns are the even ones and, of the odd, the first.
-        kept = order[[*range(0, tile, 2), 1]]
-        with np.errstate(invalid="ignore", over="ignore"):
-            spectra = [
-                (np.fft.rfft2(mask.astype(np.float64), (tile, tile)).conj() / tile**2)
-                .astype(np.complex64)[:, order[:, None], kept]
-                .ravel()
-                for mask in weights
-            ]
-        return np.concatenate([np.concatenate(spectra).view(np.float32), weights.ravel()])
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The masks' spectra, and the arrays of a slice."""
+        masks = 2 * problem.maps * problem.channels * _frequencies(config["TILE"])
+        return {"masks": masks, **super().workspace(problem, config)}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """The masks' spectra."""
+        grid = (problem.maps * problem.channels, 1, 1)
+        launch = Launch("transform_weights", grid, (config["THREADS"], 1, 1))
+        return (Step(launch, ("weights", "masks")),)
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Spectra of the inputs and of the outputs, and the sums."""
@@ -123,21 +115,13 @@ class Fft(SlicedConv2d):
         finish = Launch("finish", (blocks(results, config["THREADS"]), 1, 1), block)
         return (
             Step(transform, ("x", "spectra", first, images)),
-            Step(multiply, ("weights", "spectra", "products", images * tiles)),
+            Step(multiply, ("masks", "spectra", "products", images * tiles)),
             Step(back, ("x", "weights", "products", "sums", first, images)),
             Step(finish, ("sums", "bias", "out", first, images)),
         )
 
 
 STRATEGY = Fft()
-
-
-def _bit_reversed(count: int) -> NDArray[np.intp]:
-    """0 to count - 1, their bits reversed."""
-    order = np.zeros(1, np.intp)
-    while order.size < count:
-        order = np.concatenate([2 * order, 2 * order + 1])
-    return order
 
 
 def _frequencies(tile: int) -> int:

@@ -8,7 +8,6 @@ engine (TMA) and its barriers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from rooftile.analysis.accesses import Accesses
@@ -16,7 +15,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.gpu._base import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile, tile_of
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.gpu import Config, Fill, Step
 
 _RESIDENT = 6
 """Blocks for which a multiprocessor has room: they hide each other's beginnings."""
@@ -81,11 +80,9 @@ class DirectBulk(DirectTile):
         """See `DirectTile.pack`."""
         return super().pack(problem, weights, {**config, **_FIXED})
 
-    def constants(
-        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+    def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
         """See `DirectTile.constants`."""
-        return super().constants(problem, parameters, {**config, **_FIXED})
+        return super().constants(problem, {**config, **_FIXED})
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: a block for each image."""

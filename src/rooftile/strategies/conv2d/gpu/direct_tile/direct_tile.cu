@@ -17,7 +17,7 @@
 
 #include "conv2d/gpu/direct_tile/direct.h"
 #if ROUNDED
-#include "common/narrow.h"
+#include "common/rounded.h"
 #endif
 
 #define THREADS (BLOCK_PIXELS * BLOCK_GROUPS)

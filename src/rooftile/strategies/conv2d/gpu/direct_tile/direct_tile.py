@@ -10,19 +10,19 @@ Linear Algebra", SC08, carried over to the convolution with the pool folded in.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Conv2d, Float32, rounded
+from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import CONSTANT_BYTES, PORTABLE_SHARED_BYTES
+from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import Config, Fill, Step, Tunable
 from rooftile.strategies.machine import Machine
 
 _MOST_SUMS = 96
@@ -43,6 +43,8 @@ class DirectTile(GpuConv2d):
     name = "direct_tile"
     order = 16
     summary = "a thread owns pooling windows of several maps, patch rows and pool in registers"
+    taps = "weights"
+    """The array of the packed weights as they are multiplied."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("THREAD_MAPS", (1, 2, 4, 8), 4),
         Tunable("THREAD_ROWS", (1, 2), 1),
@@ -159,19 +161,17 @@ class DirectTile(GpuConv2d):
         """[groups][CHANNELS][MASK_HEIGHT][TAP_ROW]: each row MASK_WIDTH x THREAD_MAPS taps, then
         zeros to a multiple of four; maps padded with zeros."""
         spare = _padded_maps(problem, config) - problem.maps
-        padded = np.pad(rounded(weights, self.precision), ((0, spare), (0, 0), (0, 0), (0, 0)))
+        padded = np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
         groups = padded.reshape(-1, config["THREAD_MAPS"], *weights.shape[1:])
         rows = groups.transpose(0, 2, 3, 4, 1).reshape(*groups.shape[:1], *groups.shape[2:4], -1)
         fill = _tap_row(problem, config) - rows.shape[-1]
         return np.pad(rows, ((0, 0), (0, 0), (0, 0), (0, fill)))
 
-    def constants(
-        self, problem: Conv2d, parameters: Mapping[str, Float32], config: Config
-    ) -> dict[str, Float32]:
+    def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
         """The packed weights, where they lie in constant memory."""
         if not config["TAPS_CONSTANT"]:
             return {}
-        return {"taps": self.pack(problem, parameters["weights"], config)}
+        return {"taps": Fill(self.taps, _taps_bytes(problem, config) // 4)}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: a block for each band of each image and each set of map groups."""
@@ -183,7 +183,7 @@ class DirectTile(GpuConv2d):
             (pixels, config["BLOCK_GROUPS"], 1),
             constants=("taps",) if config["TAPS_CONSTANT"] else (),
         )
-        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+        return (Step(launch, ("x", self.taps, "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """A thread's patch rows pass through its registers once."""
@@ -199,7 +199,7 @@ class DirectTileNarrow(DirectTile):
     devices = ("cuda",)
     least_architecture = 80
     source = "direct_tile"
-    transforms_parameters = True
+    taps = "rounded"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle: of one warp,
@@ -225,6 +225,14 @@ class DirectTileNarrow(DirectTile):
             if _grid(problem, grown) >= _ENOUGH_BLOCKS and self.invalid(problem, grown) is None:
                 config = grown
         return config | {"LEAST_BLOCKS": _least_blocks(problem, config, self.machine)}
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The rounded weights."""
+        return {self.taps: _taps_bytes(problem, config) // 4}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Rounds the weights."""
+        return (rounding("weights", self.taps, _taps_bytes(problem, config) // 4),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """No model: rows pass through registers, which round them, on their way to shared

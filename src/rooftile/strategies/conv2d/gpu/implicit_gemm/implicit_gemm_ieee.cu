@@ -13,6 +13,7 @@
 // image's values; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
 
 #include "common/scaled.h"
+#include "common/warp_range.h"
 #include "conv2d/gpu/implicit_gemm/product.h"
 
 #define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * FILTER_SIZE)

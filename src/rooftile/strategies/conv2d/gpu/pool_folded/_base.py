@@ -25,7 +25,8 @@ class PoolFolded(GpuConv2d):
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
-    transforms_parameters = True
+    prepared = "rounded"
+    """The array of the folded weights as the cores multiply them."""
     wgmma = False
     """Whether four warps multiply together, by Hopper's instructions."""
     most_slabs: int
@@ -73,7 +74,7 @@ class PoolFolded(GpuConv2d):
         """One kernel: blocks over the bands of all images."""
         grid, threads = (self._grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1)
         launch = Launch("conv2d", grid, threads, self._block_bytes(problem, config))
-        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
+        return (Step(launch, ("x", self.prepared, "bias", "out", problem.batch)),)
 
 
 def _products(groups: int, cores: Cores) -> dict[str, int | str]:

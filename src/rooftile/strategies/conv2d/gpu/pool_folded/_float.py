@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 
 import numpy as np
 
-from rooftile.ops import Conv2d, Float32, rounded
+from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
@@ -18,7 +20,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     slabs_of,
     tile_of,
 )
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST_REGISTERS = 255
 _BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
@@ -105,10 +107,22 @@ class FloatFolded(PoolFolded):
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """The folded weights in the rung's order; behind them the weights as `tap` wants them."""
-        nearest = rounded(weights, "tf32")
-        ordered = folded(problem, nearest).transpose(self.axes).ravel()
+        ordered = folded(problem, weights).transpose(self.axes).ravel()
         spare = self._folded_bytes(problem, config) // 4 - ordered.size
-        return np.concatenate([np.pad(ordered, (0, spare)), nearest.ravel()])
+        return np.concatenate([np.pad(ordered, (0, spare)), weights.ravel()])
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The weights as `pack` orders them, rounded."""
+        return {self.prepared: self._packed_size(problem, config)}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Rounds the weights."""
+        return (rounding("weights", self.prepared, self._packed_size(problem, config)),)
+
+    def _packed_size(self, problem: Conv2d, config: Config) -> int:
+        return self._folded_bytes(problem, config) // 4 + math.prod(
+            problem.parameter_shapes["weights"]
+        )
 
 
 class WarpgroupsFolded(FloatFolded):

@@ -100,7 +100,7 @@ def folded(problem: Conv2d, weights: Float32) -> Float32:
     window]."""
     groups, (height, width) = groups_of(problem), problem.mask
     slabs = patch_slabs(problem)
-    patches = np.zeros((GROUP_MAPS * groups, problem.channels, 2 * slabs, 8, 2, 2), np.float32)
+    patches = np.zeros((GROUP_MAPS * groups, problem.channels, 2 * slabs, 8, 2, 2), weights.dtype)
     for dy in (0, 1):
         for dx in (0, 1):
             patches[: problem.maps, :, dy : dy + height, dx : dx + width, dy, dx] = weights

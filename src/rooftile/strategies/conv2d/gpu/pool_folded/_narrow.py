@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
-from rooftile.ops import Conv2d, Float32, narrowed
+from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
@@ -22,7 +21,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     weight_bytes,
     whole_segments,
 )
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.gpu import Config, Step, Tunable
 
 _WORTH = 40 * 1024
 """Shared memory a block up to which a band grows: blocks beside it hide its loads."""
@@ -115,12 +114,18 @@ class NarrowFolded(PoolFolded):
         return {**super().macros(problem, config), **lie}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Bits of 16-bit pairs, as float32 holds them: [groups][slabs][2 rows of windows][2 rows
-        of a slab][32 lanes]; for warpgroups [slabs][2 rows][groups][2 rows of windows][8 columns]
-        [8 deep]."""
+        """[groups][slabs][2 rows of windows][2 rows of a slab][32 lanes][2 elements]; for
+        warpgroups [slabs][2 rows][groups][2 rows of windows][8 columns][8 deep]."""
         order = (2, 3, 4, 0, 7, 1, 8, 5, 6) if self.wgmma else (0, 2, 3, 7, 4, 1, 8, 5, 6)
-        ordered = np.ascontiguousarray(folded(problem, weights).transpose(order))
-        return narrowed(ordered, self.narrow).view(np.float32)
+        return folded(problem, weights).transpose(order)
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The folded weights in 16 bits."""
+        return {self.prepared: weight_bytes(problem) // 4}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Rounds the folded weights."""
+        return (rounding("weights", self.prepared, weight_bytes(problem) // 2),)
 
 
 def _tile(problem: Conv2d, config: Config) -> dict[str, int]:

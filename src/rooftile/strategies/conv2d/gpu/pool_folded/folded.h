@@ -12,14 +12,13 @@
 
 #pragma once
 
-#include "conv2d/gpu/conv2d.h"
+#include "conv2d/gpu/pool_folded/sizes.h"
 #include "common/formats.h"
 #if ELEMENT_BYTES == 2
 #include "common/narrow.h"
 #endif
 #include "common/tf32.h"
 
-#define MAP_GROUPS ((MAPS + 3) / 4)
 #define WINDOWS_DOWN (POOL_HEIGHT / 2)
 #define WINDOWS_RIGHT (POOL_WIDTH / 2)
 #define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
@@ -30,9 +29,6 @@
 #define THREADS (32 * WARPS)
 #define BAND_STRIDE (BAND_ROWS * POOL_HEIGHT)
 #define BAND_SIZE (CHANNELS * TILE_SIZE)
-// A slab is two rows of a channel's patch.
-#define PATCH_SLABS ((MASK_HEIGHT + 2) / 2)
-#define SLABS (CHANNELS * PATCH_SLABS)
 
 // Who shares a band: the block or, with OWN_BANDS, each of its warpgroups.
 #if OWN_BANDS

@@ -12,13 +12,15 @@
 // next band is computed, not in the small pieces in which warps have them.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
-// weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them; bias[MAPS];
+// weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them, rounded by a
+// kernel before; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
 // Grid: x blocks of BLOCK_BANDS bands of BAND_ROWS rows of windows; images x BANDS in all.
 // Block: WARPS warps.  A warp takes tasks, for a group of four maps.  `folded.h` says what a band,
 // a strip and a task are, and has the copies and the repair.
 
 #include "common/mma.h"
+#include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/folded.h"
 

@@ -19,6 +19,7 @@
 // maps.  `folded.h` says what a band, a strip and a task are.
 
 #include "common/mma.h"
+#include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/folded.h"
 

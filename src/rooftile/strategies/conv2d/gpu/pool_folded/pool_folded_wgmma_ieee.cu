@@ -11,20 +11,16 @@
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH];
-// weights[ALL_SLABS][2 rows][2 numbers][MAP_GROUPS][2][8 columns][8 deep] in float16, behind them
-// the exponents[4 MAP_GROUPS] that scale results back, the least result that small weights leave no
-// doubt of, and the given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
+// weights: `split.h` says how it splits them; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS].
 // Block: WARPS warps, in warpgroups that have bands of their own.  A warp takes tasks, for all
 // maps.  `folded.h` says what a band, a strip and a task are.
 
 #include "common/scaled.h"
+#include "common/warp_range.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/folded.h"
-
-#define ALL_SLABS ((SLABS + SUMMED - 1) / SUMMED * SUMMED)
-#define SLAB_BYTES (1024 * MAP_GROUPS)
-#define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
+#include "conv2d/gpu/pool_folded/split.h"
 
 #define LOW(b) ((b) + (SLAB_BYTES / 4 >> 4))
 // Two rows of a patch for a lane's two windows, as an instruction takes them.

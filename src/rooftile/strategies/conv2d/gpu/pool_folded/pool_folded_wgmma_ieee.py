@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from rooftile.ops import Conv2d, Float32, narrowed, rounded
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.scaled import LOW_SCALE, scaled, split_macros
+from rooftile.strategies.common.scaled import split_macros
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, WarpgroupsFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
-    folded,
+    GROUP_MAPS,
     groups_of,
     slabs_of,
     whole_segments,
 )
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.gpu import Config, Step, Tunable
 
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
+_MEASURE_THREADS, _SPLIT_THREADS = 32, 256
 _LEAST_FLOPS = 1_000_000_000
 """From so many FLOPs on, split products pay for the weights that every block loads."""
 
 
 class PoolFoldedWgmmaIeee(WarpgroupsFolded):
     """Each float32 is two numbers of float16, three products make one, sums in the cores are
-    short."""
+    short.
+
+    [whole runs of slabs][2 rows of a slab][groups][2 rows of windows][8 columns][8 deep]
+    """
 
     name = "pool_folded_wgmma_ieee"
     order = 25
     precision = "ieee"
+    prepared = "split"
+    axes = (2, 3, 4, 0, 7, 1, 8, 5, 6)
     most_slabs = 64
     worth = 32 * 1024
     static_bytes = 128
@@ -73,22 +78,26 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of the folded pool and of the split."""
-        return super().macros(problem, config) | split_macros(problem.reduction)
+        split = split_macros(problem.reduction) | {"MEASURE_THREADS": _MEASURE_THREADS}
+        return super().macros(problem, config) | split
 
-    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """[slabs][2 rows of a slab][2 numbers][groups][2 rows of windows][8 columns][8 deep] in
-        float16; behind them each map's exponent, the least result that is not in doubt for small
-        weights, and the weights as `tap` wants them."""
-        brought, behind = scaled(weights, problem.reduction)
-        high = rounded(brought, "fp16")
-        with np.errstate(invalid="ignore"):
-            low = (brought - high) * LOW_SCALE
-        both = np.stack([folded(problem, high), folded(problem, low)])
-        both = both.transpose(3, 4, 5, 0, 1, 8, 2, 9, 6, 7)
-        halves = narrowed(np.ascontiguousarray(both), "fp16").view(np.float32).ravel()
-        halves = np.pad(halves, (0, self._folded_bytes(problem, config) // 4 - halves.size))
-        exponents = np.pad(behind[:-1], (0, -problem.maps % 4))
-        return np.concatenate([halves, exponents, behind[-1:], weights.ravel()])
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """What the kernel reads of the weights, and the span of each map's."""
+        behind = GROUP_MAPS * groups_of(problem) + 1
+        size = self._packed_size(problem, config) + behind
+        return {self.prepared: size, "spans": 2 * problem.maps}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Finds the span of each map's weights, then splits them."""
+        measure = Launch("measure_weights", (problem.maps, 1, 1), (_MEASURE_THREADS, 1, 1))
+        count = self._packed_size(problem, config)
+        split = Launch(
+            "split_weights", (blocks(count, _SPLIT_THREADS), 1, 1), (_SPLIT_THREADS, 1, 1)
+        )
+        return (
+            Step(measure, ("weights", "spans")),
+            Step(split, ("weights", "spans", self.prepared, count)),
+        )
 
 
 STRATEGY = PoolFoldedWgmmaIeee()

@@ -1,8 +1,8 @@
 """The Toom-Cook transforms as text for kernels: one macro for each direction.
 
-``TRANSFORM_INPUT(from, to)`` and ``TRANSFORM_OUTPUT(from, to)`` are statements over
-arrays that the compiler keeps in registers.  A point and its negative share their even
-and odd parts, which halves the arithmetic.
+``TRANSFORM_INPUT(from, to)``, ``TRANSFORM_OUTPUT(from, to)`` and ``TRANSFORM_WEIGHTS(from, to)``
+are statements over arrays that the compiler keeps in registers.  Of inputs and outputs a point and
+its negative share their even and odd parts, which halves the arithmetic.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ def output_macro(matrices: ToomCook) -> str:
     return _block(lines)
 
 
+def weights_macro(matrices: ToomCook) -> str:
+    """``to = G from``, with coefficients in double."""
+    return _block([f"(to)[{k}] = {_sum(_row(row), '')};" for k, row in enumerate(matrices.weights)])
+
+
 def _row(row: Iterable[Fraction]) -> list[Term]:
     return [(value, f"(from)[{k}]") for k, value in enumerate(row)]
 
@@ -58,13 +63,14 @@ def _both(alike: str, opposite: str, p: int) -> str:
     )
 
 
-def _sum(terms: Iterable[Term]) -> str:
-    """Coefficients times names, without zeros, and without ones where they are factors."""
+def _sum(terms: Iterable[Term], suffix: str = "f") -> str:
+    """Coefficients times names, without zeros, and without ones where they are factors; the suffix
+    is their type's."""
     text = ""
     for value, name in terms:
         if value:
             sign = "-" if value < 0 else "+" if text else ""
-            factor = "" if abs(value) == 1 else f"{float(abs(value))!r}f * "
+            factor = "" if abs(value) == 1 else f"{float(abs(value))!r}{suffix} * "
             text += f" {sign} {factor}{name}"
     return text.strip()
 

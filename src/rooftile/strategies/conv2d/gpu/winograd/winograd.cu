@@ -8,22 +8,50 @@
 // THREAD_COLUMNS of it in registers.  An infinity or NaN spreads over its tile: where an
 // output is not finite, its tile is computed from the definition.
 //
-// x[..][CHANNELS][HEIGHT][WIDTH], bias[MAPS], out[..][MAPS][ROWS][COLUMNS],
-// weights[POSITIONS][CHANNELS][TAPS_X][MAPS] and behind them the masks as given,
+// x[..][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH], bias[MAPS],
+// out[..][MAPS][ROWS][COLUMNS], masks[POSITIONS][CHANNELS][TAPS_X][MAPS] (transformed),
 // transformed[POSITIONS][CHANNELS][images][TILES_Y][SPAN_X],
 // products[POSITIONS][MAPS][images][TILES_Y][TILES_X]; `images` of a slice of the batch,
 // the first of them `first`.
 
 #include "conv2d/gpu/conv2d.h"
+#include "common/wide.h"
 
 #define POSITIONS (SIZE * SIZE_X)
 #define TAPS (CHANNELS * TAPS_X)
+// Columns of a mask that are transformed together.
+#define MASK_X (SIZE_X > 1 ? MASK_WIDTH : 1)
 #define OUT_Y 4
 // A run: neighbouring columns of the convolution that one thread finishes.
 #define RUN_X (SIZE_X > 1 ? OUT_X : POOL_WIDTH)
 #define RUNS_X ((CONV_COLUMNS + RUN_X - 1) / RUN_X)
 #define THREADS_X (TILE_COLUMNS / THREAD_COLUMNS)
 #define THREADS_Y (TILE_MAPS / THREAD_MAPS)
+
+// Transforms the masks.  Grid: a thread a tap of a map, in blocks of THREADS.
+__global__ void transform_weights(const GLOBAL float* weights, GLOBAL float* masks)
+{
+    int place = blockIdx.x * THREADS + threadIdx.x, tap = place / MAPS;
+    if (place >= TAPS * MAPS) return;
+
+    const GLOBAL float* mask =
+        weights + ((size_t)(place % MAPS) * CHANNELS + tap / TAPS_X) * MASK_SIZE + tap % TAPS_X;
+    wide line[MASK_HEIGHT], result[SIZE], square[SIZE][MASK_X];
+    UNROLL for (int q = 0; q < MASK_X; q++) {
+        UNROLL for (int p = 0; p < MASK_HEIGHT; p++) line[p] = mask[p * MASK_WIDTH + q];
+        TRANSFORM_WEIGHTS(line, result);
+        UNROLL for (int p = 0; p < SIZE; p++) square[p][q] = result[p];
+    }
+    UNROLL for (int p = 0; p < SIZE; p++) {
+#if SIZE_X > 1
+        TRANSFORM_WEIGHTS(square[p], result);
+#else
+        result[0] = square[p][0];
+#endif
+        UNROLL for (int q = 0; q < SIZE_X; q++)
+            masks[(size_t)(p * SIZE_X + q) * (TAPS * MAPS) + place] = result[q];
+    }
+}
 
 // Grid: x over an image's tiles in blocks of THREADS, y over channels, z over images.
 __global__ void transform_input(const GLOBAL float* x, GLOBAL float* transformed, int first,
@@ -73,15 +101,14 @@ __device__ __forceinline__ float tap_input(const GLOBAL float* inputs, int tap, 
 // Grid: x over tiles of all images, y over maps, in blocks of TILE_COLUMNS x TILE_MAPS, z
 // over positions.  A thread's columns lie THREADS_X apart, its maps THREADS_Y.
 __global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void multiply(
-    const GLOBAL float* weights, const GLOBAL float* transformed, GLOBAL float* products,
-    int images)
+    const GLOBAL float* masks, const GLOBAL float* transformed, GLOBAL float* products, int images)
 {
     __shared__ float filters[TILE_TAPS][TILE_MAPS];
     __shared__ float inputs[TILE_TAPS][TILE_COLUMNS];
     int x = threadIdx.x, y = threadIdx.y, thread = y * THREADS_X + x;
     int first_map = blockIdx.y * TILE_MAPS, first_column = blockIdx.x * TILE_COLUMNS;
     int columns = images * TILES_Y * TILES_X;
-    const GLOBAL float* left = weights + (size_t)blockIdx.z * TAPS * MAPS;
+    const GLOBAL float* left = masks + (size_t)blockIdx.z * TAPS * MAPS;
     const GLOBAL float* right =
         transformed + (size_t)blockIdx.z * CHANNELS * images * (TILES_Y * SPAN_X);
 
@@ -176,8 +203,7 @@ __global__ void transform_finish(const GLOBAL float* x, const GLOBAL float* weig
             int finite = transform_output(
                 products + tiles * TILES_X + run * (RUN_X / OUT_X), pitch, sums);
             const GLOBAL float* image = x + ((size_t)first + n) * IMAGE_SIZE;
-            const GLOBAL float* filter =
-                weights + (size_t)POSITIONS * TAPS * MAPS + (size_t)m * FILTER_SIZE;
+            const GLOBAL float* filter = weights + (size_t)m * FILTER_SIZE;
             GLOBAL float* plane = out + (((size_t)first + n) * MAPS + m) * (ROWS * COLUMNS);
             UNROLL for (int i = 0; i < OUT_Y / POOL_HEIGHT; i++)
                 UNROLL for (int j = 0; j < RUN_X / POOL_WIDTH; j++) {

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Conv2d, Float32
+from rooftile.ops import Conv2d
 from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, toom_cook
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
-from rooftile.strategies.conv2d.gpu.winograd._toom_cook_text import input_macro, output_macro
+from rooftile.strategies.conv2d.gpu.winograd._toom_cook_text import (
+    input_macro,
+    output_macro,
+    weights_macro,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 THREADS = 128
@@ -37,7 +39,7 @@ class Winograd(SlicedConv2d):
     order = 17
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     precision = "fast"
-    transforms = transforms_parameters = True
+    transforms = True
     summing = "multiply"
     tunables = (
         Tunable("TILE_MAPS", (4, 8, 16, 32, 64, 128), 64),
@@ -93,16 +95,20 @@ class Winograd(SlicedConv2d):
             "SPAN_X": span,
             "TRANSFORM_INPUT(from, to)": input_macro(matrices),
             "TRANSFORM_OUTPUT(from, to)": output_macro(matrices),
+            "TRANSFORM_WEIGHTS(from, to)": weights_macro(matrices),
         }
 
-    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """``G w G^T`` (``G w`` for rows) as [positions][channels][taps][maps], then the weights."""
-        g = toom_cook(problem.mask[0]).weights_matrix()
-        with np.errstate(invalid="ignore", over="ignore"):
-            transformed = np.einsum("yp,mcpq->ycqm", g, weights.astype(np.float64))
-            if not _rows_only(problem):
-                transformed = np.einsum("xq,ycqm->yxcm", g, transformed)
-            return np.concatenate([transformed.ravel(), weights.ravel()]).astype(np.float32)
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The transformed masks, and the arrays of a slice."""
+        taps = problem.channels * _taps(problem) * problem.maps
+        masks = {"masks": math.prod(_size(problem)) * taps}
+        return masks | super().workspace(problem, config)
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """``G w G^T``, or ``G w`` for rows."""
+        taps = problem.channels * _taps(problem) * problem.maps
+        launch = Launch("transform_weights", (blocks(taps, THREADS), 1, 1), (THREADS, 1, 1))
+        return (Step(launch, ("weights", "masks")),)
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Transformed inputs and their products."""
@@ -143,7 +149,7 @@ class Winograd(SlicedConv2d):
         )
         return (
             Step(transform, ("x", "transformed", first, images)),
-            Step(multiply, ("weights", "transformed", "products", images)),
+            Step(multiply, ("masks", "transformed", "products", images)),
             Step(finish, ("x", "weights", "bias", "products", "out", first, images)),
         )
 

@@ -11,6 +11,7 @@ from rooftile.strategies import strategy
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.warpgroups import (
     completed,
     elements,
@@ -51,7 +52,6 @@ class Front(GpuStrategy):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "front"
-    transforms_parameters = True
     tunables = (
         Tunable("GROUPS_1", (1, 2, 3), 2),
         Tunable("GROUPS_2", (1, 2), 1),
@@ -127,7 +127,7 @@ class Front(GpuStrategy):
     def packed(
         self, problem: Chain, parameters: Mapping[str, Float32], config: Config
     ) -> dict[str, Float32]:
-        """Both blocks' folded weights and their biases, by the arguments' names."""
+        """Both blocks' folded weights and their biases."""
         names = [name for name, _ in problem.layers]
         arrays = {}
         for n, (name, layer) in enumerate(zip(names, _layers(problem), strict=True), start=1):
@@ -137,12 +137,24 @@ class Front(GpuStrategy):
             arrays[f"bias_{n}"] = parameters[f"{name}.bias"]
         return arrays
 
+    def workspace(self, problem: Chain, config: Config) -> dict[str, int]:
+        """Both blocks' folded weights in 16 bits."""
+        layers = enumerate(_layers(problem), start=1)
+        return {f"rounded_{n}": weight_bytes(layer) // 4 for n, layer in layers}
+
+    def preparation(self, problem: Chain, config: Config) -> tuple[Step, ...]:
+        """Rounds the folded weights."""
+        return tuple(
+            rounding(f"weights_{n}", f"rounded_{n}", weight_bytes(layer) // 2)
+            for n, layer in enumerate(_layers(problem), start=1)
+        )
+
     def steps(self, problem: Chain, config: Config) -> tuple[Step, ...]:
         """One persistent kernel."""
         grid = (min(problem.batch, self.machine.multiprocessors), 1, 1)
         shared = self._shared(problem, config)
         launch = Launch("front", grid, (_threads(config), 1, 1), shared)
-        arrays = ("x", "weights_1", "bias_1", "weights_2", "bias_2", "out")
+        arrays = ("x", "rounded_1", "bias_1", "rounded_2", "bias_2", "out")
         return (Step(launch, (*arrays, problem.batch)),)
 
     def _shared(self, problem: Chain, config: Config) -> int:

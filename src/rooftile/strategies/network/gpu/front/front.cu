@@ -23,6 +23,7 @@
 #include "common/fused.h"
 #include "common/mma.h"
 #include "common/narrow.h"
+#include "common/rounded.h"
 #include "common/warpgroups.h"
 
 #define IMAGE_1 (CHANNELS_1 * HEIGHT_1 * WIDTH_1)

@@ -1,0 +1,72 @@
+// Splits the folded weights of rung 25, pool_folded_wgmma_ieee, into two numbers of float16, each
+// map's scaled as `common/scaled.h` says.
+//
+// weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep], behind them the given
+// weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; spans[MAPS], one for each map's weights;
+// split[ALL_SLABS][2 rows][2 numbers][MAP_GROUPS][2][8 columns][8 deep] in float16, behind them the
+// exponents[4 MAP_GROUPS] that scale results back, the least result that small weights leave no
+// doubt of, and the given weights.
+
+#pragma once
+
+#include "common/scaled.h"
+#include "conv2d/gpu/pool_folded/sizes.h"
+
+#define ALL_SLABS ((SLABS + SUMMED - 1) / SUMMED * SUMMED)
+#define SLAB_BYTES (1024 * MAP_GROUPS)
+#define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
+// How many weights are folded, and how many of them are of a slab's row.
+#define FOLDED (WEIGHT_BYTES / 4)
+#define ROW_WEIGHTS (SLAB_BYTES / 8)
+
+// Finds the span of each map's weights.  Grid: a block a map.
+__global__ void measure_weights(const GLOBAL float* weights, GLOBAL struct range* spans)
+{
+    __shared__ struct range ranges[MEASURE_THREADS];
+    const GLOBAL float* filter = weights + FOLDED + blockIdx.x * FILTER_SIZE;
+    struct range range = {0, ~0u};
+    for (int e = threadIdx.x; e < FILTER_SIZE; e += MEASURE_THREADS)
+        widen(&range, __float_as_uint(filter[e]));
+    ranges[threadIdx.x] = range;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (int e = 1; e < MEASURE_THREADS; e++) join(&range, ranges[e].most, ranges[e].before);
+    spans[blockIdx.x] = range;
+}
+
+// The least result that the small weights of any map leave no doubt of.
+__device__ __forceinline__ float least_result(const GLOBAL struct range* spans)
+{
+    float least = 0.0f;
+    for (int m = 0; m < MAPS; m++) {
+        struct range span = spans[m];
+        bool zeros = span.before == ~0u;
+        if (!zeros && __uint_as_float(span.before + 1) * power(scale_of(span)) < LEAST)
+            least = LEAST_RESULT;
+    }
+    return least;
+}
+
+// Splits the weights.  Grid: a thread a weight, those given among them.
+__global__ void split_weights(const GLOBAL float* weights, const GLOBAL struct range* spans,
+                              GLOBAL float* split, int count)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < FOLDED) {
+        int at = i % ROW_WEIGHTS, map = at / 128 * 4 + at / 16 % 4;
+        // Maps beyond the last have no span of their own; their weights are zeros.
+        struct range span = spans[map < MAPS ? map : 0];
+        float weight = weights[i] * power(scale_of(span));
+        GLOBAL narrow* numbers = (GLOBAL narrow*)split + i / ROW_WEIGHTS * (2 * ROW_WEIGHTS) + at;
+        narrow high = NARROW(weight);
+        numbers[0] = high;
+        numbers[ROW_WEIGHTS] = NARROW(low(weight, widened(high)));
+    } else if (i < count) {
+        split[4 * MAP_GROUPS + 1 + i] = weights[i];
+    }
+    if (i < 4 * MAP_GROUPS) {
+        struct range span = spans[i < MAPS ? i : 0];
+        split[FOLDED + i] = -scale_of(span);
+    }
+    if (i == 0) split[FOLDED + 4 * MAP_GROUPS] = least_result(spans);
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder, packing
-from rooftile.strategies.gpu import Compiled
-from rooftile.strategies.packing import places_of
+from rooftile.strategies.arrangement import places_of
 from rooftile.strategies.resident import Resident
 
 PROBLEMS = (
@@ -56,24 +54,18 @@ def test_every_rung_of_conv2d_is_among_the_cases():
     assert {c.values[0] for c in CASES} >= set(ladder("conv2d", "opencl"))
 
 
-def kernels(rung, problem):
-    """As compiled, for a device that is not asked."""
-    device = SimpleNamespace(compile=lambda text, macros, folders: None)
-    return Compiled(rung, problem, device, rung.config(problem))
-
-
 @pytest.mark.parametrize(("rung", "problem"), REARRANGED)
 def test_a_rung_that_only_rearranges_its_weights_does_so(rung, problem):
     _, *parameters = random_inputs(problem, 3)
     config = rung.config(problem)
     named = {a.name: p for a, p in zip(problem.parameter_arrays, parameters, strict=True)}
-    expected = {**rung.packed(problem, named, config), **rung.constants(problem, named, config)}
-    places = places_of(kernels(rung, problem))
+    expected = rung.packed(problem, named, config)
+    places = places_of(rung, problem, config)
     assert places.keys() == expected.keys()
     for name, values in expected.items():
         found = places[name].places
         source = named[places[name].parameter].ravel()
-        taken = np.where(found < 0, np.float32(0), source[found])
+        taken = source if found is None else np.where(found < 0, np.float32(0), source[found])
         np.testing.assert_array_equal(taken, values.ravel())
 
 
@@ -82,8 +74,7 @@ def test_numbers_of_weights_are_kept_exactly(rung, problem):
     # float32 would confuse the weights from the 16,777,217th on.
     config = rung.config(problem)
     numbers = {a.name: np.zeros(a.shape) + 2**24 + 1 for a in problem.parameter_arrays}
-    packed = rung.packed(problem, numbers, config)
-    for values in (*packed.values(), *rung.constants(problem, numbers, config).values()):
+    for values in rung.packed(problem, numbers, config).values():
         assert set(np.unique(values)) <= {0, 2**24 + 1}
 
 

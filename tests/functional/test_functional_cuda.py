@@ -105,9 +105,13 @@ def test_without_constant_memory_streams_do_not_wait(device):
     assert not device.of("after")
 
 
-def test_weights_that_are_transformed_come_to_the_host(device):
-    conv(images(stream=7), masks(), out=result(), strategy="fft", precision="fast")
-    assert [stream for stream, _ in device.of("copy_out")] == [7]
+@pytest.mark.parametrize("strategy", ["fft", "winograd"])
+def test_weights_that_are_transformed_stay_on_the_gpu(strategy, device):
+    out = result(shape=(2, 5, 10, 18))
+    conv(images(stream=7), masks(shape=(5, 3, 3, 3)), out=out, strategy=strategy, precision="fast")
+    assert not device.of("copy_out")
+    assert launches(device)[0][:2] == (7, "transform_weights")
+    assert {stream for stream, *_ in launches(device)} == {7}
 
 
 BAD = {
@@ -184,11 +188,10 @@ def test_a_graph_takes_what_was_called_before(cupy, device):
     device.is_capturing = True
     device.log.clear()
     call("im2col_register")
+    call("fft", precision="fast")
     assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
     with pytest.raises(rooftile.UnsupportedProblem, match="constant memory"):
         call("constant")
-    with pytest.raises(rooftile.UnsupportedProblem, match="host"):
-        call("fft", precision="fast")
     with pytest.raises(rooftile.UnsupportedProblem, match="PyTorch or CuPy"):
         conv(images(stream=7), masks(), out=result())
 

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +79,7 @@ def emulate(
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
     named = dict(zip(problem.parameter_shapes, parameters, strict=True))
-    arrays = {
-        "x": x,
-        **rung.packed(problem, named, values),
-        **rung.constants(problem, named, values),
-    }
+    arrays = {"x": x, **rung.packed(problem, named, values), **rung.tables(problem, values)}
     if values.get("X_NARROW"):
         arrays["x"] = narrowed(x, rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
@@ -98,7 +94,9 @@ def emulate(
         )
     )
     steps = (*rung.preparation(problem, values), *rung.steps(problem, values))
-    source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", _main(steps, arrays)])
+    fills = {name: fill.array for name, fill in rung.constants(problem, values).items()}
+    main = _main(steps, arrays, fills)
+    source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", main])
     _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
     made = np.fromfile(folder / "out", kind).reshape(problem.output_shape)
@@ -224,14 +222,18 @@ def _given(argument: str | int | TensorMap) -> str:
     return f"any{{given_{argument}}}" if isinstance(argument, str) else str(argument)
 
 
-def _main(steps: Any, arrays: Iterable[str]) -> str:
-    """Loads the arrays from the folder that it is given, launches the steps, stores the result."""
+def _main(steps: Any, arrays: Iterable[str], fills: Mapping[str, str]) -> str:
+    """Loads the arrays from the folder that it is given, launches the steps, stores the result.
+
+    ``fills`` are the arrays that constant memory is filled from, where not from those of its name.
+    """
     lines = ["if (count > 2) watch_unwritten();", "if (chdir(given[1])) abort();"]
     lines += [f'contents held_{n}("{n}");' for n in arrays]
     lines += [f"auto* given_{n} = (void*)held_{n}.bytes;" for n in arrays]
     for step in steps:
         launch = step.launch
-        lines += [f"memcpy(text::{n}, given_{n}, sizeof text::{n});" for n in launch.constants]
+        for n in launch.constants:
+            lines.append(f"memcpy(text::{n}, given_{fills.get(n, n)}, sizeof text::{n});")
         given = ", ".join(map(_given, step.arguments))
         grid, block = (f"{{{', '.join(map(str, sizes))}}}" for sizes in (launch.grid, launch.block))
         lines.append(

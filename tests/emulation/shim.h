@@ -12,7 +12,8 @@
 #include <initializer_list>
 #include <unistd.h>
 
-#define __global__
+// As the functions that kernels call: of shared memory, a section holds either kind alone.
+#define __global__ inline
 #define __device__
 #define __constant__
 #define __grid_constant__
@@ -52,6 +53,8 @@ static float __uint_as_float(unsigned bits) { return bits_of<float>(bits); }
 static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
 static int __float_as_int(float value) { return bits_of<int>(value); }
 static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
+static double cospi(double x) { return cos(M_PI * x); }
+static double sinpi(double x) { return sin(M_PI * x); }
 template <class T> static T __ldcs(const T* from) { return *from; }
 template <class T> static T __ldg(const T* from) { return *from; }
 

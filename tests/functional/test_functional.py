@@ -142,7 +142,10 @@ BAD = {
     "mask larger than the image": ("weights", lambda: rooftile.conv2d(X[:, :, :2], W)),
     "length of bias": ("bias", lambda: rooftile.conv2d(X, W, B[:4])),
     "float64": ("x", lambda: rooftile.conv2d(X.astype(np.float64), W)),
-    "float16": ("x", lambda: rooftile.conv2d(X.astype(np.float16), W)),
+    "float16 and tf32": (
+        "precision",
+        lambda: rooftile.conv2d(X.astype(np.float16), W, precision="tf32"),
+    ),
     "float64 weights": ("weights", lambda: rooftile.conv2d(X, W.astype(np.float64))),
     "float64 bias": ("bias", lambda: rooftile.conv2d(X, W, B.astype(np.float64))),
     "integers": ("x", lambda: rooftile.conv2d(X.astype(np.int32), W)),

@@ -106,6 +106,15 @@ def test_without_constant_memory_streams_do_not_wait(device):
     assert not device.of("turn begins")
 
 
+@pytest.mark.parametrize("strategy", ["fft", "winograd"])
+def test_weights_that_are_transformed_stay_on_the_gpu(strategy, device):
+    out = result(shape=(2, 5, 10, 18))
+    conv(images(stream=7), masks(shape=(5, 3, 3, 3)), out=out, strategy=strategy, precision="fast")
+    assert not device.of("copy_out")
+    assert launches(device)[0][:2] == (7, "transform_weights")
+    assert {stream for stream, *_ in launches(device)} == {7}
+
+
 BAD = {
     "no out": ("out", lambda: conv(images(), masks())),
     "weights of NumPy": ("weights", lambda: conv(images(), np.zeros((5, 3, 3, 4), np.float32))),
@@ -180,8 +189,8 @@ def test_a_graph_takes_what_was_called_before(cupy, device):
     device.is_capturing = True
     device.log.clear()
     call("im2col_register")
-    assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
     call("fft", precision="fast")
+    assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
     device.log.clear()
     call("constant")
     # A replay has constant memory of its own, and waits for no other call.

@@ -13,7 +13,7 @@ from rooftile.devices import cuda
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
-from rooftile.runtime import execution
+from rooftile.runtime import choice
 from rooftile.runtime.choice import choose
 from rooftile.strategies import ladder
 
@@ -249,9 +249,8 @@ def test_torch_in_a_graph(torch):
     assert_close(PROBLEM, y.cpu().numpy(), fresh, changed, arrays[2])
 
 
-def test_torch_in_a_graph_what_a_replay_would_get_wrong_is_refused(torch, monkeypatch):
+def test_torch_in_a_graph_what_is_not_compiled_is_refused(torch, monkeypatch):
     x, weights, bias = [torch.from_numpy(a).cuda() for a in inputs(PROBLEM)]
-    conv(PROBLEM, x, weights, bias, strategy="constant")
     torch.cuda.synchronize()
 
     def captured(**options):
@@ -261,8 +260,7 @@ def test_torch_in_a_graph_what_a_replay_would_get_wrong_is_refused(torch, monkey
             with pytest.raises(rooftile.UnsupportedProblem, match="graph is being captured"):
                 conv(PROBLEM, x, weights, bias, **options)
 
-    captured(strategy="constant")
-    monkeypatch.setattr(execution, "_residents", {})
+    monkeypatch.setattr(choice, "_kept", {})
     captured(strategy="naive")
 
 
@@ -298,7 +296,9 @@ def test_torch_refused(torch):
         ("weights", lambda: conv(PROBLEM, x, weights.cpu(), bias)),
         ("weights", lambda: conv(PROBLEM, x, weights.cpu().numpy(), bias)),
         ("weights", lambda: conv(PROBLEM, x.cpu(), weights, bias, device="cuda")),
-        ("x", lambda: conv(PROBLEM, x.half(), weights, bias)),
+        ("x", lambda: conv(PROBLEM, x.double(), weights, bias)),
+        ("weights", lambda: conv(PROBLEM, x.half(), weights.bfloat16(), bias)),
+        ("precision", lambda: conv(PROBLEM, x.half(), weights, bias, precision="bf16")),
         ("weights", lambda: conv(PROBLEM, x, weights.requires_grad_(), bias)),
         ("device", lambda: conv(PROBLEM, x, weights.detach(), bias, device="cpu")),
         ("out", lambda: rooftile.conv2d(x, weights.detach()[:2, :, :1, :1], out=x)),

@@ -164,14 +164,15 @@ def run_in_place(
         for array in (*inputs, *parameters, *outputs):
             if array is not None and array.stream not in (None, first.stream):
                 device.after_stream(array.stream)
-        made = [
-            out or library.result(array.shape, device, *result_form(given, array))
-            for out, array in zip(outputs, problem.output_arrays, strict=True)
-        ]
-        forms = () if given.plain else forms_of(problem, inputs, parameters, made)
+        results = [result_form(given, array) for array in problem.output_arrays]
+        forms = () if given.plain else forms_of(problem, inputs, parameters, outputs, results)
         resident: Resident | None = choice.compiled.get((device, forms))
         if resident is None or resident.shares or not library.capturable:
             resident = _compiled(library, choice, device, forms)
+        made = [
+            out or library.result(array.shape, device, *form)
+            for out, array, form in zip(outputs, problem.output_arrays, results, strict=True)
+        ]
         ends = [array.address for array in (*inputs, *made)]
         packed = [None if array is None else array.address for array in parameters]
         held: list[CudaArray] = []
@@ -254,16 +255,21 @@ def forms_of(
     problem: Problem,
     inputs: Sequence[CudaArray],
     parameters: Sequence[CudaArray | None],
-    outputs: Sequence[CudaArray],
+    outputs: Sequence[CudaArray | None],
+    results: Sequence[tuple[str, bool]],
 ) -> Forms:
-    """The forms of a call's arrays that are not row-major float32."""
-    places = (*problem.input_arrays, *problem.parameter_arrays, *problem.output_arrays)
-    pairs = zip(places, (*inputs, *parameters, *outputs), strict=True)
-    return tuple(
+    """The forms of a call's arrays that are not row-major float32; ``results`` are those of the
+    outputs that are still to be made."""
+    places = (*problem.input_arrays, *problem.parameter_arrays)
+    held = [
         (place.name, Form(array.dtype, array.channels_last))
-        for place, array in pairs
-        if array is not None and not array.plain
-    )
+        for place, array in zip(places, (*inputs, *parameters), strict=True)
+        if array is not None
+    ]
+    for place, out, form in zip(problem.output_arrays, outputs, results, strict=True):
+        made = Form(*form) if out is None else Form(out.dtype, out.channels_last)
+        held.append((place.name, made))
+    return tuple((name, form) for name, form in held if form != Form())
 
 
 def narrow_config(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:

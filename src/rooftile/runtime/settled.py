@@ -133,9 +133,10 @@ class OnGpu(Settled):
             for array in (x, to):
                 if array is not None and array.stream not in (None, stream):
                     device.after_stream(array.stream)
-            made = to or library.result(result.shape, device, *result_form(given, result))
-            forms = () if given.plain else forms_of(problem, (x,), (None, None), (made,))
+            form = result_form(given, result)
+            forms = () if given.plain else forms_of(problem, (x,), (None, None), (to,), (form,))
             packed = self._ready.get((x.shape, forms)) or self._pack(choice, x.shape, forms)
+            made = to or library.result(result.shape, device, *form)
             counts = packed.workspace(problem.batch_size)
             held = library.empty((whole_of(counts),), device) if counts else None
             workspace = addresses_in(held.address, counts) if held else ()

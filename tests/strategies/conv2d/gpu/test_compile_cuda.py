@@ -33,7 +33,7 @@ def _compile(rung, problem, architecture):
     config = rung.config(problem)
     code = compile_cubin(rung.text, rung.macros(problem, config), architecture, rung.folders)
     taken = resources(code)
-    for step in rung.steps(problem, config):
+    for step in (*rung.preparation(problem, config), *rung.steps(problem, config)):
         kernel = taken[step.launch.kernel]
         assert kernel.registers * step.launch.threads <= _REGISTERS_PER_BLOCK, problem
         assert step.launch.shared_bytes <= _MOST_SHARED_BYTES

@@ -9,6 +9,7 @@ from ladder_checks import check, draw_config, examples
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool, named
 from rooftile.strategies import strategy
+from rooftile.strategies.gpu import Fill
 
 BULK = strategy("conv2d", "direct_bulk", "cuda")
 LENET = named("conv2d", "lenet-conv1", 3)
@@ -60,8 +61,9 @@ def test_takes_one_group_of_maps_and_a_block_an_image(problem):
     assert step.launch.grid == (problem.batch, 1, 1)
     assert config["THREAD_MAPS"] >= problem.maps
     shape = problem.parameter_shapes["weights"]
-    taps = BULK.constants(problem, {"weights": np.ones(shape, np.float32)}, config)
-    assert taps["taps"].sum() == np.prod(shape)
+    packed = BULK.pack(problem, np.ones(shape, np.float32), config)
+    assert packed.sum() == np.prod(shape)
+    assert BULK.constants(problem, config) == {"taps": Fill("weights", packed.size)}
 
 
 @each_problem

@@ -67,7 +67,7 @@ class ImageStream:
         """
         images = self._streamer.checked(images)
         if scores is not None:
-            checked_out(scores, (len(images), self._classes), "scores")
+            checked_out(scores, (len(images), self._classes), name="scores")
         with self.held(images, segments) as (streamer, images, segment):
             streamer.run(images, segment, scores)
             return streamer.labels(len(images))

@@ -7,5 +7,6 @@ from rooftile.nn.network import Network
 from rooftile.nn.plan import Plan
 
 __all__ = [
-    "MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "Pixels", "Plan", "architecture", "load",
+    "MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "Pixels", "Plan", "architecture",
+    "load",
 ]  # fmt: skip

@@ -93,7 +93,8 @@ class Plan(ABC):
         """
         given = Arguments(images, "images")
         if given.gpu is not None:
-            return self._in_place(given, images, out)
+            in_place: AnyKind = self._in_place(given, images, out)
+            return in_place
         library = given.library
         x = self._accepted(library, images)
         shape = (len(x), *self.network.output_shape)

@@ -5,6 +5,6 @@ from rooftile.nn.data.images import DEVIATION, FASHION, MEAN, prepare, resize
 from rooftile.nn.data.pixels import Pixels
 
 __all__ = [
-    "CLASSES", "DEVIATION", "FASHION", "MEAN", "ImageSet", "Pixels", "Split", "load_images", "prepare",
-    "resize",
+    "CLASSES", "DEVIATION", "FASHION", "MEAN", "ImageSet", "Pixels", "Split", "load_images",
+    "prepare", "resize",
 ]  # fmt: skip

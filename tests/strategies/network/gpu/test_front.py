@@ -151,8 +151,8 @@ def test_compiles_without_spills(rung):
     except DeviceMissing as error:
         pytest.skip(str(error))
     formats = [{}] * len(PROBLEMS) + [{"X_NARROW": 1, "OUT_NARROW": 1}]
-    for problem, given in zip((*PROBLEMS, lenet(3)), formats, strict=True):
-        config = rung.config(problem, given)
+    for problem, narrow in zip((*PROBLEMS, lenet(3)), formats, strict=True):
+        config = rung.config(problem, narrow)
         code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a", rung.folders)
         assert [taken.frame_bytes for taken in resources(code).values()] == [0]
 

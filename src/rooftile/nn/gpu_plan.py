@@ -35,6 +35,9 @@ _SEGMENT_BYTES = (2 * 2**20, 8 * 2**20)
 """Segments of a few copies, and of many: a copy must be long beside what the host does for it."""
 _MANY = 16
 """So many of the longer segments are many."""
+_STAGED_BYTES = 2**18
+"""Shorter segments, those of small batches, are the driver's to copy: to wake a thread takes as
+long."""
 
 
 class GpuPlan(Plan):
@@ -139,11 +142,11 @@ class GpuPlan(Plan):
         if few or self._gpu.description.kind != "cuda":
             super()._compute(images, scores)
             return
-        long = _SEGMENT_BYTES[images.nbytes >= _MANY * _SEGMENT_BYTES[1]]
-        segment = max(1, min(self.batch, len(images), long // images[:1].nbytes))
+        long, image = _SEGMENT_BYTES[images.nbytes >= _MANY * _SEGMENT_BYTES[1]], images[:1].nbytes
+        segment = max(1, min(self.batch, len(images), long // image))
         with self._gpu.on():
-            stager = None if is_pinned(images) else self._stager
-        self._streamer.run(images, segment, scores, stager)
+            staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
+        self._streamer.run(images, segment, scores, self._stager if staged else None)
 
     def _run(self, images: AnyArray, scores: AnyArray) -> None:
         dtype, count = images.dtype.name, len(images)

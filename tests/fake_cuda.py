@@ -52,6 +52,7 @@ class Device:
 
     def __init__(self, index: int = 0, capturing: bool = False) -> None:
         self.description = replace(some_gpu("sm_80").description, index=index)
+        self.name = self.description.device
         self.log: list[tuple[str, Any, Any]] = []
         self.is_capturing = capturing
         self._stream: Any = OWN
@@ -90,6 +91,9 @@ class Device:
     def copy_out(self, memory: Any, array: Any) -> None:
         self.note("copy_out", memory)
         array[...] = 1
+
+    def synchronise(self) -> None:
+        self.note("synchronise")
 
     def capturing(self) -> bool:
         return self.is_capturing
@@ -156,9 +160,8 @@ def library(device: Device) -> Any:
             self.id = gpu
 
     def empty(shape, dtype):
-        assert np.dtype(dtype) == np.float32
         device.note("empty", math.prod(shape))
-        return ndarray(shape, device.description.index)
+        return ndarray(shape, device.description.index, dtype=dtype)
 
     def array(other, order, copy):
         device.note("copy", other)

@@ -64,7 +64,7 @@ def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str
             for problem in taken:
                 yield rung, problem, {}, False
                 if rung.narrow:
-                    formats = {"X_NARROW": int(operation != "network"), "OUT_NARROW": 1}
+                    formats = {"X_NARROW": 1, "OUT_NARROW": 1}
                     yield rung, problem, formats, False
             for problem in taken[:1]:
                 yield rung, problem, {}, True

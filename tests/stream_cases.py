@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rooftile.nn import ConvLayer, LinearLayer, Network, image_stream
+from rooftile.nn.data import FASHION
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.image_stream import ImageStream
 from rooftile.ops import Pool
@@ -20,6 +21,7 @@ SMALL = Network(
         ConvLayer("conv1", 3, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
         LinearLayer("linear1", 7),
     ),
+    pixels=FASHION,
 ).initialise(3)
 
 
@@ -54,6 +56,5 @@ def streamed(network: Network, batch: int, device: Any):
     shapes = (network.input_shape, network.output_shape)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(image_stream, "is_pinned", lambda images: False)
-        numbers, turn = plan._arrays[0], plan._turn
         device = InOrder(plan._gpu)
-        yield plan, ImageStream(device, plan.start, shapes, batch, numbers, turn)
+        yield plan, ImageStream(device, plan.starter, shapes, batch, plan._turn)

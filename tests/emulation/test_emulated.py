@@ -172,6 +172,8 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(precision, tmp_path):
     apart = made("conv2d", "pool_folded_wgmma", second, between, parameters[2:], X_NARROW=1)
     together = made("network", "front", chain, x, parameters)
     np.testing.assert_array_equal(together, apart)
+    narrow = made("network", "front", chain, x, parameters, X_NARROW=1)
+    np.testing.assert_array_equal(narrow, apart)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rooftile
-from rooftile.nn import ConvLayer, LinearLayer, Network, load
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, load
 from rooftile.nn.data import load_images, prepare
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
+from rooftile.ops.problem import numpy_dtype
 
 SMALL = Network(
     "small",
@@ -125,6 +127,29 @@ def test_a_strided_view_gives_the_same_scores(name: str) -> None:
     view = np.ascontiguousarray(x[..., ::-1])[..., ::-1]
     plan = SMALL.plan(batch=8, device=name)
     np.testing.assert_array_equal(plan(view), plan(x))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_images_and_scores(dtype: str, name: str) -> None:
+    plan = SMALL.plan(batch=4, device=name)
+    # Often enough that whole batches come from a graph, between those of another dtype.
+    for seed, count in enumerate((9, 4, 1)):
+        x = images(count, seed).astype(numpy_dtype(dtype))
+        expected = plan(x.astype(np.float32)).astype(x.dtype)
+        scores = plan(x)
+        assert scores.dtype == x.dtype
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_pixels_are_prepared_as_the_network_says(name: str) -> None:
+    network = replace(SMALL, pixels=Pixels((0.4, 0.5), (0.2, 0.3)))
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 2, 20, 18), np.uint8)
+    x = pixels.astype(np.float32)
+    Pixels((0.4, 0.5), (0.2, 0.3)).standardise(x)
+    plan = network.plan(batch=4, device=name)
+    np.testing.assert_array_equal(plan(pixels), plan(x))
+    with pytest.raises(rooftile.InputError, match="uint8"):
+        SMALL.plan(batch=4, device=name)(pixels)
 
 
 def test_nothing_is_allocated_after_the_plan_is_made(name: str, monkeypatch: Any) -> None:

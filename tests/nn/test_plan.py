@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 
 import rooftile
 from rooftile.lab.judge.verify import assert_close
-from rooftile.nn import ConvLayer, LinearLayer, Network, architecture
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture, load
 from rooftile.nn.cpu_plan import CpuPlan
+from rooftile.nn.data import prepare
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
+from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import ladder
 
 SMALL = Network(
@@ -186,6 +189,101 @@ def test_tensors_of_the_cpu() -> None:
         with pytest.raises(rooftile.InputError) as caught:
             call()
         assert caught.value.argument == named
+
+
+NARROW = ("float16", "bfloat16")
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_16_bit_images_are_computed_in_float32(dtype: str) -> None:
+    x = images(11).astype(numpy_dtype(dtype))
+    plan = CpuPlan(SMALL, 4)
+    expected = plan(x.astype(np.float32)).astype(x.dtype)
+    scores = plan(x)
+    assert scores.dtype == x.dtype
+    np.testing.assert_array_equal(scores, expected)
+    out = np.empty((11, 7), x.dtype)
+    assert plan(x, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(rooftile.InputError, match="out"):
+        plan(x, out=np.empty((11, 7), np.float32))
+
+
+def test_scores_beyond_float16_are_infinite() -> None:
+    network = Network("large", (1, 2, 2), (LinearLayer("linear1", 3),))
+    large = network.with_parameters(
+        {
+            "linear1.weights": np.full((3, 4), 60000, np.float32),
+            "linear1.bias": np.zeros(3, np.float32),
+        }
+    )
+    x = np.ones((2, 1, 2, 2), np.float16)
+    np.testing.assert_array_equal(large.plan(batch=2)(x), np.full((2, 3), np.inf, np.float16))
+
+
+def test_pixels_are_prepared_as_the_network_says() -> None:
+    network = replace(SMALL, pixels=Pixels((0.4, 0.5), (0.2, 0.3)))
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 2, 20, 18), np.uint8)
+    x = pixels.astype(np.float32)
+    Pixels((0.4, 0.5), (0.2, 0.3)).standardise(x)
+    plan = network.plan(batch=4)
+    scores = plan(pixels)
+    assert scores.dtype == np.float32
+    np.testing.assert_array_equal(scores, plan(x))
+    with pytest.raises(rooftile.InputError, match="uint8"):
+        SMALL.plan(batch=4)(pixels)
+
+
+def test_pixels_of_one_channel_need_no_axis_for_it() -> None:
+    network = load("mnist8")
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 28, 28), np.uint8)
+    plan = network.plan(batch=4)
+    expected = plan(prepare(pixels, 28))
+    np.testing.assert_array_equal(plan(pixels), expected)
+    np.testing.assert_array_equal(plan(pixels[:, None]), expected)
+    with pytest.raises(rooftile.InputError, match="images"):
+        plan(pixels.astype(np.float32))
+
+
+def test_out_over_the_images_is_refused() -> None:
+    plan, memory = CpuPlan(SMALL, 4), np.zeros(3 * 720, np.float32)
+    with pytest.raises(rooftile.InputError, match="overlaps"):
+        plan(memory.reshape(3, 2, 20, 18), out=memory[:21].reshape(3, 7))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", *NARROW])
+def test_tensors_of_other_dtypes(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    network = replace(SMALL, pixels=Pixels())
+    plan, kind = network.plan(batch=4), getattr(torch, dtype)
+    given = torch.randint(0, 256, (6, 2, 20, 18)).to(kind)
+    scores = plan(given)
+    assert scores.dtype == (torch.float32 if dtype == "uint8" else kind)
+    x = given.float()
+    if dtype == "uint8":
+        Pixels().standardise(x.numpy())
+    expected = plan(x).to(scores.dtype)
+    assert torch.equal(scores, expected)
+    out = torch.empty_like(expected)
+    assert plan(given, out=out) is out
+    assert torch.equal(out, expected)
+    strided = given.transpose(2, 3).contiguous().transpose(2, 3)
+    assert torch.equal(plan(strided), expected)
+    if dtype != "uint8":
+        with pytest.raises(rooftile.InputError, match="no_grad") as caught:
+            plan(given.requires_grad_())
+        assert caught.value.argument == "images"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", *NARROW])
+def test_arrays_of_jax(dtype: str) -> None:
+    jax = pytest.importorskip("jax")
+    network = replace(SMALL, pixels=Pixels())
+    plan = network.plan(batch=4)
+    given = np.random.default_rng(0).integers(0, 256, (6, 2, 20, 18)).astype(numpy_dtype(dtype))
+    scores = plan(jax.numpy.asarray(given))
+    assert isinstance(scores, jax.Array)
+    np.testing.assert_array_equal(np.asarray(scores), plan(given))
 
 
 def test_a_network_without_weights_has_no_plan() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,24 @@ from rooftile.devices.gpu import Launch
 from rooftile.nn import streaming
 from rooftile.nn.data import prepare
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
+from rooftile.nn.staging import Stager
 from rooftile.nn.streaming import SLOTS, Marks, Streamer
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
 TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")
 
 
-def streamer_on(device: Any) -> Streamer:
+def streamer_on(device: Any, **options: Any) -> Streamer:
     """Scores are the first pixels' numbers, by way of memory that all segments share."""
     between = np.zeros(LONGEST * CLASSES, np.float32)
 
-    def layers(x: Any, scores: Any, count: int) -> None:
+    def layers(dtype: str, x: Any, scores: Any, count: int) -> None:
         pixels = int(np.prod(SHAPE))
 
         def first() -> None:
-            numbers = x.view(np.float32)[: count * pixels].reshape(count, pixels)
-            between[: count * CLASSES] = numbers[:, :CLASSES].ravel()
+            given = x.view(dtype)[: count * pixels].reshape(count, *SHAPE)
+            numbers = prepare_any(given) if dtype == "uint8" else given
+            between[: count * CLASSES] = numbers.reshape(count, pixels)[:, :CLASSES].ravel()
 
         def second() -> None:
             scores.view(np.float32)[: count * CLASSES] = between[: count * CLASSES]
@@ -41,7 +44,8 @@ def streamer_on(device: Any) -> Streamer:
         device.start(first)
         device.start(second)
 
-    return Streamer(device, layers, SHAPE, CLASSES, device.allocate(4 * 15 * LONGEST))
+    starter = functools.partial(functools.partial, layers)
+    return Streamer(device, starter, SHAPE, CLASSES, **options)
 
 
 def random_images(count: int, dtype: Any, seed: int = 0) -> Any:
@@ -78,6 +82,48 @@ def test_right_in_any_order_that_the_streams_allow(count, segment, dtype, seed):
         np.testing.assert_array_equal(labels, expected_scores(images).argmax(axis=1))
 
 
+@settings(max_examples=60)
+@given(
+    count=st.integers(1, 40), segment=st.integers(1, LONGEST), threads=st.integers(1, 4),
+    dtype=st.sampled_from([np.uint8, np.float32]), seed=st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_staged_images_are_right_in_any_order(count, segment, threads, dtype, seed):
+    """Buffers are filled again only when the copy out of them is done."""
+    device = lazy_cuda.Device(np.random.default_rng(seed))
+    streamer, stager = streamer_on(device, labels=False), Stager(device, threads)
+    for turn in range(2):
+        images = random_images(count, dtype, seed + turn)
+        scores = np.full((count, CLASSES), np.nan, np.float32)
+        streamer.run(images, segment, scores, stager)
+        np.testing.assert_array_equal(scores, expected_scores(images))
+
+
+def test_staging_without_waiting_for_the_copies_is_wrong(monkeypatch):
+    monkeypatch.setattr(lazy_cuda.Op, "sync", lambda op: None)
+    wrong = 0
+    for seed in range(20):
+        device = lazy_cuda.Device(np.random.default_rng(seed))
+        streamer, images = streamer_on(device, labels=False), random_images(40, np.float32, seed)
+        scores = np.empty((40, CLASSES), np.float32)
+        streamer.run(images, 2, scores, Stager(device, 1))
+        wrong += not np.array_equal(scores, expected_scores(images))
+    assert wrong > 10
+
+
+def test_a_failing_copy_leaves_no_thread_at_work(monkeypatch):
+    device = lazy_cuda.Device(np.random.default_rng(0))
+    streamer, stager = streamer_on(device, labels=False), Stager(device, 2)
+    images = random_images(40, np.float32)
+    streamer._prepare(images.dtype, 2)
+    monkeypatch.setattr(streamer._inward, "copy_in", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        streamer.run(images, 2, None, stager)
+    monkeypatch.undo()
+    scores = np.empty((40, CLASSES), np.float32)
+    streamer.run(images, 2, scores, stager)
+    np.testing.assert_array_equal(scores, expected_scores(images))
+
+
 @pytest.mark.parametrize("dropped", ["inward", "own", "outward"])
 def test_without_any_one_kind_of_wait_it_is_wrong(dropped, monkeypatch):
     wrong = 0
@@ -104,8 +150,8 @@ def test_a_graph_a_segment_and_one_wait_at_the_end():
     kinds = [op.what for op in device.log]
     assert device.waits_of_the_host == 1
     assert (kinds.count("copy in"), kinds.count("graph"), kinds.count("copy out")) == (6, 5, 6)
-    # The last segment is shorter: pixels, two layers, labels.
-    assert kinds.count("kernel") == 4
+    # The last segment is shorter: two layers, labels.
+    assert kinds.count("kernel") == 3
     assert len({op.stream for op in device.log}) == SLOTS == 3
 
 
@@ -134,7 +180,7 @@ def test_streams_take_the_time_of_the_model(in_s, compute_s, out_s, overhead_s, 
         return overhead_s + compute_s / segments if what == "graph" else copies(what, size)
 
     device = lazy_cuda.Device(np.random.default_rng(0), cost)
-    streamer = Streamer(device, lambda *_: None, SHAPE, CLASSES, device.allocate(4 * 15 * count))
+    streamer = Streamer(device, lambda dtype: lambda *_: None, SHAPE, CLASSES)
     marks = streamer.run(random_images(count, np.uint8), count // segments)
     # All streams are idle before the second one.
     begin = max(op.end for op in device.log)
@@ -219,24 +265,6 @@ def test_wrong_images_are_refused_by_name(bad):
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
 def test_the_kernels_compile(architecture):
     assert compile_cubin(TEXT, {"THREADS": 256, "CLASSES": 10}, architecture)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 1023, 5000])
-def test_pixels_become_the_numbers_of_prepare(count, device):
-    program = device.compile(TEXT, {"THREADS": 64, "CLASSES": 1})
-    pixels = np.random.default_rng(count).integers(0, 256, count, np.uint8)
-    padded = np.zeros(-(-count // 4) * 4, np.uint8)
-    padded[:count] = pixels
-    expected = prepare(pixels[:, None, None], 1).ravel()
-    guard = np.full(count + 4, 7.0, np.float32)
-    with device.on():
-        words, values = device.upload(padded), device.upload(streaming._values())
-        x = device.upload(guard)
-        launch = Launch("standardise", (-(-count // 256), 1, 1), (64, 1, 1))
-        program.launch(launch, words, values, x, np.int64(count))
-        device.copy_out(x, guard)
-    np.testing.assert_array_equal(guard[:count], expected)
-    np.testing.assert_array_equal(guard[count:], 7.0)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 10])

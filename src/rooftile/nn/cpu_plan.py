@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
+import numpy as np
+
 from rooftile.devices import cpu
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.plan import Plan, PlannedLayer
-from rooftile.ops import Float32, Layer, Precision
+from rooftile.ops import AnyArray, Float32, Layer, Precision
 from rooftile.ops.problem import check_positive
 from rooftile.strategies import Bound
 from rooftile.strategies.chain import Link, chain
@@ -23,19 +25,26 @@ _GROUP = 8
 """At most so many images go through a chain at a time."""
 
 
+class _Buffer:
+    """float32 of a shape, allocated when it is first needed."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape = shape
+        self._array: Float32 | None = None
+
+    def of(self, count: int) -> Float32:
+        """The first ``count`` items.  Raises `OutOfMemory`."""
+        if self._array is None:
+            whole = cpu.allocate(math.prod(self._shape), "a plan's buffer")
+            self._array = whole.reshape(self._shape)
+        return self._array[:count]
+
+
 class _Step:
     """One call, and the buffer for its result where another step follows."""
 
     def __init__(self, bound: Callable[..., None], last: Layer) -> None:
-        self.bound, self._last = bound, last
-        self._buffer: Float32 | None = None
-
-    def output(self, count: int) -> Float32:
-        """The result of ``count`` images."""
-        if self._buffer is None:
-            size = math.prod(self._last.output_shape)
-            self._buffer = cpu.allocate(size, "a layer's output").reshape(self._last.output_shape)
-        return self._buffer[:count]
+        self.bound, self.output = bound, _Buffer(last.output_shape).of
 
 
 class CpuPlan(Plan):
@@ -56,13 +65,32 @@ class CpuPlan(Plan):
         super().__init__(network, batch, precision, "cpu", strategies)
         self.threads = threads or cpu.cores()
         self._steps = _steps(self.layers, batch, self.threads)
+        self._numbers, self._scores = (
+            _Buffer((batch, *shape)) for shape in (network.input_shape, network.output_shape)
+        )
 
-    def _run(self, images: Float32, scores: Float32) -> None:
+    def _run(self, images: AnyArray, scores: AnyArray) -> None:
+        """Images and scores of other dtypes go through buffers of float32."""
+        count, same = len(images), scores.dtype == np.float32
+        x, y = self._as_numbers(images), scores if same else self._scores.of(count)
         for step in self._steps[:-1]:
-            output = step.output(images.shape[0])
-            step.bound(images, output)
-            images = output
-        self._steps[-1].bound(images, scores)
+            output = step.output(count)
+            step.bound(x, output)
+            x = output
+        self._steps[-1].bound(x, y)
+        if not same:
+            with np.errstate(over="ignore"):
+                scores[...] = y
+
+    def _as_numbers(self, images: AnyArray) -> Float32:
+        if images.dtype == np.float32:
+            return images
+        x = self._numbers.of(len(images))
+        x[...] = images
+        if images.dtype == np.uint8:
+            assert self.network.pixels is not None
+            self.network.pixels.standardise(x)
+        return x
 
 
 def _steps(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[_Step]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.nn.data.pixels import Pixels
 from rooftile.nn.layers import Layer, Shape
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.ops import Float32
@@ -28,7 +29,8 @@ class NetworkDefinition:
     ``parameters`` holds float32 arrays under ``<layer>.weights`` and ``<layer>.bias``
     in the shapes of the layers' problems; empty, it is an architecture without
     weights yet.  ``metadata`` is what a weight file says of itself (command, seed,
-    accuracy, version).  Raises `InputError` when the layers do not fit each other or
+    accuracy, version).  ``pixels`` says how images of uint8 become the layers' input; without it
+    plans take none.  Raises `InputError` when the layers do not fit each other or
     the parameters do not fit the layers.
     """
 
@@ -37,11 +39,14 @@ class NetworkDefinition:
     layers: tuple[Layer, ...]
     parameters: Mapping[str, Float32] = field(default_factory=dict, repr=False)
     metadata: Mapping[str, str] = field(default_factory=dict, repr=False)
+    pixels: Pixels | None = None
 
     def __post_init__(self) -> None:
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
+        if self.pixels is not None:
+            self.pixels.check(self.input_shape[0])
         shapes = self.parameter_shapes
         if self.parameters:
             _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")

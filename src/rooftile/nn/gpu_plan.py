@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, cast
 
 from rooftile.devices import cuda
+from rooftile.devices.cuda.streams import is_pinned
 from rooftile.devices.gpu import Description, GpuDevice
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import InputError
+from rooftile.nn.calls_in_place import CallsInPlace
 from rooftile.nn.definition import NetworkDefinition
+from rooftile.nn.gpu_way import Way
 from rooftile.nn.image_stream import ImageStream
+from rooftile.nn.numbers import Numbers
 from rooftile.nn.plan import Plan, PlannedLayer
-from rooftile.ops import Chain, Float32, Precision
+from rooftile.nn.staging import DirectCopies, PinnedCopies, Stager
+from rooftile.nn.streaming import Layers, Streamer
+from rooftile.ops import FORMATS, AnyArray, Chain, Precision
+from rooftile.ops.problem import Array
+from rooftile.runtime.arguments import ANY, Arguments
 from rooftile.runtime.choice import Choice, choose_together
-from rooftile.strategies import Bound
+from rooftile.strategies.machine import Machine
+from rooftile.strategies.placed import PlacedBound, bind_placed
+
+STREAMED_BYTES = 4 * 2**20
+"""Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
+_SEGMENT_BYTES = (2 * 2**20, 8 * 2**20)
+"""Segments of a few copies, and of many: a copy must be long beside what the host does for it."""
+_MANY = 16
+"""So many of the longer segments are many."""
+_STAGED_BYTES = 2**18
+"""Shorter segments, those of small batches, are the driver's to copy: to wake a thread takes as
+long."""
 
 
 class GpuPlan(Plan):
-    """A plan that copies images in and scores out once a batch.
+    """A plan whose layers are launched back to back on device memory.
 
-    A whole batch is launched as one graph, where the device has graphs.  Where a strategy takes
-    the first two layers together and is faster, they are one layer of the plan, such as
-    ``conv1+conv2``; naming any layer's strategy keeps them apart.  ``bound`` holds what each of
-    ``layers`` launches.
+    Images in host memory are copied in and scores out: of few images through page-locked memory
+    and a batch as one graph, where the device has graphs; of many in segments, whose copies run
+    beside the computation.  Images in the GPU's memory are read as they lie.
+
+    Where a strategy takes the first two layers together and is faster, they are one layer of the
+    plan, such as ``conv1+conv2``; naming any layer's strategy keeps them apart.  ``bound`` holds
+    what each of ``layers`` launches for float32.
     """
 
     def __init__(
@@ -48,10 +71,15 @@ class GpuPlan(Plan):
             self.layers = _together(self.layers, precision, self.device)
         with cuda.kept_context():
             self._gpu = open_gpu(device)
+        self._making = threading.Lock()
+        self._bounds: dict[tuple[int, int, int], PlacedBound] = {}
+        self._ways: dict[str, Way] = {}
+        self._places: dict[str, Any] = {}
+        self._replays: dict[str, Callable[[], object]] = {}
+        self.bound = self.way("float32").bound
+        image, score = (math.prod(s) for s in (network.input_shape, network.output_shape))
         with self._gpu.on():
-            self.bound = [self._bind(number) for number in range(len(self.layers))]
-            self._arrays = self._allocate()
-        self._replay: Callable[[], object] | None = None
+            self._images, self._scores = (self._gpu.allocate(4 * batch * n) for n in (image, score))
 
     @property
     def description(self) -> Description:
@@ -61,15 +89,17 @@ class GpuPlan(Plan):
     @contextmanager
     def held(self) -> Iterator[GpuDevice]:
         """The device, made current: for whoever calls `start` or a layer of ``bound``.  Calls of
-        the plan wait meanwhile."""
+        the plan with arrays in the CPU's memory wait meanwhile."""
         with self._turn, self._gpu.on():
             yield self._gpu
 
-    def start(self, images: Any, scores: Any, count: int) -> None:
+    def start(self, images: Any, scores: Any, count: int, dtype: str = "float32") -> None:
         """Start all layers for so many images; images and scores lie anywhere on the device."""
-        arrays = [images, *self._arrays[1:-1], scores]
-        for bound, x, out in zip(self.bound, arrays, arrays[1:], strict=False):
-            bound.launch((x, out), count)
+        self.way(dtype).start(images, scores, count, self._places)
+
+    def starter(self, dtype: str) -> Layers:
+        """`start` for images of a dtype."""
+        return partial(self.start, dtype=dtype)
 
     @cached_property
     def stream(self) -> ImageStream:
@@ -79,46 +109,139 @@ class GpuPlan(Plan):
         """
         if self._gpu.description.kind != "cuda":
             raise InputError("device", self.device, "cuda: images stream by CUDA's copies")
-        device = cast("cuda.CudaDevice", self._gpu)
         shapes = (self.network.input_shape, self.network.output_shape)
-        images = self._arrays[0]
-        return ImageStream(device, self.start, shapes, self.batch, images, self._turn)
+        pixels = self.network.pixels is not None
+        return ImageStream(self._cuda, self.starter, shapes, self.batch, self._turn, pixels=pixels)
 
-    def _run(self, images: Float32, scores: Float32) -> None:
-        launch = partial(self.start, self._arrays[0], self._arrays[-1])
+    @property
+    def _cuda(self) -> cuda.CudaDevice:
+        return cast("cuda.CudaDevice", self._gpu)
+
+    def _in_place(self, given: Arguments[Any], images: Any, out: Any) -> Any:
+        if f"cuda:{given.gpu}" != self.device:
+            found = f"{given.library.title} on cuda:{given.gpu}"
+            there = f", or on {self.device}, where the plan is" if "cuda" in self.device else ""
+            raise InputError("images", found, f"one in the CPU's memory{there}")
+        library = given.library
+        x = given.take("images", images, ANY, dtypes=self.dtypes)
+        self._check_shape(x.shape, x.dtype)
+        shape = (x.shape[0], *self.network.output_shape)
+        to = None
+        if out is not None:
+            dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
+            to = given.take_out(out, Array("out", shape, dtype), [x])
+        scores = self._calls_in_place(library, x, to, shape)
+        return scores if out is None else out
+
+    @cached_property
+    def _calls_in_place(self) -> CallsInPlace:
+        return CallsInPlace(self._cuda, self.batch, self.way)
+
+    def _compute(self, images: AnyArray, scores: AnyArray) -> None:
+        few = max(images.nbytes, scores.nbytes) < STREAMED_BYTES
+        if few or self._gpu.description.kind != "cuda":
+            super()._compute(images, scores)
+            return
+        long, image = _SEGMENT_BYTES[images.nbytes >= _MANY * _SEGMENT_BYTES[1]], images[:1].nbytes
+        segment = max(1, min(self.batch, len(images), long // image))
         with self._gpu.on():
-            self._gpu.copy_in(images, self._arrays[0])
-            if len(images) < self.batch:
-                launch(len(images))
-            elif self._replay is None:
-                # What a graph captures must have run before.
-                launch(self.batch)
-                self._replay = self._gpu.captured(partial(launch, self.batch))
-            else:
-                self._replay()
-            self._gpu.copy_out(self._arrays[-1], scores)
+            staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
+        self._streamer.run(images, segment, scores, self._stager if staged else None)
 
-    def _bind(self, number: int) -> Bound:
+    def _run(self, images: AnyArray, scores: AnyArray) -> None:
+        dtype, count = images.dtype.name, len(images)
+        launch = partial(self.start, self._images, self._scores, count, dtype)
+        replay = self._replays.get(dtype) if count == self.batch else None
+        with self._gpu.on():
+            self._copies.run(images, self._images, replay or launch, self._scores, scores)
+            if count == self.batch and replay is None:
+                # What a graph captures must have run before.
+                self._replays[dtype] = self._gpu.captured(launch)
+
+    @cached_property
+    def _copies(self) -> DirectCopies | PinnedCopies:
+        if self._gpu.description.kind == "cuda":
+            return PinnedCopies(self._cuda)
+        return DirectCopies(self._gpu)
+
+    @cached_property
+    def _stager(self) -> Stager:
+        return Stager(self._cuda)
+
+    @cached_property
+    def _streamer(self) -> Streamer:
+        results = math.prod(self.network.output_shape)
+        shape = self.network.input_shape
+        return Streamer(self._cuda, self.starter, shape, results, labels=False)
+
+    def way(self, dtype: str) -> Way:
+        """The layers for images of a dtype; compiled when first asked for.
+
+        Raises `CompileFailure`, `OutOfMemory`.
+        """
+        way = self._ways.get(dtype)
+        if way is None:
+            with self._making, self._gpu.on():
+                way = self._ways.get(dtype) or self._make(dtype)
+        return way
+
+    def _make(self, dtype: str) -> Way:
+        last = len(self.layers) - 1
+        narrow = dtype in ("float16", "bfloat16")
+        formats = [0, *(self._narrow(number) for number in range(1, last + 1)), 0]
+        if narrow and _format(self.layers[0]) == dtype:
+            formats[0] = int(self._runs(0, 1, formats[1]))
+        if narrow and _format(self.layers[last]) == dtype:
+            formats[-1] = int(self._runs(last, formats[-2], 1))
+        reads, writes = formats[0], formats[-1]
+        bound = [self._bind(number, *formats[number : number + 2]) for number in range(last + 1)]
+        shape = self.network.input_shape
+        results = [math.prod(layer.problem.output_shape[1:]) for layer in self.layers]
+        converts = dtype == "uint8" or (narrow and not reads), narrow and not writes
+        numbers = None
+        if any(converts):
+            numbers = Numbers(self._gpu, dtype, math.prod(shape[1:]), self.network.pixels)
+        way = Way(dtype, bound, [math.prod(shape), *results], numbers, converts)
+        for name, nbytes in way.places(self.batch).items():
+            if name not in self._places:
+                self._places[name] = self._gpu.allocate(nbytes)
+        # Other streams use what was made here.
+        self._gpu.synchronise()
+        self._ways[dtype] = way
+        return way
+
+    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> PlacedBound:
+        """A layer, which ways that agree about it share."""
+        key = number, x_narrow, out_narrow
+        if key not in self._bounds:
+            layer, config = self.layers[number], self._config(*key)
+            self._bounds[key] = bind_placed(
+                layer.strategy, layer.problem, layer.parameters, self._gpu, config
+            )
+        return self._bounds[key]
+
+    def _config(self, number: int, x_narrow: int, out_narrow: int) -> dict[str, int]:
         layer = self.layers[number]
-        config = dict(layer.choice.config or {})
-        if layer.strategy.narrow:
-            config |= {"X_NARROW": self._narrow(number), "OUT_NARROW": self._narrow(number + 1)}
-        bound: Bound = layer.strategy.bind(layer.problem, layer.parameters, self._gpu, config)
-        return bound
+        narrow = {"X_NARROW": x_narrow, "OUT_NARROW": out_narrow} if layer.strategy.narrow else {}
+        return {**(layer.choice.config or {}), **narrow}
+
+    def _runs(self, number: int, x_narrow: int, out_narrow: int) -> bool:
+        """Whether a layer's config can also run with 16-bit images or scores."""
+        layer = self.layers[number]
+        placed = layer.strategy.on(Machine.of(self._gpu.description))
+        config = placed.config(layer.problem, self._config(number, x_narrow, out_narrow))
+        return placed.invalid(layer.problem, config) is None
 
     def _narrow(self, number: int) -> int:
         """Whether (0 or 1) a layer reads 16-bit numbers: the one before writes the same format."""
-        if not 0 < number < len(self.layers):
-            return 0
         giver, taker = (self.layers[i].strategy for i in (number - 1, number))
         return int(bool(giver.narrow) and giver.narrow == taker.narrow)
 
-    def _allocate(self) -> list[Any]:
-        """The images' array, then each layer's result: two arrays in turns hold all of them."""
-        results = [4 * math.prod(layer.problem.output_shape) for layer in self.layers]
-        turns = [self._gpu.allocate(max(results[turn::2], default=0)) for turn in range(2)]
-        images = self._gpu.allocate(4 * math.prod(self.layers[0].problem.input_shape))
-        return [images, *(turns[number % 2] for number in range(len(results)))]
+
+def _format(layer: PlannedLayer) -> str:
+    """The dtype of 16-bit numbers that a layer reads and writes; empty where it cannot."""
+    narrow = layer.strategy.narrow
+    return FORMATS[narrow].dtype if narrow else ""
 
 
 def _together(layers: list[PlannedLayer], precision: str, device: str) -> list[PlannedLayer]:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from rooftile.analysis.transfers import Pipeline
 from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.streams import is_pinned
+from rooftile.devices.cuda.streams import is_pinned, pinned
 from rooftile.errors import InputError
 from rooftile.nn.plan import checked_out
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
-from rooftile.nn.streaming import Images, Layers, Streamer, pinned
+from rooftile.nn.streaming import Images, Starter, Streamer
 from rooftile.ops import Float32
 from rooftile.ops.problem import check_positive
 
@@ -23,10 +23,10 @@ from rooftile.ops.problem import check_positive
 class ImageStream:
     """Classifies images from host memory: copies in, computation and copies out overlap.
 
-    Images are float32[N, channels, height, width], or uint8 of the same size, which become
-    numbers on the device, the same to the bit as `rooftile.nn.data.prepare` makes; with one
-    channel, its axis may be missing from uint8.  They stream at full speed from `pinned` memory;
-    from any other the driver copies through memory of its own.
+    Images are float32[N, channels, height, width], or, where the network's ``pixels`` say how they
+    become numbers, uint8 of the same size, which do so on the device, the same to the bit as on
+    the host; with one channel, its axis may be missing from uint8.  They stream at full speed
+    from `pinned` memory; from any other the driver copies through memory of its own.
 
     They are cut into ``segments`` of at most the plan's batch.  The default number is found at
     the first call with a dtype, kind of memory and size (`rooftile.nn.segments`); how segments
@@ -36,11 +36,12 @@ class ImageStream:
     def __init__(
         self,
         device: CudaDevice,
-        layers: Layers,
+        layers: Starter,
         shapes: tuple[tuple[int, ...], tuple[int, ...]],
         batch: int,
-        numbers: Any,
         turn: AbstractContextManager[Any],
+        *,
+        pixels: bool = True,
     ) -> None:
         """``shapes`` are of an image and of its scores; the rest is as for `Streamer`."""
         (shape, scores), self._batch, self._turn = shapes, batch, turn
@@ -48,7 +49,7 @@ class ImageStream:
             raise InputError("network", f"results {list(scores)}", "one score for each class")
         self._classes = scores[0]
         with turn:
-            self._streamer = Streamer(device, layers, shape, self._classes, numbers)
+            self._streamer = Streamer(device, layers, shape, self._classes, pixels=pixels)
         self._models: dict[tuple[object, ...], Pipeline] = {}
         self._lengths: dict[tuple[object, ...], int] = {}
 
@@ -67,7 +68,7 @@ class ImageStream:
         """
         images = self._streamer.checked(images)
         if scores is not None:
-            checked_out(scores, (len(images), self._classes), "scores")
+            checked_out(scores, (len(images), self._classes), name="scores")
         with self.held(images, segments) as (streamer, images, segment):
             streamer.run(images, segment, scores)
             return streamer.labels(len(images))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rooftile.errors import InputError
+from rooftile.nn.data import FASHION
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.network import Network
@@ -23,6 +24,7 @@ MODELS: dict[str, Network] = {
                 LinearLayer("linear1", 32, activation="relu"),
                 LinearLayer("linear2", 10),
             ),
+            pixels=FASHION,
         ),
         Network(
             "mnist8",
@@ -32,6 +34,7 @@ MODELS: dict[str, Network] = {
                 LinearLayer("linear1", 512, activation="relu"),
                 LinearLayer("linear2", 10),
             ),
+            pixels=FASHION,
         ),
     )
 }

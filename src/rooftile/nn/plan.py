@@ -12,10 +12,15 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.nn.definition import NetworkDefinition
-from rooftile.ops import Float32, Layer, Precision, check_precision
-from rooftile.ops.problem import check_positive
+from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
+from rooftile.ops.problem import check_positive, numpy_dtype
+from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library, library_of
 from rooftile.runtime.choice import Choice, decide
+from rooftile.runtime.narrow_arrays import from_host, on_host
+
+FLOATS = ("float32", "float16", "bfloat16")
+"""Images of these dtypes need no preparation, and their scores have the same."""
 
 AnyKind = TypeVar("AnyKind")
 """The kind of array that a plan is given and gives back."""
@@ -40,8 +45,8 @@ class Plan(ABC):
     """Classifies any number of images, ``batch`` at a time; the last batch may be partial.
 
     Made by `Network.plan`: on the CPU a `rooftile.nn.cpu_plan.CpuPlan`, on a GPU a
-    `rooftile.nn.gpu_plan.GpuPlan`.  Buffers are allocated once; a call allocates its
-    result and nothing else.  Calls from several threads take turns.
+    `rooftile.nn.gpu_plan.GpuPlan`.  Any thread may call it.  Calls with arrays in the CPU's memory
+    take turns, and work in buffers that were allocated once.
     """
 
     def __init__(
@@ -60,7 +65,10 @@ class Plan(ABC):
         check_precision(precision)
         self.network, self.batch, self.precision, self.device = network, batch, precision, device
         self.layers = _pick(network, batch, precision, device, strategies or {})
+        self.dtypes = (*FLOATS, *(("uint8",) if network.pixels is not None else ()))
+        """What its images may be."""
         self._turn = threading.Lock()
+        self._shapes = _shapes(network)
 
     @property
     def strategies(self) -> dict[str, str]:
@@ -68,54 +76,93 @@ class Plan(ABC):
         return {layer.name: layer.strategy.name for layer in self.layers}
 
     def __call__(self, images: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
-        """Scores float32[N, classes] of images float32[N, channels, height, width], N >= 1.
+        """Scores [N, classes] of images [N, channels, height, width], N >= 1, as their kind.
 
-        Images in the CPU's memory, of NumPy, PyTorch or JAX; the scores are of their kind.
-        ``out`` takes the scores where it is given.  Raises `InputError` for another
-        dtype, shape or place; only contiguity is converted.
+        Images of float32, float16 or bfloat16, whose scores have the same dtype; and of uint8
+        where the network's ``pixels`` say how they become numbers, whose scores are float32; of
+        one channel, its axis may be missing then.  The layers compute as the plan's precision says:
+        16-bit images become float32, and scores are rounded at the end.
+
+        Arrays of NumPy, PyTorch or JAX in the CPU's memory, on whichever device the plan is; the
+        scores are there when the call returns.  A plan on a CUDA GPU also takes arrays that lie
+        there, of PyTorch, CuPy, JAX or with ``__cuda_array_interface__``, and reads them as they
+        lie on the caller's stream (docs/arrays.md).  ``out`` takes the scores where it is given.
+
+        Raises `InputError` for another dtype, shape or place, `OutOfMemory`, and
+        `UnsupportedProblem` for a call that a graph cannot capture.
         """
-        library, given = _on_host("images", images)
-        checked = self.checked(given)
-        shape = (checked.shape[0], *self.network.output_shape)
+        given = Arguments(images, "images")
+        if given.gpu is not None:
+            in_place: AnyKind = self._in_place(given, images, out)
+            return in_place
+        library = given.library
+        x = self._accepted(library, images)
+        shape = (len(x), *self.network.output_shape)
+        dtype = np.dtype(np.float32) if x.dtype == np.uint8 else x.dtype
         if out is None:
-            scores = np.empty(shape, np.float32)
+            scores = np.empty(shape, dtype)
         else:
-            scores = checked_out(_on_host("out", out, library)[1], shape)
+            scores = checked_out(_host_out(library, out, dtype.name), shape, dtype.name)
             library.check_written("out", out)
+            if np.may_share_memory(scores, x):
+                raise InputError("out", "an array that overlaps images", "memory of its own")
         with self._turn:
-            for first in range(0, checked.shape[0], self.batch):
-                last = first + self.batch
-                self._run(checked[first:last], scores[first:last])
-        returned: AnyKind = library.from_host(scores) if out is None else out
+            self._compute(x, scores)
+        returned: AnyKind = from_host(library, scores) if out is None else out
         return returned
 
+    def _compute(self, images: AnyArray, scores: AnyArray) -> None:
+        """Scores of any number of images, both arrays contiguous, in turns with other calls."""
+        for first in range(0, len(images), self.batch):
+            last = first + self.batch
+            self._run(images[first:last], scores[first:last])
+
     @abstractmethod
-    def _run(self, images: Float32, scores: Float32) -> None:
+    def _run(self, images: AnyArray, scores: AnyArray) -> None:
         """Scores of one batch or less, both arrays contiguous."""
 
+    def _in_place(self, given: Arguments[Any], images: Any, out: Any) -> Any:
+        """The call with arrays on a GPU.  Raises `InputError` where the plan is elsewhere."""
+        found = f"{given.library.title} on cuda:{given.gpu}"
+        raise InputError("images", found, f"one in the CPU's memory: the plan is on {self.device}")
+
     def checked(self, images: Float32) -> Float32:
-        """Contiguous images of the network's input shape.  Raises `InputError`."""
-        shape = self.network.input_shape
-        expected = f"float32 images of shape [N, {', '.join(map(str, shape))}] with N of at least 1"
-        if not isinstance(images, np.ndarray):
-            raise InputError("images", type(images).__name__, expected)
-        if images.dtype != np.float32 or images.shape[1:] != shape or images.shape[0] < 1:
-            raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
-        return np.require(images, requirements=("C", "A"))
+        """Contiguous float32 images of the network's input shape.  Raises `InputError`."""
+        library = library_of("images", images)
+        array = library.on_host("images", images)
+        self._check_shape(array.shape, "float32")
+        return np.require(array, requirements=("C", "A"))
+
+    def _accepted(self, library: Library, images: Any) -> AnyArray:
+        """Contiguous images as NumPy's [N, channels, height, width] in a dtype of the plan's."""
+        array = on_host(library, "images", images, self.dtypes)
+        self._check_shape(array.shape, array.dtype.name)
+        contiguous = np.require(array, requirements=("C", "A"))
+        return contiguous.reshape(-1, *self.network.input_shape)
+
+    def _check_shape(self, shape: tuple[int, ...], dtype: str) -> None:
+        """Raise `InputError` for the shape of something else than images."""
+        wanted = self.network.input_shape
+        if shape[1:] not in self._shapes[dtype == "uint8"] or shape[0] < 1:
+            axes = ", ".join(map(str, wanted))
+            expected = f"images of shape [N, {axes}] with N of at least 1"
+            raise InputError("images", f"{dtype}{list(shape)}", expected)
 
 
-def _on_host(name: str, array: Any, library: Library | None = None) -> tuple[Library, Float32]:
-    """Whose array it is, and the array as NumPy's over the same memory.
+def _shapes(network: NetworkDefinition) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Shapes that an image of numbers, and one of pixels, may have."""
+    whole = network.input_shape
+    return [whole], [whole, whole[1:]] if whole[0] == 1 else [whole]
 
-    Raises `InputError` for one of another library than that given, or one on a GPU.
-    """
-    found = library_of(name, array)
-    if library is not None and type(found) is not type(library):
-        raise InputError(name, found.title, f"{library.title}, as images is")
-    gpu = found.gpu(name, array)
-    if gpu is not None:
-        raise InputError(name, f"{found.title} on cuda:{gpu}", "one in the CPU's memory")
-    return found, found.on_host(name, array)
+
+def _host_out(library: Library, out: Any, dtype: str) -> AnyArray:
+    """An array for scores as NumPy's.  Raises `InputError` unless it is as the images are."""
+    given = Arguments(out, "out")
+    if type(given.library) is not type(library):
+        raise InputError("out", given.library.title, f"{library.title}, as images is")
+    if given.gpu is not None:
+        raise InputError("out", f"{library.title} on cuda:{given.gpu}", "one in the CPU's memory")
+    return on_host(library, "out", out, (dtype,))
 
 
 def _pick(
@@ -140,10 +187,12 @@ def _pick(
     ]
 
 
-def checked_out(out: Float32, shape: tuple[int, ...], name: str = "out") -> Float32:
+def checked_out(
+    out: Any, shape: tuple[int, ...], dtype: str = "float32", name: str = "out"
+) -> AnyArray:
     """An array that takes results of this shape, as it is.  Raises `InputError` by its name."""
-    if not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.shape != shape:
-        raise InputError(name, getattr(out, "shape", type(out).__name__), f"float32{list(shape)}")
+    if not isinstance(out, np.ndarray) or out.dtype != numpy_dtype(dtype) or out.shape != shape:
+        raise InputError(name, getattr(out, "shape", type(out).__name__), f"{dtype}{list(shape)}")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise InputError(name, "a strided or read-only array", "a writeable, contiguous one")
     return out

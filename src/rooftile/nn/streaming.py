@@ -1,17 +1,17 @@
 """Images from host memory to labels, the copies in both directions beside the computation.
 
 The images are cut into segments.  Three streams share the work: one copies images in, the
-device's own turns pixels into numbers, runs the layers and finds the labels, one copies results
-out.  Segments take turns in three slots of device memory, so that while one is computed the next
-arrives and the last one leaves.  Events order the streams; the host waits once, at the end.  A
-whole segment is one graph launch, captured for each slot; what is left for the last is launched
-kernel by kernel.
+device's own runs the layers and finds the labels, one copies results out.  Segments take turns in
+three slots of device memory, so that while one is computed the next arrives and the last one
+leaves.  Events order the streams; the host waits once, at the end.  A whole segment is one graph
+launch, captured for each slot; what is left for the last is launched kernel by kernel.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,21 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.streams import pinned_array
+from rooftile.devices.cuda.streams import pinned
 from rooftile.devices.gpu import Launch
 from rooftile.errors import InputError
-from rooftile.nn.data.images import prepare
-from rooftile.ops import Float32
+from rooftile.nn.staging import AsTheyLie, Stager
+from rooftile.ops import AnyArray
 
 SLOTS = 3
 """One is being filled, one computed, one emptied."""
 _THREADS = 256
-_LEVELS = 256
-"""So many values a pixel can have."""
+_MOST_RESULT_BYTES = 2**26
+"""Results of more bytes go straight to the caller's memory instead of through page-locked one."""
+_MOST_CAPTURED = 8
+"""Lengths and dtypes of segments whose graphs are kept."""
 
-Images = NDArray[np.uint8] | Float32
+Images = AnyArray
 Layers = Callable[[Any, Any, int], None]
 """Starts all layers on the present stream: images and scores in device memory, how many."""
+Starter = Callable[[str], Layers]
+"""The layers for images of a dtype."""
+Replays = list[Callable[[], object]]
 
 
 @dataclass(frozen=True)
@@ -61,67 +66,88 @@ class Streamer:
     """Streams images of one shape through layers; its calls must take turns."""
 
     def __init__(
-        self, device: CudaDevice, layers: Layers, shape: tuple[int, ...], classes: int, numbers: Any
+        self,
+        device: CudaDevice,
+        layers: Starter,
+        shape: tuple[int, ...],
+        classes: int,
+        *,
+        labels: bool = True,
+        pixels: bool = True,
     ) -> None:
-        """``numbers`` is device memory for the float32 images of the longest segment that
-        ``layers`` takes.  Raises `CompileFailure`, `OutOfMemory`."""
+        """``labels``: whether it finds them; ``pixels``: whether ``layers`` take uint8.
+
+        Raises `CompileFailure`, `OutOfMemory`.
+        """
         self.device, self._layers, self._shape, self._classes = device, layers, shape, classes
-        self._pixels, self._numbers = math.prod(shape), numbers
+        self._finds_labels, self._takes_pixels = labels, pixels
+        self._pixels = math.prod(shape)
         with device.on():
             text = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")
             self._program = device.compile(text, {"THREADS": _THREADS, "CLASSES": classes})
-            self._values = device.upload(_values())
             self._inward, self._outward = device.stream(), device.stream()
         self._slots: list[_Slot] = []
         self._sizes = (0, 0)
-        self._replays: list[Callable[[], object]] = []
-        self._prepared: tuple[np.dtype[Any], int] | None = None
+        self._replays: dict[tuple[np.dtype[Any], int], Replays] = {}
         self._labels = np.empty(0, np.int64)
-        self._scores = np.empty((0, classes), np.float32)
+        self._scores = np.empty(0, np.uint8)
 
     def checked(self, images: Images) -> Images:
         """Contiguous images of a dtype and shape that it takes.  Raises `InputError`."""
         shapes = [self._shape, *([self._shape[1:]] if self._shape[0] == 1 else [])]
-        expected = f"uint8 or float32 images [N, {', '.join(map(str, self._shape))}], N at least 1"
+        kinds = "uint8 or float32" if self._takes_pixels else "float32"
+        expected = f"{kinds} images [N, {', '.join(map(str, self._shape))}], N at least 1"
         if not isinstance(images, np.ndarray):
             raise InputError("images", type(images).__name__, expected)
-        pixels = images.dtype == np.uint8 and images.shape[1:] in shapes
+        pixels = self._takes_pixels and images.dtype == np.uint8 and images.shape[1:] in shapes
         numbers = images.dtype == np.float32 and images.shape[1:] == self._shape
         if not (pixels or numbers) or images.shape[0] < 1:
             raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
         return np.require(images, requirements=("C", "A"))
 
-    def run(self, images: Images, segment: int, scores: Float32 | None = None) -> Marks:
+    def run(
+        self,
+        images: Images,
+        segment: int,
+        scores: AnyArray | None = None,
+        stager: Stager | None = None,
+    ) -> Marks:
         """Stream all images, so many at a time, and wait for the last result.
 
-        The labels are then in `labels`, and the scores in ``scores`` where it is given.
+        The labels are then in `labels`, where it finds them, and the scores in ``scores`` where it
+        is given.  A ``stager`` brings images that do not lie in page-locked memory into such.
         """
         replays = self._prepare(images.dtype, segment)
-        labels, kept = self._results(len(images), scores is not None)
+        labels, kept = self._results(len(images), scores)
         device, inward, outward = self.device, self._inward, self._outward
         returned: list[Any] = [None] * SLOTS
-        with device.on():
+        parts = list(self._parts(images, segment))
+        lie = [part for _, part, _ in parts]
+        with device.on(), stager.filled(lie) if stager else nullcontext(AsTheyLie(lie)) as source:
             try:
                 first = inward.mark()
-                for turn, part, at in self._parts(images, segment):
+                for turn, part, at in parts:
                     slot = self._slots[turn]
                     # Once its results are out, nobody reads the slot any more.
                     if returned[turn] is not None:
                         inward.after(returned[turn])
-                    inward.copy_in(part, slot.images)
-                    device.after(inward.mark())
+                    inward.copy_in(source.next(), slot.images)
+                    arrived = inward.mark()
+                    device.after(arrived)
                     self._compute(slot, replays[turn], part, segment)
                     outward.after(device.mark())
-                    outward.copy_out(slot.labels, labels[at])
+                    if self._finds_labels:
+                        outward.copy_out(slot.labels, labels[at])
                     if kept is not None:
                         outward.copy_out(slot.scores, kept[at])
                     last = returned[turn] = outward.mark()
+                    source.sent(arrived)
                 outward.synchronise()
             except BaseException:
                 # The caller may free the images, so no copy may still read them.
                 device.synchronise()
                 raise
-        if scores is not None:
+        if scores is not None and kept is not scores:
             scores[...] = kept
         return Marks(first, last)
 
@@ -133,7 +159,7 @@ class Streamer:
         """Milliseconds by the device's clock that the parts of `run` take where nothing overlaps
         them: the copies in, the computation, the copies out of the labels."""
         replays = self._prepare(images.dtype, segment)
-        labels, _ = self._results(len(images), False)
+        labels, _ = self._results(len(images), None)
         inward, outward = self._inward, self._outward
         parts = list(self._parts(images, segment))
         with self.device.on():
@@ -171,26 +197,19 @@ class Streamer:
 
     def _start(self, slot: _Slot, dtype: np.dtype[Any], count: int) -> None:
         """Start everything from a slot's images to its labels."""
-        x = slot.images
-        if dtype == np.uint8:
-            x, pixels = self._numbers, count * self._pixels
-            launch = _launch("standardise", -(-pixels // 4))
-            self._program.launch(launch, slot.images, self._values, x, np.int64(pixels))
-        self._layers(x, slot.scores, count)
-        self._program.launch(
-            _launch("most_likely", count), slot.scores, slot.labels, np.int32(count)
-        )
+        self._layers(dtype.name)(slot.images, slot.scores, count)
+        if self._finds_labels:
+            launch = Launch("most_likely", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
+            self._program.launch(launch, slot.scores, slot.labels, np.int32(count))
 
-    def _prepare(self, dtype: np.dtype[Any], segment: int) -> list[Callable[[], object]]:
+    def _prepare(self, dtype: np.dtype[Any], segment: int) -> Replays:
         """A graph for each slot, captured once for a dtype and length of segments."""
-        if self._prepared == (dtype, segment):
-            return self._replays
-        self._prepared, self._replays = None, []
+        if (dtype, segment) in self._replays:
+            return self._replays[dtype, segment]
         with self.device.on():
-            # Pixels are read in words of four.
-            sizes = (4 * -(-segment * self._pixels * dtype.itemsize // 4), segment)
+            sizes = (segment * self._pixels * dtype.itemsize, segment)
             if any(asked > held for asked, held in zip(sizes, self._sizes, strict=True)):
-                self._slots, self._sizes = [], (0, 0)
+                self._slots, self._replays, self._sizes = [], {}, (0, 0)
                 self._slots = [self._slot(*sizes) for _ in range(SLOTS)]
                 self._sizes = sizes
             # A graph can capture only what has run before.  The slots were allocated in the order
@@ -198,35 +217,26 @@ class Streamer:
             self._start(self._slots[0], dtype, segment)
             self.device.synchronise()
             starts = [partial(self._start, slot, dtype, segment) for slot in self._slots]
-            self._replays = [self.device.captured(start) for start in starts]
-        self._prepared = dtype, segment
-        return self._replays
+            if len(self._replays) >= _MOST_CAPTURED:
+                self._replays = {}
+            replays = [self.device.captured(start) for start in starts]
+        self._replays[dtype, segment] = replays
+        return replays
 
     def _slot(self, nbytes: int, count: int) -> _Slot:
         sizes = (nbytes, 4 * count * self._classes, 8 * count)
         return _Slot(*(self.device.allocate(size) for size in sizes))
 
-    def _results(self, count: int, scores: bool) -> tuple[NDArray[np.int64], Float32 | None]:
+    def _results(
+        self, count: int, scores: AnyArray | None
+    ) -> tuple[NDArray[np.int64], AnyArray | None]:
         """Page-locked memory for results: a copy into any other keeps the host waiting."""
         with self.device.on():
-            if len(self._labels) < count:
+            if self._finds_labels and len(self._labels) < count:
                 self._labels = pinned(self.device, (count,), np.int64)
-            if scores and len(self._scores) < count:
-                self._scores = pinned(self.device, (count, self._classes), np.float32)
-        return self._labels[:count], self._scores[:count] if scores else None
-
-
-def pinned(device: CudaDevice, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An array in page-locked host memory, its values undefined."""
-    nbytes = math.prod(shape) * np.dtype(dtype).itemsize
-    return pinned_array(device.pinned(max(1, -(-nbytes // 4))), shape, dtype)
-
-
-def _values() -> Float32:
-    """The number that `prepare` makes of each value of a pixel."""
-    levels = np.arange(_LEVELS, dtype=np.uint8)
-    return np.ascontiguousarray(prepare(levels[:, None, None], 1).ravel())
-
-
-def _launch(kernel: str, threads: int) -> Launch:
-    return Launch(kernel, (-(-threads // _THREADS), 1, 1), (_THREADS, 1, 1))
+            if scores is None or scores.nbytes > _MOST_RESULT_BYTES:
+                return self._labels[:count], scores
+            if self._scores.nbytes < scores.nbytes:
+                self._scores = pinned(self.device, (scores.nbytes,), np.uint8)
+        kept = self._scores[: scores.nbytes].view(scores.dtype).reshape(scores.shape)
+        return self._labels[:count], kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,11 @@ class CudaStream:
         self._stream.sync()
 
 
+def own_stream(device: Any) -> CudaStream:
+    """A device's own stream, which its launches go to where nobody lends it another."""
+    return CudaStream(cuda_core().Stream.from_handle(device.own_stream))
+
+
 def is_pinned(array: NDArray[Any]) -> bool:
     """Whether an array lies in page-locked host memory that CUDA knows."""
     cu = driver()
@@ -60,9 +66,10 @@ def is_pinned(array: NDArray[Any]) -> bool:
     return not int(error) and int(found) == int(cu.CUmemorytype.CU_MEMORYTYPE_HOST)
 
 
-def pinned_array(memory: NDArray[np.float32], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """The start of page-locked memory as an array of this shape and dtype."""
+def pinned(device: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """An array in page-locked host memory, its values undefined."""
     kind = np.dtype(dtype)
-    count = int(np.prod(shape))
-    array: NDArray[Any] = memory.view(np.uint8)[: count * kind.itemsize].view(kind)
+    nbytes = math.prod(shape) * kind.itemsize
+    memory = device.pinned(max(1, -(-nbytes // 4)))
+    array: NDArray[Any] = memory.view(np.uint8)[:nbytes].view(kind)
     return array.reshape(shape)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.nn.data.pixels import Pixels
 from rooftile.ops import Float32
 from rooftile.ops.problem import check_positive
 
@@ -16,6 +17,8 @@ MEAN = 0.2860
 """Mean of the pixels of Fashion-MNIST's 60,000 training images, scaled to [0, 1]."""
 DEVIATION = 0.3530
 """Standard deviation of the same."""
+FASHION = Pixels((MEAN,), (DEVIATION,))
+"""How pixels like these become a network's input."""
 
 
 def prepare(images: NDArray[np.uint8], size: int) -> Float32:
@@ -27,10 +30,9 @@ def prepare(images: NDArray[np.uint8], size: int) -> Float32:
     An image's result does not depend on the images beside it, so that any slice may be
     prepared by itself.  Raises `InputError`.
     """
-    x = _resized(images, size)
-    x *= np.float32(1 / (255 * DEVIATION))
-    x -= np.float32(MEAN / DEVIATION)
-    return x[:, None]
+    x = _resized(images, size)[:, None]
+    FASHION.standardise(x)
+    return x
 
 
 def resize(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:

@@ -135,13 +135,24 @@ def test_the_last_batch_may_be_partial(rung, hopper):
 
 
 @each_rung
+def test_images_of_16_bits_make_the_bits_of_wide_ones(rung, hopper):
+    problem = lenet(200)
+    x, *parameters = inputs(problem, 3)
+    for narrow in (0, 1):
+        formats = [{"X_NARROW": n, "OUT_NARROW": narrow} for n in (0, 1)]
+        wide, given = (run(rung.bind(problem, parameters, hopper, f), x) for f in formats)
+        np.testing.assert_array_equal(wide, given)
+
+
+@each_rung
 def test_compiles_without_spills(rung):
     try:
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    for problem in PROBLEMS:
-        config = rung.config(problem)
+    formats = [{}] * len(PROBLEMS) + [{"X_NARROW": 1, "OUT_NARROW": 1}]
+    for problem, narrow in zip((*PROBLEMS, lenet(3)), formats, strict=True):
+        config = rung.config(problem, narrow)
         code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a", rung.folders)
         spilled = {name: taken.frame_bytes for name, taken in resources(code).items()}
         assert spilled == {"front": 0, "round_weights": 0}

@@ -30,7 +30,7 @@ from rooftile.strategies.machine import Machine
 
 _MOST_REGISTERS = 232
 _MOST_PIECES = 24
-"""Float4 of an image that a loading thread holds."""
+"""Pieces of an image, four numbers each, that a loading thread holds."""
 _SETS = (2, 1)
 """How many rows of windows have sums in each block: with two, the next row's product runs while one
 is pooled."""

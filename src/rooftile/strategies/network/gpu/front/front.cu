@@ -13,8 +13,9 @@
 // What it removes: the traffic between the blocks, and the ends of their kernels, where
 // multiprocessors wait.
 //
-// x[images][CHANNELS_1][HEIGHT_1][WIDTH_1] float; weights_1 and weights_2 folded, as pool_folded
-// has them for warps and for warpgroups; bias_1[MAPS_1], bias_2[MAPS_2];
+// x[images][CHANNELS_1][HEIGHT_1][WIDTH_1] in float or, with X_NARROW, in the cores' own type;
+// weights_1 and weights_2 folded, as pool_folded has them for warps and for warpgroups;
+// bias_1[MAPS_1], bias_2[MAPS_2];
 // out[images][MAPS_2][ROWS_2][COLUMNS_2] in float or, with OUT_NARROW, in the cores' own type.
 // Grid: persistent blocks.
 // Block: a warpgroup that loads, GROUPS_1 warpgroups of the first block, GROUPS_2 of the second.
@@ -238,29 +239,37 @@ struct places {
 #define IMAGES(turn, first, step)                                                              \
     (int turn = (first); blockIdx.x + turn * gridDim.x < images; turn += (step))
 
+// Four numbers of an image, as they lie in memory and as they lie in a tile.
+#if X_NARROW
+typedef uint2 piece;
+#define NARROW_PIECE(p) (p)
+#else
+typedef float4 piece;
+#define NARROW_PIECE(p) make_uint2(pack((p).x, (p).y), pack((p).z, (p).w))
+#endif
+
 // The loading role fetches the next image into registers while the ring still holds others.
-__device__ __forceinline__ void fetch(const float4* image, float4 held[PIECES])
+__device__ __forceinline__ void fetch(const piece* image, piece held[PIECES])
 {
     UNROLL for (int e = 0; e < PIECES; e++)
         if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
             held[e] = __ldcs(image + threadIdx.x + 128 * e);
 }
 
-__device__ __forceinline__ void load_images(const float* x, struct places in, int images)
+__device__ __forceinline__ void load_images(const given* x, struct places in, int images)
 {
-    float4 held[PIECES];
-    fetch((const float4*)(x + (size_t)blockIdx.x * IMAGE_1), held);
+    piece held[PIECES];
+    fetch((const piece*)(x + (size_t)blockIdx.x * IMAGE_1), held);
     for IMAGES(turn, 0, 1) {
         const int at = AT(turn, TILES);
         wait(EMPTY(in.tile_barriers, at, TILES), ROUND(turn, TILES) ^ 1);
         uint2* tile = (uint2*)(in.tiles + at * TILE_1) + threadIdx.x;
         UNROLL for (int e = 0; e < PIECES; e++)
             if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
-                tile[128 * e] =
-                    make_uint2(pack(held[e].x, held[e].y), pack(held[e].z, held[e].w));
+                tile[128 * e] = NARROW_PIECE(held[e]);
         arrive(FULL(in.tile_barriers, at));
         size_t next = blockIdx.x + (size_t)(turn + 1) * gridDim.x;
-        if (next < images) fetch((const float4*)(x + next * IMAGE_1), held);
+        if (next < images) fetch((const piece*)(x + next * IMAGE_1), held);
     }
 }
 
@@ -309,7 +318,7 @@ __device__ __forceinline__ void second_role(const float* bias, result* out,
 }
 
 __global__ __launch_bounds__(THREADS, 1) void front(
-    const float* __restrict__ x, const narrow* __restrict__ weights_1,
+    const given* __restrict__ x, const narrow* __restrict__ weights_1,
     const float* __restrict__ bias_1, const narrow* __restrict__ weights_2,
     const float* __restrict__ bias_2, result* __restrict__ out, int images)
 {

@@ -1,0 +1,62 @@
+"""Images and scores of other dtypes than float32 on a GPU, for layers that read and write that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.nn.data.pixels import Pixels
+
+_THREADS = 256
+_TOGETHER = 4
+"""Numbers of a thread."""
+
+
+class Numbers:
+    """The kernels for one dtype: uint8, float16 or bfloat16.
+
+    They are started on the device's present stream, on its memory; ``count`` are elements.
+    """
+
+    def __init__(self, gpu: GpuDevice, dtype: str, plane: int, pixels: Pixels | None) -> None:
+        """``plane``: pixels of a channel; ``pixels`` is needed for uint8.
+
+        Raises `CompileFailure`, `OutOfMemory`.
+        """
+        values = (pixels or Pixels()).numbers()
+        macros = {
+            "THREADS": _THREADS,
+            "BFLOAT16": int(dtype == "bfloat16"),
+            "TABLES": len(values),
+            "PLANE": plane,
+        }
+        self._dtype = dtype
+        self._program = gpu.compile(TEXT, macros)
+        self._values = gpu.upload(values)
+
+    def read(self, images: Any, x: Any, count: int) -> None:
+        """float32 numbers of pixels, or of 16-bit numbers."""
+        if self._dtype == "uint8":
+            self._start("standardise", count, images, self._values, x)
+        else:
+            self._start("widen", count, images, x)
+
+    def write(self, y: Any, scores: Any, count: int) -> None:
+        """Round float32 scores to 16 bits."""
+        self._start("narrow_scores", count, y, scores)
+
+    def move(self, given: Any, to: Any, nbytes: int) -> None:
+        """Copy bytes of any alignment."""
+        self._start("move", nbytes, given, to)
+
+    def _start(self, kernel: str, count: int, *arrays: Any) -> None:
+        grid = (-(-count // (_THREADS * _TOGETHER)), 1, 1)
+        launch = Launch(kernel, grid, (_THREADS, 1, 1))
+        self._program.launch(launch, *arrays, np.int64(count))
+
+
+TEXT = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")
+"""The kernels' text."""

@@ -1,0 +1,146 @@
+"""Where a call's arrays lie: a device of host memory, whose layers look at what they are given."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooftile.devices.cuda import CudaArray
+from rooftile.nn import calls_in_place
+from rooftile.nn.calls_in_place import CallsInPlace
+from rooftile.nn.gpu_way import Way, aligned_step
+from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.arrays import Library
+
+
+def at(address, count, dtype=np.float32):
+    """Memory by its address as an array."""
+    nbytes = count * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * nbytes).from_address(address), dtype)
+
+
+def aligned(nbytes):
+    raw = np.full(nbytes + 256, 0xA5, np.uint8)
+    start = -raw.ctypes.data % 256
+    return raw[start : start + nbytes]
+
+
+class Host(Library):
+    """Arrays of the host that stand for a GPU's; memory that is given away is poison."""
+
+    title = "a host array"
+
+    def gpu(self, name, array):
+        return 0
+
+    def empty(self, shape, device, dtype="float32"):
+        size = numpy_dtype(dtype).itemsize
+        memory = aligned(int(np.prod(shape)) * size)
+        return CudaArray(memory, memory.ctypes.data, shape, 0, dtype=dtype)
+
+
+class Gpu:
+    """Runs nothing on streams; all is done at once."""
+
+    @contextlib.contextmanager
+    def on(self, stream=None):
+        yield
+
+    def capturing(self):
+        return False
+
+
+class Moves:
+    """Kernels of `Numbers` that are held to the alignment of their accesses."""
+
+    def __init__(self, dtype):
+        self._dtype = numpy_dtype(dtype)
+
+    def read(self, images, x, count):
+        assert images % 16 == x % 16 == 0
+        at(x, count)[:] = at(images, count, self._dtype).astype(np.float32)
+
+    def write(self, y, scores, count):
+        assert y % 16 == scores % 16 == 0
+        at(scores, count, self._dtype)[:] = at(y, count).astype(self._dtype)
+
+    def move(self, given, to, nbytes):
+        at(to, nbytes, np.uint8)[:] = at(given, nbytes, np.uint8)
+
+
+class Layer:
+    """Sums of neighbours, by way of temporaries that it writes before it reads them."""
+
+    def __init__(self, inputs, outputs, temporary):
+        self._sizes, self._temporary = (inputs, outputs), temporary
+
+    def temporaries(self, batch):
+        return {"sums": 4 * batch * self._sizes[1]} if self._temporary else {}
+
+    def launch(self, arrays, batch):
+        assert not self._temporary
+        self._run(*arrays, batch, np.empty((batch, self._sizes[1]), np.float32))
+
+    def launch_in(self, arrays, batch, workspace):
+        sums = at(workspace["sums"], batch * self._sizes[1]).reshape(batch, -1)
+        self._run(*arrays, batch, sums)
+
+    def _run(self, x, y, batch, sums):
+        assert x % 16 == y % 16 == 0
+        inputs, outputs = self._sizes
+        given = at(x, batch * inputs).reshape(batch, inputs)
+        sums[:] = given[:, np.arange(outputs) % inputs] + np.arange(outputs, dtype=np.float32)
+        at(y, batch * outputs).reshape(batch, outputs)[:] = sums
+
+
+def expected(x, sizes):
+    x = x.astype(np.float32)
+    for inputs, outputs in itertools.pairwise(sizes):
+        x = x[:, np.arange(outputs) % inputs] + np.arange(outputs, dtype=np.float32)
+    return x
+
+
+@settings(max_examples=60)
+@given(
+    count=st.integers(1, 23), batch=st.integers(1, 24),
+    sizes=st.lists(st.integers(1, 40), min_size=2, max_size=5),
+    dtype=st.sampled_from(["float32", "float16", "uint8"]), temporary=st.booleans(),
+)  # fmt: skip
+def test_scores_of_any_batch_and_sizes(count, batch, sizes, dtype, temporary):
+    rng = np.random.default_rng(0)
+    bound = [
+        Layer(*pair, temporary and number % 2 == 0)
+        for number, pair in enumerate(itertools.pairwise(sizes))
+    ]
+    narrow = dtype == "float16"
+    numbers = None if dtype == "float32" else Moves(dtype)
+    way = Way(dtype, bound, sizes, numbers, (dtype != "float32", narrow))
+    images = rng.integers(0, 200, (count, sizes[0])).astype(dtype)
+    x = aligned(images.nbytes)
+    x[:] = images.reshape(-1).view(np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calls_in_place, "Numbers", lambda *_: Moves("uint8"))
+        calls = CallsInPlace(Gpu(), batch, lambda _: way)
+        given_x = CudaArray(x, x.ctypes.data, images.shape, 0, dtype=dtype)
+        memory = calls(Host(), given_x, None, (count, sizes[-1]))
+    scores = memory.view(way.scores).reshape(count, sizes[-1])
+    np.testing.assert_array_equal(scores, expected(images, sizes).astype(way.scores))
+    np.testing.assert_array_equal(x, images.reshape(-1).view(np.uint8))
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 300), st.integers(1, 50), st.integers(1, 50))
+def test_steps_end_on_boundaries_where_they_can(batch, image_bytes, score_bytes):
+    way = SimpleNamespace(image_bytes=image_bytes, score_bytes=score_bytes)
+    step = aligned_step(way, batch, 16)
+    fits = [
+        n for n in range(1, batch + 1) if n * image_bytes % 16 == 0 and n * score_bytes % 16 == 0
+    ]
+    assert step == (max(fits) if fits else batch)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices.cuda import CudaArray
+from rooftile.devices.launches import Call, PlainLaunches
 from rooftile.nn import calls_in_place
 from rooftile.nn.calls_in_place import CallsInPlace
 from rooftile.nn.gpu_way import Way, aligned_step
@@ -56,6 +57,19 @@ class Gpu:
     def capturing(self):
         return False
 
+    def launches(self, work, names):
+        return PlainLaunches(work, names)
+
+
+class At:
+    """A program whose kernel is a function of addresses and numbers."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def launch(self, launch, *arguments):
+        self._function(*arguments)
+
 
 class Moves:
     """Kernels of `Numbers` that are held to the alignment of their accesses."""
@@ -64,14 +78,23 @@ class Moves:
         self._dtype = numpy_dtype(dtype)
 
     def read(self, images, x, count):
+        return Call(At(self._read), None, (images, x, count))
+
+    def write(self, y, scores, count):
+        return Call(At(self._write), None, (y, scores, count))
+
+    def _read(self, images, x, count):
         assert images % 16 == x % 16 == 0
         at(x, count)[:] = at(images, count, self._dtype).astype(np.float32)
 
-    def write(self, y, scores, count):
+    def _write(self, y, scores, count):
         assert y % 16 == scores % 16 == 0
         at(scores, count, self._dtype)[:] = at(y, count).astype(self._dtype)
 
     def move(self, given, to, nbytes):
+        return Call(At(self._move), None, (given, to, nbytes))
+
+    def _move(self, given, to, nbytes):
         at(to, nbytes, np.uint8)[:] = at(given, nbytes, np.uint8)
 
 
@@ -84,16 +107,13 @@ class Layer:
     def temporaries(self, batch):
         return {"sums": 4 * batch * self._sizes[1]} if self._temporary else {}
 
-    def launch(self, arrays, batch):
-        assert not self._temporary
-        self._run(*arrays, batch, np.empty((batch, self._sizes[1]), np.float32))
+    def calls(self, batch, ends, temporaries, prefix):
+        return [Call(At(self._run), None, (*ends, batch, *temporaries.values()))], {}
 
-    def launch_in(self, arrays, batch, workspace):
-        sums = at(workspace["sums"], batch * self._sizes[1]).reshape(batch, -1)
-        self._run(*arrays, batch, sums)
-
-    def _run(self, x, y, batch, sums):
+    def _run(self, x, y, batch, sums=None):
         assert x % 16 == y % 16 == 0
+        size = batch * self._sizes[1]
+        sums = (at(sums, size) if sums else np.empty(size, np.float32)).reshape(batch, -1)
         inputs, outputs = self._sizes
         given = at(x, batch * inputs).reshape(batch, inputs)
         sums[:] = given[:, np.arange(outputs) % inputs] + np.arange(outputs, dtype=np.float32)
@@ -121,7 +141,7 @@ def test_scores_of_any_batch_and_sizes(count, batch, sizes, dtype, temporary):
     ]
     narrow = dtype == "float16"
     numbers = None if dtype == "float32" else Moves(dtype)
-    way = Way(dtype, bound, sizes, numbers, (dtype != "float32", narrow))
+    way = Way(Gpu(), dtype, bound, sizes, numbers, (dtype != "float32", narrow))
     images = rng.integers(0, 200, (count, sizes[0])).astype(dtype)
     x = aligned(images.nbytes)
     x[:] = images.reshape(-1).view(np.uint8)

@@ -26,7 +26,7 @@ def converted(device, start, given, made):
     guarded = np.full(made.size + GUARD, 7).astype(made.dtype)
     with device.on():
         source, to = device.upload(given), device.upload(guarded)
-        start(source, to)
+        device.launches([start(source, to)], ()).start(())
         device.copy_out(to, guarded)
     np.testing.assert_array_equal(guarded[made.size :].astype(np.float32), 7)
     return guarded[: made.size].reshape(made.shape)

@@ -91,7 +91,7 @@ class CallsInPlace:
                 self._part(memory, way, x, y, some)
 
     def _part(self, memory: _Memory, way: Way, images: int, scores: int, count: int) -> None:
-        nbytes = way.layout(count).nbytes
+        nbytes = way.route(count).nbytes
         held = memory.take(nbytes) if nbytes else None
         way.start_in(held.address if held else 0, images, scores, count)
 
@@ -99,9 +99,12 @@ class CallsInPlace:
         """Images or scores of a batch that begin where kernels cannot read or write them."""
         sizes = way.image_bytes * count, way.score_bytes * count
         x, y = map(memory.take, sizes)
-        self._mover.move(images, x.address, sizes[0])
+        self._move(images, x.address, sizes[0])
         self._part(memory, way, x.address, y.address, count)
-        self._mover.move(y.address, scores, sizes[1])
+        self._move(y.address, scores, sizes[1])
+
+    def _move(self, given: int, to: int, nbytes: int) -> None:
+        self._gpu.launches([self._mover.move(given, to, nbytes)], ()).start(())
 
     @cached_property
     def _mover(self) -> Numbers:

@@ -26,8 +26,9 @@ from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
 from rooftile.runtime.choice import Choice, choose_together
+from rooftile.strategies.bound import GpuBound
 from rooftile.strategies.machine import Machine
-from rooftile.strategies.placed import PlacedBound, bind_placed
+from rooftile.strategies.room import Room
 
 STREAMED_BYTES = 4 * 2**20
 """Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
@@ -72,9 +73,9 @@ class GpuPlan(Plan):
         with cuda.kept_context():
             self._gpu = open_gpu(device)
         self._making = threading.Lock()
-        self._bounds: dict[tuple[int, int, int], PlacedBound] = {}
+        self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}
-        self._places: dict[str, Any] = {}
+        self._room = Room(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
         self.bound = self.way("float32").bound
         image, score = (math.prod(s) for s in (network.input_shape, network.output_shape))
@@ -95,7 +96,8 @@ class GpuPlan(Plan):
 
     def start(self, images: Any, scores: Any, count: int, dtype: str = "float32") -> None:
         """Start all layers for so many images; images and scores lie anywhere on the device."""
-        self.way(dtype).start(images, scores, count, self._places)
+        way = self.way(dtype)
+        way.start(images, scores, count, self._room.of(way.route(count).pieces))
 
     def starter(self, dtype: str) -> Layers:
         """`start` for images of a dtype."""
@@ -201,22 +203,19 @@ class GpuPlan(Plan):
         numbers = None
         if any(converts):
             numbers = Numbers(self._gpu, dtype, math.prod(shape[1:]), self.network.pixels)
-        way = Way(dtype, bound, [math.prod(shape), *results], numbers, converts)
-        for name, nbytes in way.places(self.batch).items():
-            if name not in self._places:
-                self._places[name] = self._gpu.allocate(nbytes)
+        way = Way(self._gpu, dtype, bound, [math.prod(shape), *results], numbers, converts)
         # Other streams use what was made here.
         self._gpu.synchronise()
         self._ways[dtype] = way
         return way
 
-    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> PlacedBound:
+    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> GpuBound:
         """A layer, which ways that agree about it share."""
         key = number, x_narrow, out_narrow
         if key not in self._bounds:
             layer, config = self.layers[number], self._config(*key)
-            self._bounds[key] = bind_placed(
-                layer.strategy, layer.problem, layer.parameters, self._gpu, config
+            self._bounds[key] = layer.strategy.bind(
+                layer.problem, layer.parameters, self._gpu, config
             )
         return self._bounds[key]
 

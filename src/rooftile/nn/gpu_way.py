@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rooftile.devices.gpu import GpuDevice, Launches
+from rooftile.devices.launches import Call
 from rooftile.nn.numbers import Numbers
 from rooftile.ops.problem import numpy_dtype
-from rooftile.strategies.placed import PlacedBound
+from rooftile.strategies.bound import GpuBound
 
 TURNS = ("turn 0", "turn 1")
 """Where the layers' results lie: two arrays in turns hold all of them."""
@@ -17,17 +19,22 @@ NUMBERS, WIDE = "numbers", "wide"
 """Where the images lie as float32, and the scores before they are rounded."""
 _BOUNDARY = 256
 """Bytes on whose multiples an array begins, as those of CUDA's own allocations."""
-_MOST_LAYOUTS = 64
+_MOST_ROUTES = 64
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where arrays lie in the memory of one call: bytes from its start."""
+class Route:
+    """The launches for so many images, and the memory that they work in."""
 
-    places: dict[str, int]
-    workspaces: tuple[dict[str, int], ...]
-    """Each layer's temporaries."""
+    launches: Launches
+    """Of images, scores, the pieces, and then what stays."""
+    stays: tuple[Any, ...]
+    pieces: dict[str, int]
+    """Bytes of each array between the images and the scores, the layers' temporaries included."""
+    offsets: tuple[int, ...]
+    """Where the pieces begin in one memory; temporaries of different layers lie over each other."""
     nbytes: int
+    """How long that memory is."""
 
 
 class Way:
@@ -38,21 +45,22 @@ class Way:
 
     def __init__(
         self,
+        gpu: GpuDevice,
         dtype: str,
-        bound: Sequence[PlacedBound],
+        bound: Sequence[GpuBound],
         sizes: Sequence[int],
         numbers: Numbers | None,
         converts: tuple[bool, bool],
     ) -> None:
         """``sizes`` are numbers of an image and of each layer's result of one; ``converts`` says
         whether ``numbers`` makes float32 of the images, and the scores of float32."""
-        self.dtype, self.bound = dtype, list(bound)
+        self._gpu, self.dtype, self.bound = gpu, dtype, list(bound)
         self.scores = "float32" if dtype == "uint8" else dtype
         self.numbers = numbers
         self._sizes, (self._reads, self._writes) = list(sizes), converts
         self.image_bytes = sizes[0] * numpy_dtype(dtype).itemsize
         self.score_bytes = sizes[-1] * numpy_dtype(self.scores).itemsize
-        self._layouts: dict[int, Layout] = {}
+        self._routes: dict[int, Route] = {}
 
     def places(self, batch: int) -> dict[str, int]:
         """Bytes of each array between the images and the scores; 16-bit ones take half of it."""
@@ -64,61 +72,52 @@ class Way:
             found[WIDE] = 4 * batch * self._sizes[-1]
         return {name: nbytes for name, nbytes in found.items() if nbytes}
 
-    def start(
-        self,
-        images: Any,
-        scores: Any,
-        count: int,
-        places: Mapping[str, Any],
-        workspaces: Sequence[Mapping[str, Any]] | None = None,
-    ) -> None:
+    def start(self, images: Any, scores: Any, count: int, pieces: Sequence[Any]) -> None:
         """Start everything for so many images on the device's present stream.
 
-        ``places`` holds memory by the names of `places`; without ``workspaces`` the layers use
-        their own.
+        ``pieces`` is memory for `Route.pieces`, in their order.
         """
-        x = images
-        if self._reads and self.numbers is not None:
-            x = places[NUMBERS]
-            self.numbers.read(images, x, count * self._sizes[0])
-        last = len(self.bound) - 1
-        for number, bound in enumerate(self.bound):
-            if number < last:
-                y = places[TURNS[number % 2]]
-            else:
-                y = places[WIDE] if self._writes else scores
-            if workspaces and workspaces[number]:
-                bound.launch_in((x, y), count, workspaces[number])
-            else:
-                bound.launch((x, y), count)
-            x = y
-        if self._writes and self.numbers is not None:
-            self.numbers.write(x, scores, count * self._sizes[-1])
+        route = self.route(count)
+        route.launches.start([images, scores, *pieces, *route.stays])
 
     def start_in(self, memory: int, images: int, scores: int, count: int) -> None:
-        """`start` on addresses; ``memory`` is that of `layout`."""
-        layout = self.layout(count)
-        places = {name: memory + offset for name, offset in layout.places.items()}
-        workspaces = [
-            {name: memory + offset for name, offset in offsets.items()}
-            for offsets in layout.workspaces
-        ]
-        self.start(images, scores, count, places, workspaces)
+        """`start` on addresses; ``memory`` has as many bytes as the route needs."""
+        route = self.route(count)
+        places = [memory + offset for offset in route.offsets]
+        route.launches.start([images, scores, *places, *route.stays])
 
-    def layout(self, count: int) -> Layout:
-        """The memory of a call for so many images; workspaces lie over each other."""
-        found = self._layouts.get(count)
+    def route(self, count: int) -> Route:
+        """What so many images go through."""
+        found = self._routes.get(count)
         if found is None:
-            if len(self._layouts) >= _MOST_LAYOUTS:
-                self._layouts = {}
-            found = self._layouts[count] = self._laid_out(count)
+            if len(self._routes) >= _MOST_ROUTES:
+                self._routes = {}
+            found = self._routes[count] = self._laid_out(count)
         return found
 
-    def _laid_out(self, count: int) -> Layout:
-        places, end = _in_a_row(self.places(count), 0)
-        workspaces = [_in_a_row(bound.temporaries(count), end) for bound in self.bound]
-        nbytes = max(after for _, after in workspaces)
-        return Layout(places, tuple(offsets for offsets, _ in workspaces), nbytes)
+    def _laid_out(self, count: int) -> Route:
+        places = self.places(count)
+        work, stays, x = list[Call](), dict[str, Any](), "images"
+        if self._reads and self.numbers is not None:
+            work.append(self.numbers.read(x, NUMBERS, count * self._sizes[0]))
+            x = NUMBERS
+        offsets, end = _in_a_row(places, 0)
+        pieces, nbytes, last = dict(places), end, len(self.bound) - 1
+        for number, bound in enumerate(self.bound):
+            y = TURNS[number % 2] if number < last else WIDE if self._writes else "scores"
+            own = {name: f"{number} {name}" for name in bound.temporaries(count)}
+            sizes = {own[name]: size for name, size in bound.temporaries(count).items()}
+            begins, after = _in_a_row(sizes, end)
+            calls, kept = bound.calls(count, (x, y), own, f"{number} ")
+            work += calls
+            stays |= kept
+            pieces |= sizes
+            offsets |= begins
+            nbytes, x = max(nbytes, after), y
+        if self._writes and self.numbers is not None:
+            work.append(self.numbers.write(x, "scores", count * self._sizes[-1]))
+        launches = self._gpu.launches(work, ("images", "scores", *pieces, *stays))
+        return Route(launches, tuple(stays.values()), pieces, tuple(offsets.values()), nbytes)
 
 
 def aligned_step(way: Way, batch: int, boundary: int) -> int:

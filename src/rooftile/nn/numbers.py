@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.devices.launches import Call
 from rooftile.nn.data.pixels import Pixels
 
 _THREADS = 256
@@ -18,7 +19,7 @@ _TOGETHER = 4
 class Numbers:
     """The kernels for one dtype: uint8, float16 or bfloat16.
 
-    They are started on the device's present stream, on its memory; ``count`` are elements.
+    Each makes a launch on buffers, or on names of buffers; ``count`` are elements.
     """
 
     def __init__(self, gpu: GpuDevice, dtype: str, plane: int, pixels: Pixels | None) -> None:
@@ -37,25 +38,24 @@ class Numbers:
         self._program = gpu.compile(TEXT, macros)
         self._values = gpu.upload(values)
 
-    def read(self, images: Any, x: Any, count: int) -> None:
+    def read(self, images: Any, x: Any, count: int) -> Call:
         """float32 numbers of pixels, or of 16-bit numbers."""
         if self._dtype == "uint8":
-            self._start("standardise", count, images, self._values, x)
-        else:
-            self._start("widen", count, images, x)
+            return self._call("standardise", count, images, self._values, x)
+        return self._call("widen", count, images, x)
 
-    def write(self, y: Any, scores: Any, count: int) -> None:
+    def write(self, y: Any, scores: Any, count: int) -> Call:
         """Round float32 scores to 16 bits."""
-        self._start("narrow_scores", count, y, scores)
+        return self._call("narrow_scores", count, y, scores)
 
-    def move(self, given: Any, to: Any, nbytes: int) -> None:
+    def move(self, given: Any, to: Any, nbytes: int) -> Call:
         """Copy bytes of any alignment."""
-        self._start("move", nbytes, given, to)
+        return self._call("move", nbytes, given, to)
 
-    def _start(self, kernel: str, count: int, *arrays: Any) -> None:
+    def _call(self, kernel: str, count: int, *arrays: Any) -> Call:
         grid = (-(-count // (_THREADS * _TOGETHER)), 1, 1)
         launch = Launch(kernel, grid, (_THREADS, 1, 1))
-        self._program.launch(launch, *arrays, np.int64(count))
+        return Call(self._program, launch, (*arrays, np.int64(count)))
 
 
 TEXT = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Resources
+from rooftile.devices.launches import Call
 from rooftile.ops import AnyArray
 from rooftile.strategies.base import Bound
 from rooftile.strategies.compiled import Compiled
 from rooftile.strategies.packing import Packed
+from rooftile.strategies.room import Room
 
 
 class GpuBound(Bound):
@@ -24,13 +26,28 @@ class GpuBound(Bound):
         self._compiled, device = compiled, compiled.device
         self._packed = Packed(compiled, lambda count: device.allocate(4 * count))
         self._packed.take([device.upload(np.ascontiguousarray(array)) for array in parameters])
-        # Those of fewer items are parts of these.
-        counts = self._packed.workspace(compiled.problem.batch_size)
-        self._workspace = [device.allocate(4 * count) for count in counts]
+        self._room = Room(device)
 
     def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
         """See `Bound.launch`: returns before they are done."""
-        self._packed.start(arrays, batch, self._workspace)
+        self._packed.start(arrays, batch, self._room.of(self._temporaries(batch)))
+
+    def temporaries(self, batch: int) -> dict[str, int]:
+        """Bytes of each array that a launch for so many items writes before it reads it."""
+        return self._temporaries(batch)
+
+    def _temporaries(self, batch: int | None) -> dict[str, int]:
+        return {name: 4 * count for name, count in self._packed.temporaries(batch).items()}
+
+    def calls(
+        self, batch: int, ends: Sequence[str], temporaries: Mapping[str, str], prefix: str
+    ) -> tuple[list[Call], dict[str, Any]]:
+        """What `launch` starts, and the memory that stays by names with this prefix.
+
+        ``ends`` are names for inputs and outputs, and ``temporaries`` for those.
+        """
+        names = dict(zip((array.name for array in self.held), ends, strict=True))
+        return self._packed.calls(batch, {**names, **temporaries}, prefix)
 
     def resources(self) -> list[Resources]:
         """See `Bound.resources`."""

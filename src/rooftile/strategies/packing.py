@@ -94,14 +94,7 @@ class Packing:
 
     def _renamed(self, call: Call) -> Call:
         """A call that reads a parameter which is not packed where the caller has it."""
-
-        def of(argument: Any) -> Any:
-            name = self._same.get(_named(argument) or "")
-            if name is None:
-                return argument
-            return name if isinstance(argument, str) else replace(argument, array=name)
-
-        return replace(call, arguments=tuple(map(of, call.arguments)))
+        return _renamed(call, self._same)
 
 
 class Packed:
@@ -139,6 +132,21 @@ class Packed:
         launches, _ = self._launches(batch)
         launches.start([*ends, *self._parameters, *self._memory, *workspace])
 
+    def temporaries(self, batch: int | None) -> dict[str, int]:
+        """float32 elements of the arrays between the steps for so many items."""
+        return self._packing.workspace(batch)
+
+    def calls(
+        self, batch: int | None, names: Mapping[str, str], prefix: str
+    ) -> tuple[list[Call], dict[str, Any]]:
+        """The steps, whose arrays have these names, and the memory of the others, which stay:
+        their names get the prefix."""
+        kept = [*(array.name for array in self._packing.parameters), *self._packing.arrays]
+        memory = zip(kept, [*self._parameters, *self._memory], strict=True)
+        others = {name: prefix + name for name in kept}
+        calls = [_renamed(call, {**others, **names}) for call in self._packing.steps(batch)]
+        return calls, {prefix + name: there for name, there in memory}
+
     def _launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
         found = self._batches.get(batch)
         if found is None:
@@ -154,6 +162,18 @@ class Packed:
                 self._batches.clear()
             self._batches[batch] = found
         return found
+
+
+def _renamed(call: Call, names: Mapping[str, str]) -> Call:
+    """A call of other arrays, where their names are among these."""
+
+    def of(argument: Any) -> Any:
+        name = names.get(_named(argument) or "")
+        if name is None:
+            return argument
+        return name if isinstance(argument, str) else replace(argument, array=name)
+
+    return replace(call, arguments=tuple(map(of, call.arguments)))
 
 
 def _named(argument: Any) -> str | None:

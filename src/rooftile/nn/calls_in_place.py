@@ -12,7 +12,6 @@ from rooftile.errors import UnsupportedProblem
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.nn.numbers import Numbers
 from rooftile.runtime.arrays import CuPy, Library
-from rooftile.runtime.narrow_arrays import finish
 
 
 class _Memory:
@@ -64,7 +63,7 @@ class CallsInPlace:
             keep = self._kept if capturing and isinstance(library, CuPy) else None
             self._start(_Memory(library, gpu, keep), way, x.address, to.address, shape[0])
             self._called.add(call)
-            return finish(library, to, gpu) if out is None else None
+            return library.finish(to, gpu) if out is None else None
 
     def _check_captured(self, library: Library, call: tuple[str, int]) -> None:
         reason, instead = "", ""

@@ -14,12 +14,10 @@ from rooftile.errors import InputError
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive, numpy_dtype
-from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arguments import FLOATS, Arguments
 from rooftile.runtime.arrays import Library, library_of
 from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.narrow_arrays import from_host, on_host
 
-FLOATS = ("float32", "float16", "bfloat16")
 """Images of these dtypes need no preparation, and their scores have the same."""
 
 AnyKind = TypeVar("AnyKind")
@@ -108,7 +106,7 @@ class Plan(ABC):
                 raise InputError("out", "an array that overlaps images", "memory of its own")
         with self._turn:
             self._compute(x, scores)
-        returned: AnyKind = from_host(library, scores) if out is None else out
+        returned: AnyKind = library.from_host(scores) if out is None else out
         return returned
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
@@ -135,7 +133,7 @@ class Plan(ABC):
 
     def _accepted(self, library: Library, images: Any) -> AnyArray:
         """Contiguous images as NumPy's [N, channels, height, width] in a dtype of the plan's."""
-        array = on_host(library, "images", images, self.dtypes)
+        array = library.on_host("images", images, self.dtypes)
         self._check_shape(array.shape, array.dtype.name)
         contiguous = np.require(array, requirements=("C", "A"))
         return contiguous.reshape(-1, *self.network.input_shape)
@@ -162,7 +160,7 @@ def _host_out(library: Library, out: Any, dtype: str) -> AnyArray:
         raise InputError("out", given.library.title, f"{library.title}, as images is")
     if given.gpu is not None:
         raise InputError("out", f"{library.title} on cuda:{given.gpu}", "one in the CPU's memory")
-    return on_host(library, "out", out, (dtype,))
+    return library.on_host("out", out, (dtype,))
 
 
 def _pick(

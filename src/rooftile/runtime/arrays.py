@@ -26,7 +26,7 @@ from rooftile.devices.cuda.arrays import (
     of_interface,
 )
 from rooftile.errors import InputError
-from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.problem import AnyArray, numpy_dtype
 
 KINDS = (
     "a float32 array of NumPy, PyTorch, CuPy or JAX, or one in a GPU's memory with "
@@ -54,7 +54,7 @@ class Library(ABC):
         Raises `InputError` naming the argument for an array that lies in neither.
         """
 
-    def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> Any:
+    def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> AnyArray:
         """An array in the CPU's memory as NumPy's, over the same memory."""
         raise NotImplementedError
 

@@ -106,7 +106,7 @@ def test_torch_tensors_that_are_refused(torch):
     np.testing.assert_array_equal(rooftile.softmax(negated)[0], rooftile.softmax(-negated)[0])
     for argument, call in (
         ("x", lambda: rooftile.pool2d(x.double(), "max", 2)),
-        ("x", lambda: rooftile.pool2d(x.bfloat16(), "max", 2)),
+        ("x", lambda: rooftile.pool2d(x.int(), "max", 2)),
         ("x", lambda: rooftile.pool2d(x.to("meta"), "max", 2)),
         ("x", lambda: rooftile.softmax(x[0, 0].to_sparse())),
         ("x", lambda: rooftile.pool2d(x[:0], "max", 2)),

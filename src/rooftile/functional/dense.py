@@ -8,8 +8,10 @@ from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
+from rooftile.runtime.repeats import repeated
 
 
+@repeated("x", "weights", "bias")
 def conv2d(
     x: Array,
     weights: Array,
@@ -70,6 +72,7 @@ def conv2d_problem(
     )
 
 
+@repeated("x")
 def pool2d(
     x: Array,
     kind: str,
@@ -106,6 +109,7 @@ def _pool2d(
     return Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
 
 
+@repeated("x", "weights", "bias")
 def linear(
     x: Array,
     weights: Array,
@@ -142,6 +146,7 @@ def linear_problem(
     return Linear(rows[0], rows[1], matrix[0], activation)
 
 
+@repeated("a", "b")
 def matmul(
     a: Array,
     b: Array,
@@ -175,6 +180,7 @@ def matmul(
     return run(given, problem, [left], parameters, precision, strategy, device, out)
 
 
+@repeated("x")
 def softmax(
     x: Array,
     *,

@@ -8,11 +8,13 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.reduce import Reduce
 from rooftile.runtime.arguments import ANY, Arguments, Array
+from rooftile.runtime.repeats import repeated
 
 _OPERATORS = ("sum",)
 _DTYPES: tuple[Any, ...] = ("float32", "uint8")
 
 
+@repeated("x")
 def reduce(
     x: Array,
     operator: str = "sum",

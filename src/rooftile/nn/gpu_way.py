@@ -27,7 +27,7 @@ class Route:
     """The launches for so many images, and the memory that they work in."""
 
     launches: Launches
-    """Of images, scores, the pieces, and then what stays."""
+    """Of images, scores, what stays, and then the pieces."""
     stays: tuple[Any, ...]
     pieces: dict[str, int]
     """Bytes of each array between the images and the scores, the layers' temporaries included."""
@@ -78,13 +78,13 @@ class Way:
         ``pieces`` is memory for `Route.pieces`, in their order.
         """
         route = self.route(count)
-        route.launches.start([images, scores, *pieces, *route.stays])
+        route.launches.start([images, scores, *route.stays, *pieces])
 
     def start_in(self, memory: int, images: int, scores: int, count: int) -> None:
         """`start` on addresses; ``memory`` has as many bytes as the route needs."""
         route = self.route(count)
         places = [memory + offset for offset in route.offsets]
-        route.launches.start([images, scores, *places, *route.stays])
+        route.launches.start([images, scores, *route.stays, *places])
 
     def route(self, count: int) -> Route:
         """What so many images go through."""
@@ -116,7 +116,7 @@ class Way:
             nbytes, x = max(nbytes, after), y
         if self._writes and self.numbers is not None:
             work.append(self.numbers.write(x, "scores", count * self._sizes[-1]))
-        launches = self._gpu.launches(work, ("images", "scores", *pieces, *stays))
+        launches = self._gpu.launches(work, ("images", "scores", *stays, *pieces))
         return Route(launches, tuple(stays.values()), pieces, tuple(offsets.values()), nbytes)
 
 

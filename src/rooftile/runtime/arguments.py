@@ -38,7 +38,7 @@ class Arguments(Generic[Array]):
         ``forms``: arrays may be of 16 bits, and images have their channels last.  Raises
         `InputError` for an x of an unknown kind or in an unknown place.
         """
-        self.first, self._kind, self.library = first, type(x), library_of(first, x)
+        self.first, self.kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
         self._forms = forms
         self.dtype, self.channels_last = "float32", False
@@ -171,7 +171,7 @@ class Arguments(Generic[Array]):
         return out
 
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:
-        library = self.library if type(value) is self._kind else library_of(name, value)
+        library = self.library if type(value) is self.kind else library_of(name, value)
         if type(library) is not type(self.library):
             raise InputError(name, library.title, f"{self.library.title}, as {self.first} is")
         gpu = library.gpu(name, value)

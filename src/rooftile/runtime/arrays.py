@@ -18,6 +18,7 @@ import numpy as np
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.cuda.arrays import (
+    ALIGNMENT,
     allocate,
     allocate_for_export,
     exported,
@@ -93,6 +94,22 @@ class Library(ABC):
         """Uninitialised memory for use on the caller's stream.  Raises `OutOfMemory`."""
         return allocate(device, shape, dtype)
 
+    quick = False
+    """Whether it has the next three, for calls that were made before."""
+
+    def plain_address(self, array: Any, gpu: int) -> int:
+        """The address of row-major, aligned float32 on this GPU that nothing else is special
+        about; 0 for anything else."""
+        raise NotImplementedError
+
+    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
+        """A new array of float32, the library's own, and its address."""
+        raise NotImplementedError
+
+    def current_stream(self, gpu: int) -> int:
+        """The address of the caller's stream on a GPU."""
+        raise NotImplementedError
+
     def result(
         self,
         shape: tuple[int, ...],
@@ -132,13 +149,14 @@ class Torch(Library):
     """Tensors of the CPU and of GPUs."""
 
     title = "a torch.Tensor"
-    capturable = True
+    capturable = quick = True
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         names = ("float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool")
         self._names = {getattr(torch, name): name for name in names if hasattr(torch, name)}
-        self._current = getattr(torch._C, "_cuda_getCurrentRawStream", self._current_stream)
+        self._current = getattr(torch._C, "_cuda_getCurrentRawStream", self._slow_stream)
+        self._float32, self._strided = torch.float32, torch.strided
         self._gpus: dict[int, Any] = {}
 
     def gpu(self, name: str, array: Any) -> int | None:
@@ -202,15 +220,37 @@ class Torch(Library):
     def stream(self, x: CudaArray) -> int:
         return self._current(x.device) or _LEGACY_STREAM
 
-    def _current_stream(self, gpu: int) -> int:
+    def current_stream(self, gpu: int) -> int:
+        return self._current(gpu) or _LEGACY_STREAM
+
+    def _slow_stream(self, gpu: int) -> int:
         return int(self._torch.cuda.current_stream(gpu).cuda_stream)
+
+    def plain_address(self, array: Any, gpu: int) -> int:
+        if (
+            _libraries.get(type(array)) is not self
+            or array.dtype is not self._float32
+            or array.layout is not self._strided
+            or array.get_device() != gpu
+            or not array.is_contiguous()
+            or (array.requires_grad and self._torch.is_grad_enabled())
+            or array.is_neg()
+        ):
+            return 0
+        address: int = array.data_ptr()
+        return 0 if address % ALIGNMENT else address
+
+    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
+        tensor = self._torch.empty(shape, dtype=self._float32, device=self._gpus[gpu])
+        return tensor, tensor.data_ptr()
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
     ) -> CudaArray:
         torch, gpu = self._torch, device.description.index
-        where = self._gpus.get(gpu) or self._gpus.setdefault(gpu, torch.device("cuda", gpu))
-        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=where)
+        if gpu not in self._gpus:
+            self._gpus[gpu] = torch.device("cuda", gpu)
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=self._gpus[gpu])
         return CudaArray(tensor, tensor.data_ptr(), shape, gpu, dtype=dtype)
 
     def result(
@@ -232,7 +272,7 @@ class CuPy(Library):
     """Arrays of GPUs."""
 
     title = "a cupy.ndarray"
-    capturable = True
+    capturable = quick = True
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -260,8 +300,27 @@ class CuPy(Library):
         return replace(array, owner=copy, address=int(copy.data.ptr), contiguous=True)
 
     def stream(self, x: CudaArray) -> int:
-        with self._on(x.device):
+        return self.current_stream(x.device)
+
+    def current_stream(self, gpu: int) -> int:
+        with self._on(gpu):
             return int(self._cupy.cuda.get_current_stream().ptr) or _LEGACY_STREAM
+
+    def plain_address(self, array: Any, gpu: int) -> int:
+        if (
+            _libraries.get(type(array)) is not self
+            or array.dtype != np.float32
+            or not array.flags.c_contiguous
+            or array.device.id != gpu
+        ):
+            return 0
+        address = int(array.data.ptr)
+        return 0 if address % ALIGNMENT else address
+
+    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
+        with self._on(gpu):
+            array = self._cupy.empty(shape, np.float32)
+        return array, int(array.data.ptr)
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"

@@ -82,7 +82,7 @@ def decide(
     none on that kind of device.  A device that is missing raises nothing here.
     """
     # The CPU's strategies are not tuned.
-    now: Stamp = () if device == "cpu" else _recent_stamp()
+    now: Stamp = () if device == "cpu" else recent_stamp()
     try:
         seen, choice = _kept[problem, precision, device, strategy]
         if seen == now:
@@ -102,7 +102,7 @@ def look_again() -> None:
     _looked = -math.inf, ()
 
 
-def _recent_stamp() -> Stamp:
+def recent_stamp() -> Stamp:
     """The stamp of the database as it was a moment ago: to look takes as long as a small call."""
     global _looked
     now = time.monotonic()

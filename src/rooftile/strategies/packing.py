@@ -38,11 +38,13 @@ class Packing:
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]
         """As packing takes them."""
+        device = compiled.device
         # What is added may be left out: zeros stand for it.
-        self._zeros = [
-            None if array.operand else compiled.device.upload(np.zeros(array.shape, array.numpy))
+        self._held = [
+            None if array.operand else device.upload(np.zeros(array.shape, array.numpy))
             for array in parameters
         ]
+        self.zeros = [None if memory is None else device.address(memory) for memory in self._held]
         self.arrays: dict[str, int] = {}
         """float32 elements of each array that packing fills."""
         self._same: dict[str, str] = {}
@@ -55,7 +57,7 @@ class Packing:
         """Parameters in the device's memory, with zeros for those that are None."""
         if None not in parameters:
             return list(parameters)
-        pairs = zip(parameters, self._zeros, strict=True)
+        pairs = zip(parameters, self.zeros, strict=True)
         return [zeros if given is None else given for given, zeros in pairs]
 
     def workspace(self, batch: int | None) -> dict[str, int]:
@@ -125,12 +127,12 @@ class Packed:
 
     def workspace(self, batch: int | None) -> tuple[int, ...]:
         """float32 elements of each array that a start for so many items needs."""
-        return self._launches(batch)[1]
+        return self.launches(batch)[1]
 
     def start(self, ends: Sequence[Any], batch: int | None, workspace: Sequence[Any]) -> None:
         """Start the steps on the present stream: inputs and outputs, and memory to work in."""
-        launches, _ = self._launches(batch)
-        launches.start([*ends, *self._parameters, *self._memory, *workspace])
+        launches, _ = self.launches(batch)
+        launches.start([*ends, *self.stays, *workspace])
 
     def temporaries(self, batch: int | None) -> dict[str, int]:
         """float32 elements of the arrays between the steps for so many items."""
@@ -142,12 +144,18 @@ class Packed:
         """The steps, whose arrays have these names, and the memory of the others, which stay:
         their names get the prefix."""
         kept = [*(array.name for array in self._packing.parameters), *self._packing.arrays]
-        memory = zip(kept, [*self._parameters, *self._memory], strict=True)
+        memory = zip(kept, self.stays, strict=True)
         others = {name: prefix + name for name in kept}
         calls = [_renamed(call, {**others, **names}) for call in self._packing.steps(batch)]
         return calls, {prefix + name: there for name, there in memory}
 
-    def _launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
+    @property
+    def stays(self) -> list[Any]:
+        """What launches are given after inputs and outputs, and before the workspace."""
+        return [*self._parameters, *self._memory]
+
+    def launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
+        """The launches for so many items, and float32 elements of each array of the workspace."""
         found = self._batches.get(batch)
         if found is None:
             packing = self._packing

@@ -43,8 +43,7 @@ class Resident:
         self._batches: dict[int | None, tuple[Launches, tuple[int, ...]]] = {}
         self.shares = compiled.uses_constants
         """Whether calls share constant memory: then they take turns on the device."""
-        turns = self.shares and not alone
-        self._turns = self.device.turns() if turns else contextlib.nullcontext()
+        self.turns = self.device.turns() if self.shares and not alone else None
 
     def again(self) -> Resident:
         """The same with constant memory of its own, for a graph that holds one call."""
@@ -60,12 +59,21 @@ class Resident:
         ``ends`` are inputs and outputs in device memory; so are ``parameters``, in the problem's
         shapes, or None for zeros.
         """
-        launches, counts = self._batches.get(batch) or self._launches(batch)
+        launches, counts = self.launches(batch)
         buffers = [*ends, *self._packing.given(parameters), *(allocate(counts) if counts else ())]
-        with self._turns:
+        with self.turns or contextlib.nullcontext():
             launches.start(buffers)
 
-    def _launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
+    def launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
+        """The launches for so many items, and float32 elements of each of their temporaries."""
+        return self._batches.get(batch) or self._made(batch)
+
+    @property
+    def zeros(self) -> list[Any]:
+        """What stands for each parameter that may be None."""
+        return self._packing.zeros
+
+    def _made(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
         packing, compiled = self._packing, self._compiled
         given = (*compiled.held(batch), *packing.parameters)
         ends = Adapter(self.device, given, self._forms)

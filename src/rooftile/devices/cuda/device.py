@@ -122,6 +122,10 @@ class CudaDevice(Described):
         """The address of the device's own stream."""
         return self._own_address
 
+    def is_current(self) -> bool:
+        """Whether the calling thread is on it."""
+        return current_context() == self._context
+
     def make_current(self) -> None:
         """Make its primary context, which other libraries share, the calling thread's."""
         self._device.set_current()

@@ -18,6 +18,17 @@ from rooftile.devices.launches import Call, FillConstant
 _POINTER_BYTES = 8
 
 
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint) for name in ("x", "y", "z", "across", "down", "deep", "shared")),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    )
+
+
 class CudaLaunches:
     """See `rooftile.devices.launches.Launches`; starts take turns.
 
@@ -32,14 +43,15 @@ class CudaLaunches:
         self._numbers = {name: number for number, name in enumerate(names)}
         self._addresses = (ctypes.c_uint64 * max(1, len(names)))()
         self._stream = ctypes.c_void_p()
+        self._configs: list[_Config] = []
         self._maps: list[tuple[int, Descriptor]] = []
         self._sources: list[tuple[int, int, ctypes.c_uint64]] = []
         self._held: list[Any] = [work]
         self._calls = [self._made(one) for one in work]
         self._turn = threading.Lock()
 
-    def start(self, buffers: Sequence[Any]) -> None:
-        """See `Launches.start`."""
+    def start(self, buffers: Sequence[Any], stream: int = 0) -> None:
+        """See `Launches.start`; or on another stream than the present one, by its address."""
         with self._turn:
             addresses = self._addresses
             for number, buffer in enumerate(buffers):
@@ -48,7 +60,11 @@ class CudaLaunches:
                 descriptor.point_to(addresses[number])
             for number, offset, source in self._sources:
                 source.value = addresses[number] + offset
-            self._stream.value = self._device.stream_address
+            stream = stream or self._device.stream_address
+            if stream != self._stream.value:
+                self._stream.value = stream
+                for config in self._configs:
+                    config.stream = stream
             for function, arguments in self._calls:
                 if code := function(*arguments):
                     check(code)
@@ -61,10 +77,10 @@ class CudaLaunches:
         kernel = one.program.launchable(one.launch)
         places = [self._place(argument) for argument in one.arguments]
         parameters = (ctypes.c_void_p * max(1, len(places)))(*places)
-        sizes = [ctypes.c_uint(size) for size in (*one.launch.grid, *one.launch.block)]
-        shared = ctypes.c_uint(one.launch.shared_bytes)
-        handle = ctypes.c_void_p(kernel)
-        return library().cuLaunchKernel, (handle, *sizes, shared, self._stream, parameters, None)
+        config = _Config(*one.launch.grid, *one.launch.block, one.launch.shared_bytes)
+        self._configs.append(config)
+        function = library().cuLaunchKernelEx
+        return function, (ctypes.byref(config), ctypes.c_void_p(kernel), parameters, None)
 
     def _fill(self, one: FillConstant) -> tuple[Callable[..., int], tuple[Any, ...]]:
         to = ctypes.c_uint64(one.program.constant_address(one.constant, 4 * one.count))

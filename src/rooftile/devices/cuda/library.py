@@ -7,6 +7,7 @@ than a small launch itself; here a launch's arguments are made once.
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 from typing import Any
 
@@ -32,10 +33,20 @@ def call(name: str, *arguments: Any) -> None:
 
 def current_context() -> int:
     """The calling thread's context; 0 where it has none."""
-    found = ctypes.c_void_p()
     # Before the driver is initialised there is no context, and the call gives an error.
-    library().cuCtxGetCurrent(ctypes.byref(found))
-    return found.value or 0
+    library().cuCtxGetCurrent(_place.reference)
+    return _place.context.value or 0
+
+
+class _Place(threading.local):
+    """Where the driver writes a context, one for each thread."""
+
+    def __init__(self) -> None:
+        self.context = ctypes.c_void_p()
+        self.reference = ctypes.byref(self.context)
+
+
+_place = _Place()
 
 
 def set_context(context: int) -> None:

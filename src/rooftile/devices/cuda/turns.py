@@ -21,14 +21,21 @@ class Turns:
         call("cuEventCreate", ctypes.byref(self._event), ctypes.c_uint(_WITHOUT_TIMING))
 
     def __enter__(self) -> None:
+        self.begin(self._device.stream_address)
+
+    def __exit__(self, *raised: object) -> None:
+        self.end(self._device.stream_address)
+
+    def begin(self, stream: int) -> None:
+        """Begin a block on a stream."""
         self._turn.acquire()
-        stream = self._device.stream_address
         if self._last not in (0, stream):
             call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
 
-    def __exit__(self, *raised: object) -> None:
+    def end(self, stream: int) -> None:
+        """End the block that was begun on a stream."""
         try:
-            self._last = self._device.stream_address
-            call("cuEventRecord", self._event, ctypes.c_void_p(self._last))
+            self._last = stream
+            call("cuEventRecord", self._event, ctypes.c_void_p(stream))
         finally:
             self._turn.release()

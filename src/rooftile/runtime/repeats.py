@@ -1,0 +1,183 @@
+"""Calls that were made before: the same function, kinds of arrays, shapes and options.
+
+What the first one found out is kept.  One that repeats it only looks whether its arrays are as
+plain as those were, and launches; whatever is out of the ordinary goes the long way, which checks
+and explains.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from rooftile.devices.cuda import CudaDevice
+from rooftile.devices.cuda.library import is_capturing
+from rooftile.runtime.arrays import Library
+from rooftile.runtime.choice import recent_stamp
+
+_MOST_KEPT = 4096
+"""How many calls are kept; where one more comes, all are dropped."""
+
+_Of = ParamSpec("_Of")
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What a call on plain arrays of a GPU launches: row-major float32, aligned, without gradients.
+
+    The launches take inputs, the output, other arrays of the call, what stays, and temporaries.
+    """
+
+    library: Library
+    device: CudaDevice
+    gpu: int
+    inputs: int
+    shape: tuple[int, ...]
+    """The output's."""
+    launches: Any
+    """A `rooftile.devices.cuda.launches.CudaLaunches`."""
+    zeros: Sequence[int | None]
+    """For each array of the call that may be missing, where zeros lie that stand for it."""
+    stays: Sequence[int]
+    offsets: Sequence[int]
+    """Where each temporary begins in one memory of so many ``floats``."""
+    floats: int
+    turns: Any = None
+    """In which calls take turns that share constant memory; None where they share none."""
+    stamp: Any = None
+    """That of the tunings when the choice was made; None where it is never made anew."""
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """The output; None where the call must go the long way."""
+        library, device, gpu = self.library, self.device, self.gpu
+        if not device.is_current() or (self.stamp is not None and self.stamp != recent_stamp()):
+            return None
+        stream = library.current_stream(gpu)
+        if self.turns is not None and is_capturing(stream):
+            return None
+        addresses = []
+        for number, zeros in enumerate(self.zeros):
+            array = arrays[number] if number < len(arrays) else None
+            address = zeros if array is None else library.plain_address(array, gpu)
+            if not address:
+                return None
+            addresses.append(address)
+        if out is None:
+            out, to = library.plain(self.shape, gpu)
+        else:
+            to = library.plain_address(out, gpu)
+            if not to or out.shape != self.shape or not self._apart(to, arrays, addresses):
+                return None
+        self._start(stream, addresses, to)
+        return out
+
+    def _start(self, stream: int, addresses: list[int], to: int) -> None:
+        temporaries: Sequence[int] = ()
+        if self.floats:
+            _held, start = self.library.plain((self.floats,), self.gpu)
+            temporaries = [start + offset for offset in self.offsets]
+        first, others = addresses[: self.inputs], addresses[self.inputs :]
+        buffers = [*first, to, *others, *self.stays, *temporaries]
+        if self.turns is None:
+            self.launches.start(buffers, stream)
+        else:
+            self.turns.begin(stream)
+            try:
+                self.launches.start(buffers, stream)
+            finally:
+                self.turns.end(stream)
+
+    def _apart(self, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+        """Whether the output shares memory with no other array."""
+        end = to + 4 * _size(self.shape)
+        return all(
+            address >= end or address + 4 * _size(array.shape) <= to
+            for array, address in zip(arrays, addresses, strict=False)
+            if array is not None
+        )
+
+
+Recipe = Callable[[], Repeat]
+
+
+class _Now(threading.local):
+    """The call that this thread is in: where it is to be kept, and by what."""
+
+    call: tuple[dict[Any, Repeat], Any] | None = None
+
+
+_now = _Now()
+_kinds: set[type] = set()
+"""The types of first arguments of which calls are kept."""
+
+
+def note(kind: type, recipe: Recipe) -> None:
+    """Keep what the present call of a public function launches; ``kind`` is that of its arrays."""
+    if _now.call is None:
+        return
+    seen, call = _now.call
+    try:
+        key = _key(*call)
+        hash(key)
+    except (AttributeError, TypeError):
+        return
+    if len(seen) >= _MOST_KEPT:
+        seen.clear()
+    seen[key] = recipe()
+    _kinds.add(kind)
+
+
+def _key(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
+    # 1 and True are equal, and not equally good.
+    shapes = tuple([None if array is None else array.shape for array in arrays])
+    return shapes, tuple(options.items()), tuple(map(type, options.values()))
+
+
+def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
+    """For a public function whose first parameters are arrays of these names."""
+
+    def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
+        seen: dict[Any, Repeat] = {}
+
+        @wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            out, arrays = options.pop("out", None), given
+            if len(given) < len(names):
+                arrays = (*given, *_named(names[len(given) :], options))
+            if arrays and type(arrays[0]) in _kinds:
+                try:
+                    repeat = seen.get(_key(arrays, options))
+                except (AttributeError, TypeError):
+                    repeat = None
+                if repeat is not None and (made := repeat(arrays, out)) is not None:
+                    return made
+            before, _now.call = _now.call, (seen, (arrays, options))
+            try:
+                return function(*arrays, **options, out=out)
+            finally:
+                _now.call = before
+
+        return call
+
+    return of
+
+
+def _named(names: Sequence[str], options: dict[str, Any]) -> list[Any]:
+    """The arrays that were given by their names, as far as there is no gap."""
+    found = []
+    for name in names:
+        if name not in options:
+            break
+        found.append(options.pop(name))
+    return found
+
+
+def _size(shape: Sequence[int]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count

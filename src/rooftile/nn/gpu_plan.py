@@ -76,6 +76,7 @@ class GpuPlan(Plan):
         self._ways: dict[str, Way] = {}
         self._places: dict[str, Any] = {}
         self._replays: dict[str, Callable[[], object]] = {}
+        self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
         image, score = (math.prod(s) for s in (network.input_shape, network.output_shape))
         with self._gpu.on():
@@ -125,17 +126,13 @@ class GpuPlan(Plan):
         library = given.library
         x = given.take("images", images, ANY, dtypes=self.dtypes)
         self._check_shape(x.shape, x.dtype)
-        shape = (x.shape[0], *self.network.output_shape)
+        shape = (x.shape[0], *self._scores_shape)
         to = None
         if out is not None:
             dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
             to = given.take_out(out, Array("out", shape, dtype), [x])
         scores = self._calls_in_place(library, x, to, shape)
         return scores if out is None else out
-
-    @cached_property
-    def _calls_in_place(self) -> CallsInPlace:
-        return CallsInPlace(self._cuda, self.batch, self.way)
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
         few = max(images.nbytes, scores.nbytes) < STREAMED_BYTES

@@ -18,6 +18,7 @@ NUMBERS, WIDE = "numbers", "wide"
 _BOUNDARY = 256
 """Bytes on whose multiples an array begins, as those of CUDA's own allocations."""
 _MOST_LAYOUTS = 64
+_Addresses = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Way:
         self.image_bytes = sizes[0] * numpy_dtype(dtype).itemsize
         self.score_bytes = sizes[-1] * numpy_dtype(self.scores).itemsize
         self._layouts: dict[int, Layout] = {}
+        self._placed: tuple[tuple[int, int], _Addresses, list[_Addresses]] = ((0, 0), {}, [])
 
     def places(self, batch: int) -> dict[str, int]:
         """Bytes of each array between the images and the scores; 16-bit ones take half of it."""
@@ -97,12 +99,13 @@ class Way:
 
     def start_in(self, memory: int, images: int, scores: int, count: int) -> None:
         """`start` on addresses; ``memory`` is that of `layout`."""
-        layout = self.layout(count)
-        places = {name: memory + offset for name, offset in layout.places.items()}
-        workspaces = [
-            {name: memory + offset for name, offset in offsets.items()}
-            for offsets in layout.workspaces
-        ]
+        # Allocators give the same memory to call after call.
+        known, places, workspaces = self._placed
+        if known != (memory, count):
+            layout = self.layout(count)
+            places = _at(memory, layout.places)
+            workspaces = [_at(memory, offsets) for offsets in layout.workspaces]
+            self._placed = (memory, count), places, workspaces
         self.start(images, scores, count, places, workspaces)
 
     def layout(self, count: int) -> Layout:
@@ -127,6 +130,10 @@ def aligned_step(way: Way, batch: int, boundary: int) -> int:
     needs = (boundary // math.gcd(boundary, n) for n in (way.image_bytes, way.score_bytes))
     step = math.lcm(*needs)
     return batch - batch % step if step <= batch else batch
+
+
+def _at(memory: int, offsets: Mapping[str, int]) -> _Addresses:
+    return {name: memory + offset for name, offset in offsets.items()}
 
 
 def _in_a_row(sizes: Mapping[str, int], start: int) -> tuple[dict[str, int], int]:

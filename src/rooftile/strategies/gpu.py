@@ -50,8 +50,8 @@ class GpuStrategy(Strategy):
     """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
     narrow: ClassVar[str] = ""
     """The precision in whose 16-bit numbers it can read its input and write its output, where the
-    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it
-    cannot."""
+    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
+    the caller's arrays have them.  Empty where it cannot."""
     transforms_parameters: ClassVar[bool] = False
     """Whether `packed` or `constants` calculates with the parameters; False where both only put
     them into another order, with zeros between them, in the dtype that they have."""

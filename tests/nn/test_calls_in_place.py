@@ -20,7 +20,6 @@ from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import Library
 
-
 _memory = []
 """All that was allocated: a weak reference, and the address."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,17 +21,24 @@ from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import Library
 
+_memory = []
+"""All that was allocated: a weak reference, and the address."""
+
 
 def at(address, count, dtype=np.float32):
-    """Memory by its address as an array."""
+    """Memory by its address as an array; it lies within one that is still held."""
     nbytes = count * np.dtype(dtype).itemsize
+    held = [(start, array().nbytes) for array, start in _memory if array() is not None]
+    assert any(start <= address and address + nbytes <= start + size for start, size in held)
     return np.frombuffer((ctypes.c_char * nbytes).from_address(address), dtype)
 
 
 def aligned(nbytes):
     raw = np.full(nbytes + 256, 0xA5, np.uint8)
     start = -raw.ctypes.data % 256
-    return raw[start : start + nbytes]
+    memory = raw[start : start + nbytes]
+    _memory.append((weakref.ref(memory), memory.ctypes.data))
+    return memory
 
 
 class Host(Library):
@@ -116,8 +124,12 @@ class Layer:
         sums = (at(sums, size) if sums else np.empty(size, np.float32)).reshape(batch, -1)
         inputs, outputs = self._sizes
         given = at(x, batch * inputs).reshape(batch, inputs)
+        made = at(y, batch * outputs).reshape(batch, outputs)
+        # What overlaps is lost.
+        sums[:] = made[:] = np.nan
         sums[:] = given[:, np.arange(outputs) % inputs] + np.arange(outputs, dtype=np.float32)
-        at(y, batch * outputs).reshape(batch, outputs)[:] = sums
+        made[:] = np.nan
+        made[:] = sums
 
 
 def expected(x, sizes):
@@ -134,6 +146,7 @@ def expected(x, sizes):
     dtype=st.sampled_from(["float32", "float16", "uint8"]), temporary=st.booleans(),
 )  # fmt: skip
 def test_scores_of_any_batch_and_sizes(count, batch, sizes, dtype, temporary):
+    _memory.clear()
     rng = np.random.default_rng(0)
     bound = [
         Layer(*pair, temporary and number % 2 == 0)

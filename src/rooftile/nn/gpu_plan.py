@@ -77,10 +77,8 @@ class GpuPlan(Plan):
         self._ways: dict[str, Way] = {}
         self._room = Room(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
+        self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
-        image, score = (math.prod(s) for s in (network.input_shape, network.output_shape))
-        with self._gpu.on():
-            self._images, self._scores = (self._gpu.allocate(4 * batch * n) for n in (image, score))
 
     @property
     def description(self) -> Description:
@@ -127,7 +125,7 @@ class GpuPlan(Plan):
         library = given.library
         x = given.take("images", images, ANY, dtypes=self.dtypes)
         self._check_shape(x.shape, x.dtype)
-        shape = (x.shape[0], *self.network.output_shape)
+        shape = (x.shape[0], *self._scores_shape)
         to = None
         if out is not None:
             dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
@@ -135,13 +133,8 @@ class GpuPlan(Plan):
         scores = self._calls_in_place(library, x, to, shape)
         return scores if out is None else out
 
-    @cached_property
-    def _calls_in_place(self) -> CallsInPlace:
-        return CallsInPlace(self._cuda, self.batch, self.way)
-
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
-        few = max(images.nbytes, scores.nbytes) < STREAMED_BYTES
-        if few or self._gpu.description.kind != "cuda":
+        if max(images.nbytes, scores.nbytes) < self._most_bytes:
             super()._compute(images, scores)
             return
         long, image = _SEGMENT_BYTES[images.nbytes >= _MANY * _SEGMENT_BYTES[1]], images[:1].nbytes
@@ -152,13 +145,27 @@ class GpuPlan(Plan):
 
     def _run(self, images: AnyArray, scores: AnyArray) -> None:
         dtype, count = images.dtype.name, len(images)
-        launch = partial(self.start, self._images, self._scores, count, dtype)
         replay = self._replays.get(dtype) if count == self.batch else None
         with self._gpu.on():
-            self._copies.run(images, self._images, replay or launch, self._scores, scores)
+            x, y = self._ends
+            launch = partial(self.start, x, y, count, dtype)
+            self._copies.run(images, x, replay or launch, y, scores)
             if count == self.batch and replay is None:
                 # What a graph captures must have run before.
                 self._replays[dtype] = self._gpu.captured(launch)
+
+    @property
+    def _most_bytes(self) -> float:
+        """Host arrays of so many bytes stream."""
+        return STREAMED_BYTES if self._gpu.description.kind == "cuda" else math.inf
+
+    @cached_property
+    def _ends(self) -> tuple[Any, Any]:
+        """Memory for the images and the scores of a batch that does not stream."""
+        shapes = self.network.input_shape, self._scores_shape
+        sizes = (4 * self.batch * math.prod(shape) for shape in shapes)
+        x, y = (self._gpu.allocate(int(min(size, self._most_bytes))) for size in sizes)
+        return x, y
 
     @cached_property
     def _copies(self) -> DirectCopies | PinnedCopies:

@@ -66,7 +66,8 @@ class Plan(ABC):
         self.dtypes = (*FLOATS, *(("uint8",) if network.pixels is not None else ()))
         """What its images may be."""
         self._turn = threading.Lock()
-        self._shapes = _shapes(network)
+        # A network works its shapes out of its layers at each question.
+        self._shapes, self._scores_shape = _shapes(network), network.output_shape
 
     @property
     def strategies(self) -> dict[str, str]:
@@ -95,7 +96,7 @@ class Plan(ABC):
             return in_place
         library = given.library
         x = self._accepted(library, images)
-        shape = (len(x), *self.network.output_shape)
+        shape = (len(x), *self._scores_shape)
         dtype = np.dtype(np.float32) if x.dtype == np.uint8 else x.dtype
         if out is None:
             scores = np.empty(shape, dtype)

@@ -52,8 +52,8 @@ class GpuStrategy(Strategy):
     """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
     narrow: ClassVar[str] = ""
     """The precision in whose 16-bit numbers it can read its input and write its output, where the
-    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan.  Empty where it
-    cannot."""
+    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
+    the caller's arrays have them.  Empty where it cannot."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
     machine: Machine = preset()

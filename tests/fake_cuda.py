@@ -54,7 +54,7 @@ class Device:
         self.description = replace(some_gpu("sm_80").description, index=index)
         self.name = self.description.device
         self.log: list[tuple[str, Any, Any]] = []
-        self.is_capturing = capturing
+        self.is_capturing_now = capturing
         self._stream: Any = OWN
 
     def note(self, what: str, details: Any = None) -> None:
@@ -96,10 +96,16 @@ class Device:
         self.note("synchronise")
 
     def capturing(self) -> bool:
-        return self.is_capturing
+        return self.is_capturing_now
 
-    def launches(self, work: Any, names: Any) -> PlainLaunches:
-        return PlainLaunches(work, names)
+    def is_current(self) -> bool:
+        return True
+
+    def is_capturing(self, stream: int) -> bool:
+        return self.is_capturing_now
+
+    def launches(self, work: Any, names: Any) -> Launches:
+        return Launches(self, work, names)
 
     def address(self, memory: Any) -> int:
         return memory if isinstance(memory, int) else memory.handle
@@ -109,13 +115,23 @@ class Device:
 
     @contextlib.contextmanager
     def while_capturing(self):
-        assert self.is_capturing
-        self.is_capturing = False
+        assert self.is_capturing_now
+        self.is_capturing_now = False
         yield
-        self.is_capturing = True
+        self.is_capturing_now = True
 
     def after_stream(self, address: int) -> None:
         self.note("after_stream", address)
+
+
+class Launches(PlainLaunches):
+    def __init__(self, device: Device, work: Any, names: Any) -> None:
+        super().__init__(work, names)
+        self._device = device
+
+    def start(self, buffers: Any, stream: int = 0) -> None:
+        with self._device.on(stream or self._device._stream):
+            super().start(buffers)
 
 
 class Turns:
@@ -127,6 +143,14 @@ class Turns:
 
     def __exit__(self, *raised: object) -> None:
         self._device.note("turn ends")
+
+    def begin(self, stream: int) -> None:
+        with self._device.on(stream):
+            self.__enter__()
+
+    def end(self, stream: int) -> None:
+        with self._device.on(stream):
+            self.__exit__()
 
 
 class Program:

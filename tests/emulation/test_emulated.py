@@ -71,9 +71,10 @@ def test_a_convolution_is_right(rung, problem, tmp_path):
     assert verdict.passed, verdict
 
 
+@pytest.mark.parametrize("specials", [(0,), (1, 2)], ids=["input", "parameters"])
 @pytest.mark.parametrize(("rung", "problem"), taken(RUNGS, (FEW, BANDS)))
-def test_infinities_and_nan_go_where_they_must(rung, problem, tmp_path):
-    verdict = judged(rung, problem, inputs(problem, 2, (0,)), tmp_path)
+def test_infinities_and_nan_go_where_they_must(rung, problem, specials, tmp_path):
+    verdict = judged(rung, problem, inputs(problem, 2, specials), tmp_path)
     assert verdict.passed, verdict
 
 

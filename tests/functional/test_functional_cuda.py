@@ -115,6 +115,15 @@ def test_weights_that_are_transformed_stay_on_the_gpu(strategy, device):
     assert {stream for stream, *_ in launches(device)} == {7}
 
 
+def test_constant_memory_is_filled_with_what_a_kernel_has_rounded(device):
+    x, out = images(shape=(2, 1, 12, 20), stream=7), result(shape=(2, 4, 10, 18))
+    conv(x, masks(shape=(4, 1, 3, 3)), out=out, strategy="direct_tile_fp16", precision="fp16")
+    work = [entry for entry in device.log if entry[0] in ("launch", "fill_constant")]
+    assert {stream for _, stream, _ in work} == {7}
+    made = [details[0] if what == "launch" else what for what, _, details in work]
+    assert made == ["rearrange", "round_weights", "fill_constant", "conv2d"]
+
+
 BAD = {
     "no out": ("out", lambda: conv(images(), masks())),
     "weights of NumPy": ("weights", lambda: conv(images(), np.zeros((5, 3, 3, 4), np.float32))),
@@ -178,15 +187,15 @@ def test_a_graph_takes_what_was_called_before(cupy, device):
         x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
         conv(x, weights, strategy=strategy, **options)
 
-    device.is_capturing = True
+    device.is_capturing_now = True
     with pytest.raises(rooftile.UnsupportedProblem, match="same call once before"):
         call("im2col_register")
     assert not device.log
-    device.is_capturing = False
+    device.is_capturing_now = False
     call("im2col_register")
     call("constant")
     call("fft", precision="fast")
-    device.is_capturing = True
+    device.is_capturing_now = True
     device.log.clear()
     call("im2col_register")
     call("fft", precision="fast")

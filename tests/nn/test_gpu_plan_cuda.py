@@ -120,13 +120,13 @@ def test_arrays_with_the_interface_alone(plan, device):
 def test_a_graph_takes_what_was_called_before(plan, cupy, device):
     cupy.current = 7
     call = lambda count, dtype="float32": plan(cupy.ndarray((count, *SHAPE), dtype=dtype))  # noqa: E731
-    device.is_capturing = True
+    device.is_capturing_now = True
     with pytest.raises(rooftile.UnsupportedProblem, match="same call once before"):
         call(5)
     assert not launches(device)
-    device.is_capturing = False
+    device.is_capturing_now = False
     call(5)
-    device.is_capturing = True
+    device.is_capturing_now = True
     device.log.clear()
     y = call(5)
     assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}

@@ -40,9 +40,10 @@ def test_a_rung_packs_its_weights_without_calculating(rung, problem):
 @pytest.mark.parametrize(("rung", "problem"), CASES)
 def test_numbers_of_weights_are_kept_exactly(rung, problem):
     # float32 would confuse the weights from the 16,777,217th on.
-    numbers = {a.name: np.zeros(a.shape) + 2**24 + 1 for a in problem.parameter_arrays}
+    large = np.int32(2**24 + 1)
+    numbers = {a.name: np.full(a.shape, large) for a in problem.parameter_arrays}
     for values in rung.packed(problem, numbers, rung.config(problem)).values():
-        assert set(np.unique(values)) <= {0, 2**24 + 1}
+        assert set(np.unique(values)) <= {0, large}
 
 
 @pytest.mark.parametrize("name", ["naive", "constant", "im2col_register", "direct_tile"])

@@ -11,7 +11,8 @@ from rooftile.devices.cuda.arrays import ALIGNMENT
 from rooftile.errors import UnsupportedProblem
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.nn.numbers import Numbers
-from rooftile.runtime.arrays import CuPy, Library
+from rooftile.runtime.arrays import Library
+from rooftile.runtime.repeats import Repeat
 
 
 class _Memory:
@@ -59,11 +60,30 @@ class CallsInPlace:
             if out is not None and out.stream not in (None, x.stream):
                 gpu.after_stream(out.stream)
             to = library.result(shape, gpu, way.scores) if out is None else out
-            # CuPy's pool would give the memory to others, into which a graph still writes.
-            keep = self._kept if capturing and isinstance(library, CuPy) else None
+            # Its pool would give the memory to others, into which a graph still writes.
+            keep = self._kept if capturing and not library.graph_pool else None
             self._start(_Memory(library, gpu, keep), way, x.address, to.address, shape[0])
             self._called.add(call)
             return library.finish(to, gpu) if out is None else None
+
+    def repeat(self, library: Library, count: int, shape: tuple[int, ...]) -> Repeat | None:
+        """What the next call with so many float32 images launches; None for more than a batch."""
+        if not library.quick or count > self._batch:
+            return None
+        gpu, route = self._gpu, self._way("float32").route(count)
+        stays = [gpu.address(memory) for memory in route.stays]
+        return Repeat(
+            library,
+            gpu,
+            gpu.description.index,
+            inputs=1,
+            shape=shape,
+            launches=route.launches,
+            zeros=(None,),
+            stays=stays,
+            offsets=route.offsets,
+            floats=-(-route.nbytes // 4),
+        )
 
     def _check_captured(self, library: Library, call: tuple[str, int]) -> None:
         reason, instead = "", ""

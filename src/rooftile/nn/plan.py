@@ -90,6 +90,9 @@ class Plan(ABC):
         Raises `InputError` for another dtype, shape or place, `OutOfMemory`, and
         `UnsupportedProblem` for a call that a graph cannot capture.
         """
+        if (made := self._again(images, out)) is not None:
+            repeated: AnyKind = made
+            return repeated
         given = Arguments(images, "images")
         if given.gpu is not None:
             in_place: AnyKind = self._in_place(given, images, out)
@@ -109,6 +112,10 @@ class Plan(ABC):
             self._compute(x, scores)
         returned: AnyKind = library.from_host(scores) if out is None else out
         return returned
+
+    def _again(self, images: Any, out: Any) -> Any:
+        """The scores, where a call with an array like this was made before; None where not."""
+        return None
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
         """Scores of any number of images, both arrays contiguous, in turns with other calls."""

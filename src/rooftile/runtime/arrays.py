@@ -94,6 +94,8 @@ class Library(ABC):
         """Uninitialised memory for use on the caller's stream.  Raises `OutOfMemory`."""
         return allocate(device, shape, dtype)
 
+    graph_pool = True
+    """Whether memory that it gives to a captured call stays the graph's."""
     quick = False
     """Whether it has the next three, for calls that were made before."""
 
@@ -273,6 +275,7 @@ class CuPy(Library):
 
     title = "a cupy.ndarray"
     capturable = quick = True
+    graph_pool = False
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy

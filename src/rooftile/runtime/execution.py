@@ -34,8 +34,8 @@ from rooftile.strategies.resident import Resident
 Forms = tuple[tuple[str, Form], ...]
 """How those of a call's arrays lie, by name, that are not row-major float32."""
 _residents: dict[Any, Resident] = {}
-_captured: list[Resident] = []
-"""Those with memory of their own that graphs hold; nobody says when a graph goes."""
+_captured: list[Any] = []
+"""Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
 _making = threading.Lock()
 
 
@@ -183,6 +183,8 @@ def run_in_place(
 
         def allocate(counts: Sequence[int]) -> list[int]:
             held.append(library.empty((whole_of(counts),), device))
+            if not library.graph_pool and device.capturing():
+                _captured.append(held[0])
             return addresses_in(held[0].address, counts)
 
         resident.run(ends, packed, problem.batch_size, allocate)

@@ -14,7 +14,6 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.library import is_capturing
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 
@@ -57,7 +56,8 @@ class Repeat:
         if not device.is_current() or (self.stamp is not None and self.stamp != recent_stamp()):
             return None
         stream = library.current_stream(gpu)
-        if self.turns is not None and is_capturing(stream):
+        asks = self.turns is not None or not library.graph_pool
+        if asks and device.is_capturing(stream):
             return None
         addresses = []
         for number, zeros in enumerate(self.zeros):

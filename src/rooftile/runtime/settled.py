@@ -123,9 +123,10 @@ class OnGpu(Settled):
             self._own = [allocate_for_export(device, shape) for shape in shapes]
             self._copy(parameters)
             device.synchronise()
-        # What is packed stays, because graphs may hold it.
+        # These stay, because graphs may hold them.
+        self._captured: list[CudaArray] = []
         self._packed: dict[Any, Packed] = {}
-        self._repeats: dict[tuple[type, tuple[int, ...]], Repeat] = {}
+        self._repeats: dict[tuple[type, Any], Repeat] = {}
         self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
         self._turn = threading.Lock()
 
@@ -145,6 +146,8 @@ class OnGpu(Settled):
             made = to or library.result(result.shape, device, *form)
             counts = packed.workspace(problem.batch_size)
             held = library.empty((whole_of(counts),), device) if counts else None
+            if held and not library.graph_pool and device.capturing():
+                self._captured.append(held)
             workspace = addresses_in(held.address, counts) if held else ()
             packed.start((x.address, made.address), problem.batch_size, workspace)
             if given.plain and library.quick:

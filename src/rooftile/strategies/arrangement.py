@@ -35,19 +35,19 @@ def places_of(strategy: Any, problem: Any, config: Any) -> dict[str, Places]:
     """
     arrays: Sequence[Array] = problem.parameter_arrays
     # Most strategies pass parameters on, which takes no numbers to see.
-    blank = {a.name: np.broadcast_to(np.float64(0), a.shape) for a in arrays}
+    blank = {a.name: np.broadcast_to(np.int32(0), a.shape) for a in arrays}
     passed = strategy.packed(problem, blank, config)
     if all(values is blank.get(name) for name, values in passed.items()):
         return {name: Places(name, None) for name in passed}
-    first, numbers = {}, {}
-    count = 0
-    for array in arrays:
-        # float64 holds every number exactly; zero is left for what is filled in.
-        own: Any = np.arange(count + 1, count + 1 + array.size, dtype=np.float64)
-        numbers[array.name], first[array.name] = own.reshape(array.shape), count + 1
-        count += array.size
+    count = sum(array.size for array in arrays)
     if count > _MOST_PLACES:
         raise UnsupportedProblem(strategy.name, f"{count} weights: indices are 32-bit")
+    first, numbers = {}, {}
+    start = 1  # Zero is left for what is filled in.
+    for array in arrays:
+        own: Any = np.arange(start, start + array.size, dtype=np.int32)
+        numbers[array.name], first[array.name] = own.reshape(array.shape), start
+        start += array.size
     packed = strategy.packed(problem, numbers, config)
     return {name: _places(name, values, arrays, first) for name, values in packed.items()}
 
@@ -60,7 +60,7 @@ def _places(
     for array in parameters:
         start = first[array.name]
         if used.size == 0 or (used.min() >= start and used.max() < start + array.size):
-            places = np.where(flat > 0, flat - start, -1).astype(np.int32)
-            same = np.array_equal(places, np.arange(array.size))
+            places = np.where(flat > 0, flat - start, -1).astype(np.int32, copy=False)
+            same = np.array_equal(places, np.arange(array.size, dtype=np.int32))
             return Places(array.name, None if same else places)
     raise ValueError(f"{name} is packed from several parameters")

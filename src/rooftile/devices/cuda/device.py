@@ -223,7 +223,11 @@ class CudaDevice(Described):
 
     def capturing(self) -> bool:
         """Whether the present stream is being recorded into a graph."""
-        return is_capturing(self.stream_address)
+        return self.is_capturing(self.stream_address)
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether a stream is being recorded into a graph."""
+        return is_capturing(stream)
 
     @contextlib.contextmanager
     def while_capturing(self) -> Iterator[None]:

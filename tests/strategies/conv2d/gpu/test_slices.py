@@ -17,11 +17,13 @@ PROBLEM = Conv2d(5, 6, 13, 18, 3, (3, 3), padding=(1, 0), pool=Pool.of("max", 2)
 @pytest.mark.parametrize("images", [1, 2])
 def test_slices_are_right_and_hold_the_stated_size(name, images, device, monkeypatch):
     rung = strategy("conv2d", name, "opencl")
-    one = sum(rung.workspace(PROBLEM.with_batch(1), rung.config(PROBLEM)).values())
-    monkeypatch.setattr(_slices, "MOST_BYTES", 4 * one * images)
     config = rung.config(PROBLEM)
+    floats = rung.image_floats(PROBLEM, config)
+    one = sum(floats.values())
+    monkeypatch.setattr(_slices, "MOST_BYTES", 4 * one * images)
     assert len(rung.steps(PROBLEM, config)) == SLICED[name] * -(-PROBLEM.batch // images)
-    assert sum(rung.workspace(PROBLEM, config).values()) == images * one
+    workspace = rung.workspace(PROBLEM, config)
+    assert sum(workspace[name] for name in floats) == images * one
     check(rung, PROBLEM, device)
 
 

@@ -10,7 +10,8 @@
 // the definition.
 //
 // x[..][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH], bias[MAPS],
-// out[..][MAPS][ROWS][COLUMNS], masks[MAPS][CHANNELS][FREQUENCIES] complex, spectra[images][TILES][CHANNELS][FREQUENCIES] and products[images][TILES][MAPS]
+// out[..][MAPS][ROWS][COLUMNS], masks[MAPS][CHANNELS][FREQUENCIES] complex,
+// spectra[images][TILES][CHANNELS][FREQUENCIES] and products[images][TILES][MAPS]
 // [FREQUENCIES] complex, sums[images][MAPS][PLANE_SIZE], waves: TILE / 2 cosines, then
 // sines, of multiples of a full turn / TILE; `images` of a slice, the first `first`.
 
@@ -71,15 +72,20 @@ __global__ void transform_weights(const GLOBAL float* weights, GLOBAL float2* ma
     }
     __syncthreads();
 
-    for (int e = threadIdx.x; e < FREQUENCIES; e += THREADS) {
-        int frequency = bit_reversed(e / KEPT);
-        wide x = 0, y = 0;
-        for (int p = 0; p < MASK_HEIGHT; p++) {
-            int at = p * KEPT + e % KEPT, turn = frequency * p % TILE;
-            x += real[at] * cosines[turn] - imaginary[at] * sines[turn];
-            y += real[at] * sines[turn] + imaginary[at] * cosines[turn];
+    // Two rows beside each other have frequencies half a turn apart: odd terms differ in sign.
+    for (int e = threadIdx.x; e < FREQUENCIES / 2; e += THREADS) {
+        int row = e / KEPT * 2, column = e % KEPT, frequency = bit_reversed(row);
+        wide x[2] = {0, 0}, y[2] = {0, 0};
+        UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+            int at = p * KEPT + column, turn = frequency * p % TILE;
+            x[p % 2] += real[at] * cosines[turn] - imaginary[at] * sines[turn];
+            y[p % 2] += real[at] * sines[turn] + imaginary[at] * cosines[turn];
         }
-        spectrum[e] = make_float2((float)(x / (TILE * TILE)), (float)(y / (TILE * TILE)));
+        UNROLL for (int odd = 0; odd < 2; odd++) {
+            wide sign = odd ? -1 : 1, scale = (wide)1 / (TILE * TILE);
+            spectrum[(row + odd) * KEPT + column] = make_float2(
+                (float)((x[0] + sign * x[1]) * scale), (float)((y[0] + sign * y[1]) * scale));
+        }
     }
 }
 

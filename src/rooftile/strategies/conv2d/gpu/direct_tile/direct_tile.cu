@@ -6,8 +6,8 @@
 // happen in registers.  A block works through several bands of rows: while it sums
 // one, the next is on its way into the other half of its shared memory.
 // What it removes: repeated reads of shared memory, and waiting for the image.
-// With ROUNDED, operands are rounded to 16 bits on the way to shared memory, where they are float
-// again, as sums are; x and out may lie in 16 bits.
+// With ROUNDED, operands are rounded to 16 bits on the way to shared memory (weights by a kernel
+// before), where they are float again, as sums are; x and out may lie in 16 bits.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[GROUPS][CHANNELS][MASK_HEIGHT][TAP_ROW], where a
 // row holds MASK_WIDTH x THREAD_MAPS taps, bias[MAPS], out[images][MAPS][ROWS][COLUMNS].

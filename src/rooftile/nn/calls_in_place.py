@@ -66,11 +66,14 @@ class CallsInPlace:
             self._called.add(call)
             return library.finish(to, gpu) if out is None else None
 
-    def repeat(self, library: Library, count: int, shape: tuple[int, ...]) -> Repeat | None:
-        """What the next call with so many float32 images launches; None for more than a batch."""
+    def repeat(
+        self, library: Library, dtype: str, count: int, shape: tuple[int, ...]
+    ) -> Repeat | None:
+        """What the next call with so many images launches; None for more than a batch."""
         if not library.quick or count > self._batch:
             return None
-        gpu, route = self._gpu, self._way("float32").route(count)
+        gpu, way = self._gpu, self._way(dtype)
+        route = way.route(count)
         stays = [gpu.address(memory) for memory in route.stays]
         return Repeat(
             library,
@@ -78,6 +81,8 @@ class CallsInPlace:
             gpu.description.index,
             inputs=1,
             shape=shape,
+            dtypes=(library.own_dtype(dtype),),
+            made=library.own_dtype(way.scores),
             launches=route.launches,
             zeros=(None,),
             stays=stays,

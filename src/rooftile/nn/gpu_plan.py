@@ -77,7 +77,7 @@ class GpuPlan(Plan):
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}
         self._room = Room(self._gpu)
-        self._repeats: dict[tuple[type, Any], Repeat] = {}
+        self._repeats: dict[Any, Repeat] = {}
         self._replays: dict[str, Callable[[], object]] = {}
         self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
@@ -133,14 +133,14 @@ class GpuPlan(Plan):
             dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
             to = given.take_out(out, Array("out", shape, dtype), [x])
         scores = self._calls_in_place(library, x, to, shape)
-        if x.plain:
-            repeat = self._calls_in_place.repeat(library, shape[0], shape)
-            if repeat is not None:
-                self._repeats[given.kind, x.shape] = repeat
+        repeat = self._calls_in_place.repeat(library, x.dtype, shape[0], shape)
+        if repeat is not None:
+            self._repeats[given.kind, x.shape, repeat.dtypes[0]] = repeat
         return scores if out is None else out
 
     def _again(self, images: Any, out: Any) -> Any:
-        repeat = self._repeats.get((type(images), getattr(images, "shape", None)))
+        key = type(images), getattr(images, "shape", None), getattr(images, "dtype", None)
+        repeat = self._repeats.get(key)
         return None if repeat is None else repeat((images,), out)
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:

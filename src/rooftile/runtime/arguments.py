@@ -45,6 +45,8 @@ class Arguments(Generic[Array]):
         """Those of x, as its result has them too."""
         self.plain = True
         """Whether all arrays on a GPU are row-major float32."""
+        self.row_major = True
+        """Whether they are row-major."""
 
     def device(self, asked: str | None) -> str:
         """Where the call runs: where the caller asks, else where x is.  Raises `InputError`."""
@@ -109,6 +111,7 @@ class Arguments(Generic[Array]):
             array = self.library.compact(name, array)
         if self._forms and not array.plain:
             self.plain = False
+            self.row_major = self.row_major and not array.channels_last
             self._note(name, array.dtype)
             if name == self.first:
                 self.channels_last = array.channels_last
@@ -168,6 +171,7 @@ class Arguments(Generic[Array]):
             raise InputError("out", "an array that overlaps an argument", "memory of its own")
         if isinstance(out, CudaArray) and not out.plain:
             self.plain = False
+            self.row_major = self.row_major and not out.channels_last
         return out
 
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:

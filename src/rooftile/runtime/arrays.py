@@ -99,14 +99,18 @@ class Library(ABC):
     quick = False
     """Whether it has the next three, for calls that were made before."""
 
-    def plain_address(self, array: Any, gpu: int) -> int:
-        """The address of row-major, aligned float32 on this GPU that nothing else is special
-        about; 0 for anything else."""
+    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
+        """The address of a row-major, aligned array on this GPU that nothing else is special
+        about; 0 for anything else.  ``dtype`` is the library's own, as in `plain`."""
         raise NotImplementedError
 
-    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
-        """A new array of float32, the library's own, and its address."""
+    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
+        """A new array of the library's own, float32 if nothing is said, and its address."""
         raise NotImplementedError
+
+    def own_dtype(self, name: str) -> Any:
+        """A dtype of ours as the library's."""
+        return numpy_dtype(name)
 
     def current_stream(self, gpu: int) -> int:
         """The address of the caller's stream on a GPU."""
@@ -228,10 +232,13 @@ class Torch(Library):
     def _slow_stream(self, gpu: int) -> int:
         return int(self._torch.cuda.current_stream(gpu).cuda_stream)
 
-    def plain_address(self, array: Any, gpu: int) -> int:
+    def own_dtype(self, name: str) -> Any:
+        return getattr(self._torch, name)
+
+    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
         if (
             _libraries.get(type(array)) is not self
-            or array.dtype is not self._float32
+            or array.dtype is not dtype
             or array.layout is not self._strided
             or array.get_device() != gpu
             or not array.is_contiguous()
@@ -242,8 +249,9 @@ class Torch(Library):
         address: int = array.data_ptr()
         return 0 if address % ALIGNMENT else address
 
-    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
-        tensor = self._torch.empty(shape, dtype=self._float32, device=self._gpus[gpu])
+    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
+        kind = dtype or self._float32
+        tensor = self._torch.empty(shape, dtype=kind, device=self._gpus[gpu])
         return tensor, tensor.data_ptr()
 
     def empty(
@@ -309,10 +317,10 @@ class CuPy(Library):
         with self._on(gpu):
             return int(self._cupy.cuda.get_current_stream().ptr) or _LEGACY_STREAM
 
-    def plain_address(self, array: Any, gpu: int) -> int:
+    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
         if (
             _libraries.get(type(array)) is not self
-            or array.dtype != np.float32
+            or array.dtype != dtype
             or not array.flags.c_contiguous
             or array.device.id != gpu
         ):
@@ -320,9 +328,9 @@ class CuPy(Library):
         address = int(array.data.ptr)
         return 0 if address % ALIGNMENT else address
 
-    def plain(self, shape: tuple[int, ...], gpu: int) -> tuple[Any, int]:
+    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
         with self._on(gpu):
-            array = self._cupy.empty(shape, np.float32)
+            array = self._cupy.empty(shape, dtype or np.float32)
         return array, int(array.data.ptr)
 
     def empty(

@@ -176,8 +176,9 @@ def run_in_place(
         ]
         ends = [array.address for array in (*inputs, *made)]
         packed = [None if array is None else array.address for array in parameters]
-        if given.plain and library.quick:
-            recipe = partial(_repeat, library, choice, resident, device)
+        if given.row_major and library.quick:
+            dtypes = [a.dtype if a is not None else "" for a in (*inputs, *parameters, *made)]
+            recipe = partial(_repeat, library, choice, resident, device, dtypes)
             note(type(first.owner), recipe)
         held: list[CudaArray] = []
 
@@ -191,8 +192,15 @@ def run_in_place(
         return tuple(library.finish(out, device) for out in made)
 
 
-def _repeat(library: Library, choice: Choice, resident: Resident, device: CudaDevice) -> Repeat:
-    """What the next call like this launches."""
+def _repeat(
+    library: Library,
+    choice: Choice,
+    resident: Resident,
+    device: CudaDevice,
+    dtypes: Sequence[str],
+) -> Repeat:
+    """What the next call like this launches; ``dtypes`` are those of its arrays, outputs last."""
+    *given, made = [library.own_dtype(name) if name else None for name in dtypes]
     problem = choice.problem
     (result,) = problem.output_arrays
     launches, counts = resident.launches(problem.batch_size)
@@ -203,6 +211,8 @@ def _repeat(library: Library, choice: Choice, resident: Resident, device: CudaDe
         device.description.index,
         inputs,
         result.shape,
+        given,
+        made,
         launches,
         zeros=[None] * inputs + resident.zeros,
         stays=(),

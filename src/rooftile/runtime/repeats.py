@@ -7,18 +7,22 @@ and explains.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaDevice
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 
-_MOST_KEPT = 4096
-"""How many calls are kept; where one more comes, all are dropped."""
+_MOST_KEPT = 1024
+"""How many calls of a function are kept; where one more comes, all are dropped."""
+_SMALL = 2**16
+"""float32 of temporaries that streams keep: to allocate them takes longer than to launch."""
+_MOST_STREAMS = 8
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
@@ -26,7 +30,7 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class Repeat:
-    """What a call on plain arrays of a GPU launches: row-major float32, aligned, without gradients.
+    """What a call on plain arrays of a GPU launches: row-major, aligned, without gradients.
 
     The launches take inputs, the output, other arrays of the call, what stays, and temporaries.
     """
@@ -37,6 +41,10 @@ class Repeat:
     inputs: int
     shape: tuple[int, ...]
     """The output's."""
+    dtypes: Sequence[Any]
+    """The library's dtypes of the call's arrays."""
+    made: Any
+    """That of the output."""
     launches: Any
     """A `rooftile.devices.cuda.launches.CudaLaunches`."""
     zeros: Sequence[int | None]
@@ -49,6 +57,8 @@ class Repeat:
     """In which calls take turns that share constant memory; None where they share none."""
     stamp: Any = None
     """That of the tunings when the choice was made; None where it is never made anew."""
+    rooms: dict[int, tuple[Any, list[int]]] = field(default_factory=dict)
+    """Small temporaries, which each stream keeps: they are used in its order."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """The output; None where the call must go the long way."""
@@ -56,30 +66,35 @@ class Repeat:
         if not device.is_current() or (self.stamp is not None and self.stamp != recent_stamp()):
             return None
         stream = library.current_stream(gpu)
-        asks = self.turns is not None or not library.graph_pool
-        if asks and device.is_capturing(stream):
+        captured = self._asks and device.is_capturing(stream)
+        if captured and (self.turns is not None or not library.graph_pool):
             return None
         addresses = []
         for number, zeros in enumerate(self.zeros):
             array = arrays[number] if number < len(arrays) else None
-            address = zeros if array is None else library.plain_address(array, gpu)
+            if array is None:
+                address = zeros
+            else:
+                address = library.plain_address(array, gpu, self.dtypes[number])
             if not address:
                 return None
             addresses.append(address)
         if out is None:
-            out, to = library.plain(self.shape, gpu)
+            out, to = library.plain(self.shape, gpu, self.made)
         else:
-            to = library.plain_address(out, gpu)
+            to = library.plain_address(out, gpu, self.made)
             if not to or out.shape != self.shape or not self._apart(to, arrays, addresses):
                 return None
-        self._start(stream, addresses, to)
+        self._start(stream, addresses, to, keep=not captured)
         return out
 
-    def _start(self, stream: int, addresses: list[int], to: int) -> None:
-        temporaries: Sequence[int] = ()
-        if self.floats:
-            _held, start = self.library.plain((self.floats,), self.gpu)
-            temporaries = [start + offset for offset in self.offsets]
+    @cached_property
+    def _asks(self) -> bool:
+        """Whether a captured call differs."""
+        return self.turns is not None or self.floats > 0 or not self.library.graph_pool
+
+    def _start(self, stream: int, addresses: list[int], to: int, *, keep: bool) -> None:
+        _held, temporaries = self._room(stream, keep=keep) if self.floats else (None, ())
         first, others = addresses[: self.inputs], addresses[self.inputs :]
         buffers = [*first, to, *others, *self.stays, *temporaries]
         if self.turns is None:
@@ -91,11 +106,24 @@ class Repeat:
             finally:
                 self.turns.end(stream)
 
+    def _room(self, stream: int, *, keep: bool) -> tuple[Any, Sequence[int]]:
+        """Memory for the temporaries, and where each begins."""
+        keep = keep and self.floats <= _SMALL
+        if keep and (room := self.rooms.get(stream)) is not None:
+            return room
+        held, start = self.library.plain((self.floats,), self.gpu)
+        made = held, [start + offset for offset in self.offsets]
+        if keep:
+            if len(self.rooms) >= _MOST_STREAMS:
+                self.rooms.clear()
+            self.rooms[stream] = made
+        return made
+
     def _apart(self, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
         """Whether the output shares memory with no other array."""
-        end = to + 4 * _size(self.shape)
+        end = to + 4 * math.prod(self.shape)
         return all(
-            address >= end or address + 4 * _size(array.shape) <= to
+            address >= end or address + 4 * math.prod(array.shape) <= to
             for array, address in zip(arrays, addresses, strict=False)
             if array is not None
         )
@@ -134,7 +162,8 @@ def note(kind: type, recipe: Recipe) -> None:
 def _key(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
     # 1 and True are equal, and not equally good.
     shapes = tuple([None if array is None else array.shape for array in arrays])
-    return shapes, tuple(options.items()), tuple(map(type, options.values()))
+    types = tuple(map(type, options.values()))
+    return arrays[0].dtype, shapes, tuple(options.items()), types
 
 
 def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
@@ -174,10 +203,3 @@ def _named(names: Sequence[str], options: dict[str, Any]) -> list[Any]:
             break
         found.append(options.pop(name))
     return found
-
-
-def _size(shape: Sequence[int]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count

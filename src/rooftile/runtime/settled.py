@@ -126,7 +126,7 @@ class OnGpu(Settled):
         # These stay, because graphs may hold them.
         self._captured: list[CudaArray] = []
         self._packed: dict[Any, Packed] = {}
-        self._repeats: dict[tuple[type, Any], Repeat] = {}
+        self._repeats: dict[Any, Repeat] = {}
         self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
         self._turn = threading.Lock()
 
@@ -150,32 +150,37 @@ class OnGpu(Settled):
                 self._captured.append(held)
             workspace = addresses_in(held.address, counts) if held else ()
             packed.start((x.address, made.address), problem.batch_size, workspace)
-            if given.plain and library.quick:
-                self._note(library, given.kind, packed, x.shape, result.shape, problem.batch_size)
+            if given.row_major and library.quick:
+                self._note(given, packed, x, made, problem.batch_size)
             return library.finish(made, device) if out is None else out
 
     def again(self, x: Any, out: Any) -> Any:
         """The result of x, the caller's, where a call with an array like it was made before; None
         where not."""
-        repeat = self._repeats.get((type(x), getattr(x, "shape", None)))
+        key = type(x), getattr(x, "shape", None), getattr(x, "dtype", None)
+        repeat = self._repeats.get(key)
         return None if repeat is None else repeat((x,), out)
 
     def _note(
         self,
-        library: Library,
-        kind: type,
+        given: Arguments[Any],
         packed: Packed,
-        shape: tuple[int, ...],
-        result: tuple[int, ...],
+        x: CudaArray,
+        made: CudaArray,
         batch: int | None,
     ) -> None:
+        """Keep what the next call like this launches."""
+        library = given.library
         launches, counts = packed.launches(batch)
+        dtype = library.own_dtype(x.dtype)
         repeat = Repeat(
             library,
             self._device,
             self._device.description.index,
             inputs=1,
-            shape=result,
+            shape=tuple(made.shape),
+            dtypes=(dtype,),
+            made=library.own_dtype(made.dtype),
             launches=launches,
             zeros=(None,),
             stays=packed.stays,
@@ -184,7 +189,7 @@ class OnGpu(Settled):
         )
         if len(self._repeats) >= _MOST_SHAPES:
             self._repeats.clear()
-        self._repeats[kind, shape] = repeat
+        self._repeats[given.kind, x.shape, dtype] = repeat
 
     def update(self, given: Arguments[Any], parameters: Sequence[CudaArray | None]) -> None:
         """See `Settled.update`.

@@ -20,6 +20,12 @@ def library() -> Any:
     return ctypes.CDLL("libcuda.so.1")
 
 
+@cache
+def _brief() -> Any:
+    """The same for questions that are answered at once: Python's lock is not given away."""
+    return ctypes.PyDLL("libcuda.so.1")
+
+
 def check(code: int) -> None:
     """Raise `RuntimeError` for an error of the driver, which is a fault of ours."""
     if code:
@@ -34,7 +40,7 @@ def call(name: str, *arguments: Any) -> None:
 def current_context() -> int:
     """The calling thread's context; 0 where it has none."""
     # Before the driver is initialised there is no context, and the call gives an error.
-    library().cuCtxGetCurrent(_place.reference)
+    _brief().cuCtxGetCurrent(_place.reference)
     return _place.context.value or 0
 
 
@@ -57,6 +63,6 @@ def set_context(context: int) -> None:
 def is_capturing(stream: int) -> bool:
     """Whether a stream is being recorded into a graph."""
     status = ctypes.c_int()
-    code = library().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    code = _brief().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
     # The legacy default stream gives an error while another one is captured.
     return not code and bool(status.value)

@@ -25,6 +25,8 @@ from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
 from rooftile.strategies.gpu import Config, Fill, Step, Tunable
 from rooftile.strategies.machine import Machine
 
+_CONSTANT_PAYS = 10**8
+"""FLOPs of a problem from which constant memory saves more than it takes to fill it."""
 _MOST_SUMS = 96
 """Sums a thread, of at most 255 registers."""
 _MOST_THREADS = 256
@@ -102,6 +104,7 @@ class DirectTile(GpuConv2d):
                     config = grown
         # Constant memory serves one address at a time: only where it is known to the compiler.
         literal = problem.channels == 1 and problem.maps <= config["THREAD_MAPS"]
+        literal = literal and problem.flops >= _CONSTANT_PAYS
         config["TAPS_CONSTANT"] = int(literal and _taps_bytes(problem, config) <= CONSTANT_BYTES)
         config["LEAST_BLOCKS"] = _least_blocks(problem, config, self.machine)
         return config

@@ -19,6 +19,7 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
@@ -50,6 +51,10 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "elementwise": (
+        Elementwise("add", (70_003,)), Elementwise("add", (4099,), "int32"),
+        Elementwise("axpy", (33, 7), "float64"), Elementwise("scale", (2**20,)),
     ),
 }  # fmt: skip
 

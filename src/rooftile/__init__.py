@@ -21,7 +21,19 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import (
+        Conv2d,
+        Linear,
+        add,
+        axpy,
+        conv2d,
+        linear,
+        matmul,
+        pool2d,
+        reduce,
+        scale,
+        softmax,
+    )
     from rooftile.nn import load
 
 __all__ = [
@@ -35,24 +47,30 @@ __all__ = [
     "UnsupportedProblem",
     "VerificationFailure",
     "__version__",
+    "add",
+    "axpy",
     "conv2d",
     "linear",
     "load",
     "matmul",
     "pool2d",
     "reduce",
+    "scale",
     "softmax",
 ]
 
 _LAZY = {
     "Conv2d": "rooftile.functional",
     "Linear": "rooftile.functional",
+    "add": "rooftile.functional",
+    "axpy": "rooftile.functional",
     "conv2d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "reduce": "rooftile.functional",
+    "scale": "rooftile.functional",
     "softmax": "rooftile.functional",
 }
 

@@ -21,6 +21,7 @@ from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.reduce import Reduce
+from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -51,6 +52,11 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "transpose": (
+        Transpose((300, 4096)), Transpose((513, 513)), Transpose((3, 200, 200), (0, 2, 1)),
+        Transpose((136, 264), dtype="float16"), Transpose((136, 136), dtype="uint8"),
+        Transpose((34, 66), dtype="float64"), Transpose((3, 5, 7, 9), (2, 0, 3, 1)),
     ),
     "elementwise": (
         Elementwise("add", (70_003,)), Elementwise("add", (4099,), "int32"),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         reduce,
         scale,
         softmax,
+        transpose,
     )
     from rooftile.nn import load
 
@@ -57,6 +58,7 @@ __all__ = [
     "reduce",
     "scale",
     "softmax",
+    "transpose",
 ]
 
 _LAZY = {
@@ -72,6 +74,7 @@ _LAZY = {
     "reduce": "rooftile.functional",
     "scale": "rooftile.functional",
     "softmax": "rooftile.functional",
+    "transpose": "rooftile.functional",
 }
 
 

@@ -22,6 +22,7 @@ caller's library (JAX has none: there the call waits).
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
 from rooftile.functional.elementwise import add, axpy, scale
+from rooftile.functional.layout import transpose
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
 
@@ -37,4 +38,5 @@ __all__ = [
     "reduce",
     "scale",
     "softmax",
+    "transpose",
 ]

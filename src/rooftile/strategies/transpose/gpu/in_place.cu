@@ -1,0 +1,42 @@
+// Rung 6, in_place: two tiles change places, each turned around; x and y may be one array.
+//
+// A block reads both tiles of a pair across the diagonal before it writes either, and no other
+// block touches them.  So nothing is overwritten that somebody still reads, and no second array is
+// needed.  What it costs: half of all blocks have nothing to do, the others twice the shared
+// memory.
+//
+// x[batch][size][size], y[batch][size][size].
+// Grid: x over pairs of bands of TILE rows and columns, y over the batch.
+// Block: x over TILE columns, y over DOWN rows of a tile.
+
+#include "elements.h"
+
+__global__ void LAUNCH_BOUNDS(TILE * DOWN)
+in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch, int64 size)
+{
+    __shared__ element upper[TILE][TILE + 1];
+    __shared__ element lower[TILE][TILE + 1];
+    int64 bands = (size + TILE - 1) / TILE;
+    int64 top = blockIdx.x / bands * TILE, left = blockIdx.x % bands * TILE;
+    int across = threadIdx.x;
+    if (top > left) return;
+    for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {
+        const GLOBAL element* from = x + b * size * size;
+        GLOBAL element* to = y + b * size * size;
+        for (int down = threadIdx.y; down < TILE; down += DOWN) {
+            if (top + down < size && left + across < size)
+                upper[down][across] = from[(top + down) * size + left + across];
+            if (left + down < size && top + across < size)
+                lower[down][across] = from[(left + down) * size + top + across];
+        }
+        __syncthreads();
+        for (int down = threadIdx.y; down < TILE; down += DOWN) {
+            if (left + down < size && top + across < size)
+                to[(left + down) * size + top + across] = upper[across][down];
+            // On the diagonal both are one tile, which is written once.
+            if (top < left && top + down < size && left + across < size)
+                to[(top + down) * size + left + across] = lower[across][down];
+        }
+        __syncthreads();
+    }
+}

@@ -16,6 +16,8 @@
 // Grid: x over tiles of a matrix, y over the batch.
 // Block: x over SQUARES squares beside each other, y over as many below each other.
 
+#include "common/bytes.h"
+
 #define TILE (SQUARES * SIDE)
 #define WORDS (SIDE * BYTES / 4)
 
@@ -24,20 +26,6 @@ typedef uint2 vector;
 #else
 typedef uint4 vector;
 #endif
-
-// Four of the eight bytes of two words, each by its number in a digit, the lowest first.
-__device__ __forceinline__ unsigned picked(unsigned low, unsigned high, unsigned digits)
-{
-#ifdef __OPENCL_VERSION__
-    ulong both = (ulong)high << 32 | low;
-    unsigned made = 0;
-    for (int byte = 0; byte < 4; byte++)
-        made |= (unsigned)(both >> 8 * (digits >> 4 * byte & 7) & 0xff) << 8 * byte;
-    return made;
-#else
-    return __byte_perm(low, high, digits);
-#endif
-}
 
 // The square's columns from its rows, each WORDS words.
 __device__ __forceinline__ void turn(const unsigned* rows, unsigned* columns)

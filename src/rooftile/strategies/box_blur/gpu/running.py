@@ -1,0 +1,82 @@
+"""Rung 3, `running`: sums that move on by a row that enters and one that leaves.
+
+Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_MOST_REACH = 64
+"""Bytes on either side whose sums a thread holds."""
+_WORD = 4
+_HALF = 2**16
+
+
+class Running(GpuBoxBlur):
+    """Takes windows that reach up to 64 bytes to either side."""
+
+    name = "running"
+    order = 3
+    summary = "sums that move on by a row, two bands in a word where 16 bits hold them"
+    tunables = (
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("ROWS", (16, 32, 64, 128, 256), 64),
+    )
+
+    def why_not(self, problem: BoxBlur) -> str | None:
+        """How far a thread sees; the bands of a grid."""
+        return self.invalid(problem, self.defaults(problem))
+
+    def invalid(self, problem: BoxBlur, config: Config) -> str | None:
+        """See `why_not`, with so many rows a band."""
+        reach = problem.radius * problem.channels
+        if reach > _MOST_REACH:
+            return f"a window reaches {reach} bytes to either side, at most {_MOST_REACH}"
+        bands = blocks(problem.height, _bands(problem) * config["ROWS"])
+        return f"{bands} blocks of rows, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
+
+    def defaults(self, problem: BoxBlur) -> dict[str, int]:
+        """Bands as high as leave every multiprocessor several blocks."""
+        config = super().defaults(problem)
+        wanted = 8 * self.machine.multiprocessors
+        while config["ROWS"] > 16 and self._blocks(problem, config) < wanted:
+            config["ROWS"] //= 2
+        return config
+
+    def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
+        """Also whether rows begin at words, and two sums fit into one."""
+        aligned = int(problem.columns % _WORD == 0)
+        return {**super().macros(problem, config), "ALIGNED": aligned, "PAIRED": _paired(problem)}
+
+    def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        rows = blocks(problem.height, _bands(problem) * config["ROWS"])
+        grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
+        return self.one(problem, Launch("running", grid, (config["THREADS"], 1, 1)))
+
+    def _blocks(self, problem: BoxBlur, config: Config) -> int:
+        rows = blocks(problem.height, _bands(problem) * config["ROWS"])
+        return rows * blocks(problem.columns, max(_WORD, _outputs(problem, config)))
+
+
+def _paired(problem: BoxBlur) -> int:
+    """Whether 16 bits hold the sum of a window."""
+    return int(255 * problem.window**2 < _HALF)
+
+
+def _bands(problem: BoxBlur) -> int:
+    return 1 + _paired(problem)
+
+
+def _outputs(problem: BoxBlur, config: Config) -> int:
+    """Bytes of a row that a block makes."""
+    halo = blocks(problem.radius * problem.channels, _WORD) * _WORD
+    return _WORD * config["THREADS"] - 2 * halo
+
+
+STRATEGY = Running()

@@ -1,4 +1,4 @@
-"""`rooftile.transpose` as its user calls it."""
+"""`rooftile.transpose`, `permute_columns` and `rotate` as their user calls them."""
 
 from __future__ import annotations
 
@@ -63,9 +63,41 @@ def test_out():
         rooftile.transpose(x, out=x.reshape(8, 8))
 
 
+@pytest.mark.parametrize("strategy", [None, "loops", "threads"])
+def test_permute_columns(strategy):
+    x, order = X[0], np.random.default_rng(1).permutation(56).astype(np.int32)
+    assert (rooftile.permute_columns(x, order, strategy=strategy) == x[:, order]).all()
+    some = np.array([55, 0, 0, 7], np.int32)
+    half = x.astype(np.float16)
+    assert (rooftile.permute_columns(half, some, strategy=strategy) == half[:, some]).all()
+    worked = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.int32)
+    made = rooftile.permute_columns(worked, np.array([2, 0, 1], np.int32))
+    assert made.tolist() == [[3, 1, 2], [6, 4, 5], [9, 7, 8]]
+
+
+@pytest.mark.parametrize("strategy", [None, "loops", "threads", "in_place"])
+def test_rotate(strategy):
+    for shift in (1, 0, -3, 56, 1000):
+        assert (rooftile.rotate(X, shift, strategy=strategy) == np.roll(X, shift, -1)).all()
+    x = X.copy()
+    assert rooftile.rotate(x, out=x) is x
+    assert (x == np.roll(X, 1, -1)).all()
+    assert (x[..., 0] == X[..., 55]).all()
+    assert rooftile.rotate(x, 56, out=x) is x
+    assert (x == np.roll(X, 1, -1)).all()
+
+
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
+        ("index", lambda: rooftile.permute_columns(X[0], np.array([0, 56], np.int32))),
+        ("index", lambda: rooftile.permute_columns(X[0], np.array([-1], np.int32))),
+        ("index", lambda: rooftile.permute_columns(X[0], np.arange(56))),
+        ("index", lambda: rooftile.permute_columns(X[0], np.array([], np.int32))),
+        ("x", lambda: rooftile.permute_columns(X, np.array([0], np.int32))),
+        ("shift", lambda: rooftile.rotate(X, 1.5)),
+        ("x", lambda: rooftile.rotate(np.full((), 3, np.float32))),
+        ("x", lambda: rooftile.rotate(X[:, :0])),
         ("x", lambda: rooftile.transpose(np.zeros((0, 3), np.float32))),
         ("x", lambda: rooftile.transpose(np.zeros((2, 3), np.complex64))),
         ("x", lambda: rooftile.transpose([[1.0]])),
@@ -88,6 +120,30 @@ def test_on_opencl(opencl_device):
     x = X[0, :40, :40].copy()
     rooftile.transpose(x, device="opencl", out=x)
     assert (x == X[0, :40, :40].T).all()
+
+
+def test_columns_and_rotation_on_opencl(opencl_device):
+    order = np.random.default_rng(1).permutation(56).astype(np.int32)
+    made = rooftile.permute_columns(X[0], order, device="opencl")
+    assert (made == X[0][:, order]).all()
+    x = X.copy()
+    rooftile.rotate(x, 5, device="opencl", out=x)
+    assert (x == np.roll(X, 5, -1)).all()
+    assert (rooftile.rotate(X, -5, device="opencl") == np.roll(X, -5, -1)).all()
+
+
+def test_columns_and_rotation_of_tensors(cuda_device):
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(X).cuda()
+    order = torch.randperm(56, dtype=torch.int32, device="cuda")
+    assert torch.equal(rooftile.permute_columns(x[0], order), x[0][:, order.long()])
+    # Nothing outside of a row is read, whatever the index says.
+    wild = torch.tensor([-5, 3, 10**9], dtype=torch.int32, device="cuda")
+    assert torch.equal(rooftile.permute_columns(x[0], wild), x[0][:, [0, 3, 55]])
+    expected = torch.roll(x, 1, -1)
+    assert torch.equal(rooftile.rotate(x), expected)
+    assert rooftile.rotate(x, out=x) is x
+    assert torch.equal(x, expected)
 
 
 def test_on_tensors_of_a_gpu(cuda_device):

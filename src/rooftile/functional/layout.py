@@ -1,4 +1,4 @@
-"""Elements in another order: transposition."""
+"""Elements in another order: transposition, a choice of columns, rotation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import remembered, run
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.rotate import Rotate
 from rooftile.ops.transpose import DTYPES, Transpose
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.choice import decide
@@ -37,27 +39,84 @@ def transpose(
     Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
     """
     given = Arguments(x)
-    if out is x:
-        _in_place(given, x, axes, strategy, device)
-        return x
     array = given.take("x", x, ANY, dtypes=DTYPES)
     problem = _problem(array, axes)
+    if out is x:
+        # One axis, or none, besides those of one element: everything is in its place already.
+        _in_place(given, x, problem, len(problem.merged[0]) < 2, strategy, device)
+        return x
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def permute_columns(
+    x: Array,
+    index: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``y[i, j] = x[i, index[j]]``: the columns of x in another order, or any choice of them.
+
+    x is [rows, columns] of a dtype that `transpose` takes, ``index`` int32[width].  Its elements
+    are 0 to columns - 1: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
+    to look; there the nearest column stands for them.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, "rows, columns", dtypes=DTYPES)
+    wanted = given.take("index", index, "width", dtypes=("int32",))
+    rows, columns = array.shape
+    if not isinstance(wanted, CudaArray) and not 0 <= wanted.min() <= wanted.max() < columns:
+        found = f"elements of {wanted.min()} to {wanted.max()}"
+        raise InputError("index", found, f"0 to {columns - 1}, the columns of x")
+    problem = _permute_columns(rows, columns, wanted.shape[0], _dtype(array))
+    return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
+
+
+def rotate(
+    x: Array,
+    shift: int = 1,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Each row of x moved on by ``shift`` places, as NumPy's `roll` along the last axis.
+
+    What leaves a row at its end enters it at its front; a shift below 0 moves the other way.  x has
+    any shape with an axis, and a dtype that `transpose` takes.  ``out`` may be x itself; on a GPU,
+    of rows of up to 8192 elements.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    if type(shift) is not int:
+        raise InputError("shift", repr(shift), "an integer")
+    shape = tuple(array.shape)
+    problem = _rotate(shape, shift % shape[-1] if shape else shift, _dtype(array))
+    if out is x:
+        _in_place(given, x, problem, problem.places == 0, strategy, device)
+        return x
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
 def _in_place(
-    given: Arguments[Any], x: Any, axes: Any, strategy: str | None, device: str | None
+    given: Arguments[Any],
+    x: Any,
+    problem: Transpose | Rotate,
+    done: bool,
+    strategy: str | None,
+    device: str | None,
 ) -> None:
-    """Transpose every matrix of x where it lies.  Raises `UnsupportedProblem` where they are not
-    square, or by a strategy that needs a second array."""
+    """Compute where x lies, unless that is ``done`` already.
+
+    Raises `UnsupportedProblem` where nothing computes the problem so, or for a strategy that needs
+    a second array.
+    """
     if strategy not in (None, _IN_PLACE):
         raise UnsupportedProblem(strategy, "out is x", f"strategy={_IN_PLACE!r}, or another out")
-    # It makes sure that there is something to transpose; what it gives may be a copy.
-    problem = _problem(given.take("x", x, ANY, dtypes=DTYPES), axes)
     place, (result,) = given.device(device), problem.output_arrays
     array = given.take_out(x, result, [])
-    if len(problem.merged[0]) < 2:
-        # The elements are in their places already.
+    if done:
         return
     choice = decide(problem, "ieee", place, _IN_PLACE)
     if isinstance(array, CudaArray):
@@ -79,8 +138,13 @@ def _problem(array: Taken, axes: Any) -> Transpose:
         raise InputError("axes", repr(axes), expected)
     if sorted(axis % rank if -rank <= axis < rank else -1 for axis in axes) != [*range(rank)]:
         raise InputError("axes", tuple(axes), expected)
-    dtype: Any = getattr(array.dtype, "name", array.dtype)
-    return _transpose(shape, tuple(axis % rank for axis in axes), dtype)
+    return _transpose(shape, tuple(axis % rank for axis in axes), _dtype(array))
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
 
 
 _transpose = remembered(Transpose)
+_permute_columns, _rotate = remembered(PermuteColumns), remembered(Rotate)

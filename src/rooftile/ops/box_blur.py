@@ -82,7 +82,8 @@ class BoxBlur(Problem):
         size = x.shape[axis]
         before = np.concatenate([np.zeros_like(x.take([0], axis)), x.cumsum(axis)], axis)
         first, last = self._ends(size)
-        return before.take(last, axis) - before.take(first, axis)
+        made: NDArray[np.int64] = before.take(last, axis) - before.take(first, axis)
+        return made
 
     def _ends(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first index of each window, and the one behind its last."""

@@ -15,6 +15,7 @@ _MOST_REACH = 64
 """Bytes on either side whose sums a thread holds."""
 _WORD = 4
 _HALF = 2**16
+_MOST_INDEX = 2**30
 
 
 class Running(GpuBoxBlur):
@@ -37,6 +38,8 @@ class Running(GpuBoxBlur):
         reach = problem.radius * problem.channels
         if reach > _MOST_REACH:
             return f"a window reaches {reach} bytes to either side, at most {_MOST_REACH}"
+        if max(problem.height, problem.columns) > _MOST_INDEX:
+            return f"{problem.height} rows of {problem.columns} bytes: their indices are 32-bit"
         bands = blocks(problem.height, _bands(problem) * config["ROWS"])
         return f"{bands} blocks of rows, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
 
@@ -57,7 +60,8 @@ class Running(GpuBoxBlur):
         """One kernel."""
         rows = blocks(problem.height, _bands(problem) * config["ROWS"])
         grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
-        return self.one(problem, Launch("running", grid, (config["THREADS"], 1, 1)))
+        launch = Launch("running", grid, (config["THREADS"], 1, 1))
+        return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
 
     def _blocks(self, problem: BoxBlur, config: Config) -> int:
         rows = blocks(problem.height, _bands(problem) * config["ROWS"])

@@ -31,8 +31,7 @@ class Vectors(GpuGrayscale):
         """One kernel."""
         grid = (self._blocks(problem, config), 1, 1)
         launch = Launch("vectors", grid, (config["BLOCK"], 1, 1))
-        arguments = ("image", "gray", np.int64(problem.count), *problem.weights)
-        return (Step(launch, arguments),)
+        return (Step(launch, ("image", "gray", np.int64(problem.count), *problem.weights)),)
 
     def _blocks(self, problem: Grayscale, config: Config) -> int:
         return blocks(problem.count, _RUN * config["BLOCK"])

@@ -9,7 +9,7 @@
 // Grid: x over pairs of bands of TILE rows and columns, y over the batch.
 // Block: x over TILE columns, y over DOWN rows of a tile.
 
-#include "elements.h"
+#include "common/elements.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * DOWN)
 in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch, int64 size)

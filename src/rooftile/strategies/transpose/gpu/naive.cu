@@ -10,7 +10,7 @@
 // Grid: x over tiles of the last two axes, y over the first two.
 // Block: x over ACROSS of the last axis, y over DOWN of the third.
 
-#include "elements.h"
+#include "common/elements.h"
 
 __global__ void naive(const GLOBAL element* x, GLOBAL element* y, int64 outermost, int64 second,
                       int64 third, int64 fourth, int64 stride_0, int64 stride_1, int64 stride_2,

@@ -10,7 +10,7 @@
 // Grid: x over tiles of a matrix, y over the batch.
 // Block: x over TILE columns, y over DOWN rows of a tile.
 
-#include "elements.h"
+#include "common/elements.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * DOWN)
 tiled(const GLOBAL element* __restrict__ x, GLOBAL element* __restrict__ y, int64 batch,

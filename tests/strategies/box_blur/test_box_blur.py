@@ -123,7 +123,7 @@ def changed(name, before, after):
         ("naive", "i <= bottom", "i < bottom"),
         ("tiled", "inside ? image[row * columns + at] : 0", "image[row < 0 ? 0 : at]"),
         ("running", "- term(leaving, k)", "- 0"),
-        ("running", "at + 3 + REACH < columns", "at < columns"),
+        ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
         ("running", "- REACH - CHANNELS]", "- REACH]"),
     ],
 )
@@ -158,8 +158,9 @@ def test_what_rungs_refuse():
     (running,) = (rung for rung in GPU if rung.name == "running")
     assert "reaches 65 bytes" in running.why_not(BoxBlur(9, 9, 65))
     assert "32-bit" in running.why_not(BoxBlur(2**30 + 1, 1, 1))
-    assert running.config(BoxBlur(8192, 8192, 5))["ROWS"] == 64
-    assert running.config(BoxBlur(64, 64, 5))["ROWS"] == 16
+    assert running.config(BoxBlur(8192, 8192, 5))["ROWS"] == 38
+    assert running.config(BoxBlur(64, 64, 5))["ROWS"] == 8
+    assert running.config(BoxBlur(2**20, 8192, 5))["ROWS"] == 256
     (on_cpu,) = (rung for rung in CPU if rung.name == "running")
     assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
     assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))

@@ -142,7 +142,7 @@ def changed(name, before, after):
         ("naive", "y[near] = x[far];", "y[near] = x[near];"),
         ("naive_reads", "i >= third ||", "i >= third - 1 ||"),
         ("padded", "tile[across][down];", "tile[down][across];"),
-        ("tiled", "top + across < rows)", "top + across < columns)"),
+        ("tiled", "down < wide && across < high) to", "down < wide && across < high - 1) to"),
         ("vectors", "0x7632", "0x5410"),
         ("vectors", "(across ^ down)]", "across]"),
         ("in_place", "top < left &&", "0 &&"),

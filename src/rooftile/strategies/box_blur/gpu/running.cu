@@ -1,8 +1,8 @@
 // Rung 3, running: sums that move down the picture by a row that enters and one that leaves.
 //
 // In `tiled` every byte is added once for each window that it is in.  Here a thread keeps the sums
-// of four columns over the rows of the window.  In each row it adds four bytes and subtracts four,
-// hands the sums to its neighbours through shared memory, and adds those of the window's columns;
+// of four or eight columns over the rows of the window.  In each row it adds a byte to each and
+// subtracts one, hands the sums to its neighbours through shared memory, and adds those of the window's columns;
 // the next column's sum differs by two of them.  What it removes: all but a few additions a byte,
 // and narrow accesses.
 //
@@ -17,40 +17,57 @@
 //
 // image[height][width][CHANNELS], blurred[height][width][CHANNELS].
 // Grid: x over blocks of OUTPUTS bytes of a row, y over BANDS bands of ROWS rows.
-// Block: x over THREADS words of a row.
+// Block: x over THREADS spans of WORDS words of a row.
 
 #include "common/bytes.h"
 
 #define BANDS (1 + PAIRED)
+#define SPAN (4 * WORDS)
 #define REACH (RADIUS * CHANNELS)
-#define HALO ((REACH + 3) / 4 * 4)
-#define OUTPUTS (4 * THREADS - 2 * HALO)
+#define HALO ((REACH + SPAN - 1) / SPAN * SPAN)
+#define OUTPUTS (SPAN * THREADS - 2 * HALO)
+// Fewer would do, but with so many the compiler spills nothing.
+#define RESIDENT_THREADS 512
 #define WHOLE ((2 * RADIUS + 1) * (2 * RADIUS + 1))
 
-// Four bytes of a row from column `at` on, which lie at `from`; zeros outside of the picture.
-__device__ __forceinline__ unsigned four(const GLOBAL unsigned char* from, int row, int at,
-                                         int height, int columns)
-{
-    unsigned word = 0;
-#if ALIGNED
-    // A word is inside or outside as a whole; a number below zero is a large one without its sign.
-    if ((unsigned)row < (unsigned)height && (unsigned)at < (unsigned)columns)
-        word = *(const GLOBAL unsigned*)from;
+#if WORDS == 2
+typedef uint2 span;
 #else
-    for (int b = 0; b < 4; b++)
-        if (row >= 0 && row < height && at + b >= 0 && at + b < columns)
-            word |= (unsigned)from[b] << 8 * b;
+typedef unsigned span;
 #endif
-    return word;
+
+// The words of a row from column `at` on, which lie at `from`; zeros outside of the picture.
+__device__ __forceinline__ void load(unsigned* words, const GLOBAL unsigned char* from, int row,
+                                     int at, int height, int columns)
+{
+    UNROLL
+    for (int w = 0; w < WORDS; w++) words[w] = 0;
+#if ALIGNED
+    // A span is inside or outside as a whole; a number below zero is a large one without its sign.
+    if ((unsigned)row < (unsigned)height && (unsigned)at < (unsigned)columns) {
+        span loaded = *(const GLOBAL span*)from;
+#if WORDS == 2
+        words[0] = loaded.x;
+        words[1] = loaded.y;
+#else
+        words[0] = loaded;
+#endif
+    }
+#else
+    UNROLL
+    for (int b = 0; b < SPAN; b++)
+        if (row >= 0 && row < height && at + b >= 0 && at + b < columns)
+            words[b / 4] |= (unsigned)from[b] << 8 * (b % 4);
+#endif
 }
 
-// Byte k of each band's word, as a term of the sums.
+// Byte k of each band's words, as a term of the sums.
 __device__ __forceinline__ unsigned term(const unsigned* words, int k)
 {
 #if PAIRED
-    return picked(words[0], words[1], 0x0400 + 0x0101 * k) & 0x00ff00ff;
+    return picked(words[k / 4], words[WORDS + k / 4], 0x0400 + 0x0101 * (k % 4)) & 0x00ff00ff;
 #else
-    return words[0] >> 8 * k & 0xff;
+    return words[k / 4] >> 8 * (k % 4) & 0xff;
 #endif
 }
 
@@ -92,31 +109,41 @@ __device__ __forceinline__ unsigned divided_at_edges(const unsigned* sums, int s
     return made;
 }
 
-// Store four bytes of a row from column `at` on, at `to`; none beyond its end.
-__device__ __forceinline__ void put(GLOBAL unsigned char* to, int at, int columns, unsigned word)
+// Store the words of a row from column `at` on, at `to`; nothing beyond its end.
+__device__ __forceinline__ void put(GLOBAL unsigned char* to, int at, int columns,
+                                    const unsigned* words)
 {
 #if ALIGNED
-    *(GLOBAL unsigned*)to = word;
+    span stored;
+#if WORDS == 2
+    stored.x = words[0];
+    stored.y = words[1];
 #else
-    for (int b = 0; b < 4; b++)
-        if (at + b < columns) to[b] = word >> 8 * b & 0xff;
+    stored = words[0];
+#endif
+    *(GLOBAL span*)to = stored;
+#else
+    UNROLL
+    for (int b = 0; b < SPAN; b++)
+        if (at + b < columns) to[b] = words[b / 4] >> 8 * (b % 4) & 0xff;
 #endif
 }
 
-// The sums of four neighbouring windows from those of columns, the thread's own at `line`.
+// The sums of neighbouring windows from those of columns.  A line is [WORDS][THREADS] quads of
+// columns, so that neighbouring threads read neighbouring quads; the thread's own begin at `line`.
 __device__ __forceinline__ void across(const SHARED uint4* line, unsigned* windows)
 {
-    unsigned near[2 * HALO + 4];
+    unsigned near[2 * HALO + SPAN];
     UNROLL
-    for (int v = 0; v < HALO / 2 + 1; v++) {
-        uint4 quad = line[v - HALO / 4];
+    for (int v = 0; v < (2 * HALO + SPAN) / 4; v++) {
+        uint4 quad = line[v % WORDS * THREADS + v / WORDS - HALO / SPAN];
         near[4 * v] = quad.x;
         near[4 * v + 1] = quad.y;
         near[4 * v + 2] = quad.z;
         near[4 * v + 3] = quad.w;
     }
     UNROLL
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < SPAN; k++) {
         if (k >= CHANNELS) {
             // The window before in this channel, moved on by a pixel.
             windows[k] = windows[k - CHANNELS] + near[HALO + k + REACH];
@@ -129,69 +156,75 @@ __device__ __forceinline__ void across(const SHARED uint4* line, unsigned* windo
     }
 }
 
-__global__ void LAUNCH_BOUNDS(THREADS)
+__global__ void RESIDENT_BOUNDS(THREADS, RESIDENT_THREADS / THREADS)
 running(const GLOBAL unsigned char* __restrict__ image, GLOBAL unsigned char* __restrict__ blurred,
         int height, int width)
 {
     // Two lines in turn, so that a row needs one barrier.
-    __shared__ uint4 lines[2][THREADS];
+    __shared__ uint4 lines[2][WORDS * THREADS];
     int columns = width * CHANNELS, top = blockIdx.y * (BANDS * ROWS);
-    int at = blockIdx.x * OUTPUTS - HALO + 4 * threadIdx.x;
-    int has_results = threadIdx.x >= HALO / 4 && threadIdx.x < THREADS - HALO / 4 && at < columns;
-    int whole_columns = at >= REACH && at + 3 + REACH < columns;
+    int at = blockIdx.x * OUTPUTS - HALO + SPAN * threadIdx.x;
+    int has_results = threadIdx.x >= HALO / SPAN && threadIdx.x < THREADS - HALO / SPAN;
+    int whole_columns = at >= REACH && at + SPAN - 1 + REACH < columns;
 
     // The window of the row above the first: what leaves it first is among what is added here.
-    unsigned sums[4] = {0, 0, 0, 0}, entering[BANDS], leaving[BANDS];
+    unsigned sums[SPAN], entering[BANDS * WORDS], leaving[BANDS * WORDS];
     const GLOBAL unsigned char* entering_at[BANDS];
     const GLOBAL unsigned char* leaving_at[BANDS];
     UNROLL
     for (int b = 0; b < BANDS; b++) {
         int64 first = (int64)(top + b * ROWS - RADIUS - 1) * columns + at;
         entering_at[b] = leaving_at[b] = image + first;
-    }
-    for (int row = top - RADIUS - 1; row < top + RADIUS; row++) {
-        UNROLL
-        for (int b = 0; b < BANDS; b++) {
-            entering[b] = four(entering_at[b], row + b * ROWS, at, height, columns);
-            entering_at[b] += columns;
-        }
-        UNROLL
-        for (int k = 0; k < 4; k++) sums[k] += term(entering, k);
+        load(leaving + b * WORDS, image + first, top + b * ROWS - RADIUS - 1, at, height, columns);
     }
     UNROLL
-    for (int b = 0; b < BANDS; b++) {
-        int row = top + b * ROWS;
-        entering[b] = four(entering_at[b], row + RADIUS, at, height, columns);
-        leaving[b] = four(leaving_at[b], row - RADIUS - 1, at, height, columns);
+    for (int k = 0; k < SPAN; k++) sums[k] = term(leaving, k);
+    for (int row = top - RADIUS; row <= top + RADIUS; row++) {
+        UNROLL
+        for (int b = 0; b < BANDS; b++)
+            load(entering + b * WORDS, entering_at[b] += columns, row + b * ROWS, at, height,
+                 columns);
+        // The last row enters below.
+        if (row == top + RADIUS) break;
+        UNROLL
+        for (int k = 0; k < SPAN; k++) sums[k] += term(entering, k);
     }
 
     GLOBAL unsigned char* to = blurred + (int64)top * columns + at;
     for (int r = 0; r < ROWS && top + r < height; r++, to += columns) {
         UNROLL
-        for (int k = 0; k < 4; k++) sums[k] += term(entering, k) - term(leaving, k);
+        for (int k = 0; k < SPAN; k++) sums[k] += term(entering, k) - term(leaving, k);
         // The next row's bytes are under way while this one's sums are made.
         UNROLL
         for (int b = 0; b < BANDS; b++) {
             int next = top + b * ROWS + r + 1;
-            entering[b] = four(entering_at[b] += columns, next + RADIUS, at, height, columns);
-            leaving[b] = four(leaving_at[b] += columns, next - RADIUS - 1, at, height, columns);
+            load(entering + b * WORDS, entering_at[b] += columns, next + RADIUS, at, height,
+                 columns);
+            load(leaving + b * WORDS, leaving_at[b] += columns, next - RADIUS - 1, at, height,
+                 columns);
         }
         SHARED uint4* own = lines[r % 2] + threadIdx.x;
-        own->x = sums[0];
-        own->y = sums[1];
-        own->z = sums[2];
-        own->w = sums[3];
+        UNROLL
+        for (int w = 0; w < WORDS; w++) {
+            own[w * THREADS].x = sums[4 * w];
+            own[w * THREADS].y = sums[4 * w + 1];
+            own[w * THREADS].z = sums[4 * w + 2];
+            own[w * THREADS].w = sums[4 * w + 3];
+        }
         __syncthreads();
-        if (!has_results) continue;
-        unsigned windows[4];
+        if (!has_results || at >= columns) continue;
+        unsigned windows[SPAN], made[WORDS];
         across(own, windows);
         UNROLL
         for (int b = 0; b < BANDS; b++) {
             int row = top + b * ROWS + r;
             if (row >= height) continue;
             int whole = whole_columns && row >= RADIUS && row + RADIUS < height;
-            unsigned made = whole ? divided(windows, 16 * b)
-                                  : divided_at_edges(windows, 16 * b, row, at, height, width);
+            UNROLL
+            for (int w = 0; w < WORDS; w++)
+                made[w] = whole ? divided(windows + 4 * w, 16 * b)
+                                : divided_at_edges(windows + 4 * w, 16 * b, row, at + 4 * w, height,
+                                                   width);
             put(to + (int64)b * ROWS * columns, at, columns, made);
         }
     }

@@ -14,8 +14,14 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _MOST_REACH = 64
 """Bytes on either side whose sums a thread holds."""
 _WORD = 4
+_MOST_WORDS = 2
+"""Words of a row that a thread takes, where all rows begin at multiples of so many."""
 _HALF = 2**16
 _MOST_INDEX = 2**30
+_RESIDENT = 14
+"""Blocks that a multiprocessor has room for, by their registers, with some left over."""
+_LEAST_ROWS, _MOST_ROWS = 8, 256
+"""A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""
 
 
 class Running(GpuBoxBlur):
@@ -25,7 +31,7 @@ class Running(GpuBoxBlur):
     order = 3
     summary = "sums that move on by a row, two bands in a word where 16 bits hold them"
     tunables = (
-        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("THREADS", (64, 128, 256), 64),
         Tunable("ROWS", (16, 32, 64, 128, 256), 64),
     )
 
@@ -44,17 +50,17 @@ class Running(GpuBoxBlur):
         return f"{bands} blocks of rows, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
 
     def defaults(self, problem: BoxBlur) -> dict[str, int]:
-        """Bands as high as leave every multiprocessor several blocks."""
+        """Bands so high that all blocks are resident at once, where they need not be too high."""
         config = super().defaults(problem)
-        wanted = 8 * self.machine.multiprocessors
-        while config["ROWS"] > 16 and self._blocks(problem, config) < wanted:
-            config["ROWS"] //= 2
-        return config
+        strips = blocks(problem.columns, _outputs(problem, config))
+        blocks_of_rows = max(1, _RESIDENT * self.machine.multiprocessors // strips)
+        rows = blocks(problem.height, _bands(problem) * blocks_of_rows)
+        return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}
 
     def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
         """Also whether rows begin at words, and two sums fit into one."""
-        aligned = int(problem.columns % _WORD == 0)
-        return {**super().macros(problem, config), "ALIGNED": aligned, "PAIRED": _paired(problem)}
+        layout = {"ALIGNED": int(problem.columns % _WORD == 0), "WORDS": _words(problem)}
+        return {**super().macros(problem, config), **layout, "PAIRED": _paired(problem)}
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
         """One kernel."""
@@ -62,10 +68,6 @@ class Running(GpuBoxBlur):
         grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
         launch = Launch("running", grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
-
-    def _blocks(self, problem: BoxBlur, config: Config) -> int:
-        rows = blocks(problem.height, _bands(problem) * config["ROWS"])
-        return rows * blocks(problem.columns, max(_WORD, _outputs(problem, config)))
 
 
 def _paired(problem: BoxBlur) -> int:
@@ -77,10 +79,16 @@ def _bands(problem: BoxBlur) -> int:
     return 1 + _paired(problem)
 
 
+def _words(problem: BoxBlur) -> int:
+    """Words of a row that a thread takes."""
+    return _MOST_WORDS if problem.columns % (_MOST_WORDS * _WORD) == 0 else 1
+
+
 def _outputs(problem: BoxBlur, config: Config) -> int:
     """Bytes of a row that a block makes."""
-    halo = blocks(problem.radius * problem.channels, _WORD) * _WORD
-    return _WORD * config["THREADS"] - 2 * halo
+    span = _WORD * _words(problem)
+    halo = blocks(problem.radius * problem.channels, span) * span
+    return span * config["THREADS"] - 2 * halo
 
 
 STRATEGY = Running()

@@ -11,8 +11,7 @@
 
 #include "common/elements.h"
 
-__global__ void LAUNCH_BOUNDS(TILE * DOWN)
-in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch, int64 size)
+__global__ void in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch, int64 size)
 {
     __shared__ element upper[TILE][TILE + 1];
     __shared__ element lower[TILE][TILE + 1];
@@ -20,22 +19,25 @@ in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch, int64 size)
     int64 top = blockIdx.x / bands * TILE, left = blockIdx.x % bands * TILE;
     int across = threadIdx.x;
     if (top > left) return;
+    // How much of the bands lies inside.
+    int rows = size - top < TILE ? size - top : TILE;
+    int columns = size - left < TILE ? size - left : TILE;
     for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {
-        const GLOBAL element* from = x + b * size * size;
-        GLOBAL element* to = y + b * size * size;
+        int64 first = b * size * size, above = first + top * size + left;
+        int64 below = first + left * size + top;
         for (int down = threadIdx.y; down < TILE; down += DOWN) {
-            if (top + down < size && left + across < size)
-                upper[down][across] = from[(top + down) * size + left + across];
-            if (left + down < size && top + across < size)
-                lower[down][across] = from[(left + down) * size + top + across];
+            if (down < rows && across < columns)
+                upper[down][across] = x[above + down * size + across];
+            if (down < columns && across < rows)
+                lower[down][across] = x[below + down * size + across];
         }
         __syncthreads();
         for (int down = threadIdx.y; down < TILE; down += DOWN) {
-            if (left + down < size && top + across < size)
-                to[(left + down) * size + top + across] = upper[across][down];
+            if (down < columns && across < rows)
+                y[below + down * size + across] = upper[across][down];
             // On the diagonal both are one tile, which is written once.
-            if (top < left && top + down < size && left + across < size)
-                to[(top + down) * size + left + across] = lower[across][down];
+            if (top < left && down < rows && across < columns)
+                y[above + down * size + across] = lower[across][down];
         }
         __syncthreads();
     }

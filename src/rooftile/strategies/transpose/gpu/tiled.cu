@@ -12,24 +12,24 @@
 
 #include "common/elements.h"
 
-__global__ void LAUNCH_BOUNDS(TILE * DOWN)
-tiled(const GLOBAL element* __restrict__ x, GLOBAL element* __restrict__ y, int64 batch,
-      int64 rows, int64 columns)
+__global__ void tiled(const GLOBAL element* __restrict__ x, GLOBAL element* __restrict__ y,
+                      int64 batch, int64 rows, int64 columns)
 {
     __shared__ element tile[TILE][TILE + PADDING];
     int64 tiles = (columns + TILE - 1) / TILE;
     int64 top = blockIdx.x / tiles * TILE, left = blockIdx.x % tiles * TILE;
     int across = threadIdx.x;
+    // How much of the tile lies inside.
+    int high = rows - top < TILE ? rows - top : TILE;
+    int wide = columns - left < TILE ? columns - left : TILE;
     for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {
-        const GLOBAL element* from = x + b * rows * columns;
-        GLOBAL element* to = y + b * rows * columns;
+        const GLOBAL element* from = x + (b * rows + top) * columns + left + across;
+        GLOBAL element* to = y + (b * columns + left) * rows + top + across;
         for (int down = threadIdx.y; down < TILE; down += DOWN)
-            if (top + down < rows && left + across < columns)
-                tile[down][across] = from[(top + down) * columns + left + across];
+            if (down < high && across < wide) tile[down][across] = from[down * columns];
         __syncthreads();
         for (int down = threadIdx.y; down < TILE; down += DOWN)
-            if (left + down < columns && top + across < rows)
-                to[(left + down) * rows + top + across] = tile[across][down];
+            if (down < wide && across < high) to[down * rows] = tile[across][down];
         // The next matrix's tile overwrites what this one's threads read.
         __syncthreads();
     }

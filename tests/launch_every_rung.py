@@ -19,7 +19,13 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
+from rooftile.ops.rotate import Rotate
+from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -50,6 +56,24 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "transpose": (
+        Transpose((300, 4096)), Transpose((513, 513)), Transpose((3, 200, 200), (0, 2, 1)),
+        Transpose((136, 264), dtype="float16"), Transpose((136, 136), dtype="uint8"),
+        Transpose((34, 66), dtype="float64"), Transpose((3, 5, 7, 9), (2, 0, 3, 1)),
+    ),
+    "grayscale": (Grayscale(37, 101), Grayscale(64, 256), Grayscale(1, 1)),
+    "box_blur": (
+        BoxBlur(300, 700, 5), BoxBlur(67, 131, 7, 3), BoxBlur(67, 132, 20), BoxBlur(3, 5, 2),
+    ),
+    "permute_columns": (
+        PermuteColumns(70, 300, 300), PermuteColumns(33, 7, 100, "uint8"),
+        PermuteColumns(3000, 64, 64, "float64"),
+    ),
+    "rotate": (Rotate((256,)), Rotate((70_001,), 5), Rotate((70, 301), -7, "uint8")),
+    "elementwise": (
+        Elementwise("add", (70_003,)), Elementwise("add", (4099,), "int32"),
+        Elementwise("axpy", (33, 7), "float64"), Elementwise("scale", (2**20,)),
     ),
 }  # fmt: skip
 

@@ -21,7 +21,24 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import (
+        Conv2d,
+        Linear,
+        add,
+        axpy,
+        box_blur,
+        conv2d,
+        grayscale,
+        linear,
+        matmul,
+        permute_columns,
+        pool2d,
+        reduce,
+        rotate,
+        scale,
+        softmax,
+        transpose,
+    )
     from rooftile.nn import load
 
 __all__ = [
@@ -35,25 +52,41 @@ __all__ = [
     "UnsupportedProblem",
     "VerificationFailure",
     "__version__",
+    "add",
+    "axpy",
+    "box_blur",
     "conv2d",
+    "grayscale",
     "linear",
     "load",
     "matmul",
+    "permute_columns",
     "pool2d",
     "reduce",
+    "rotate",
+    "scale",
     "softmax",
+    "transpose",
 ]
 
 _LAZY = {
     "Conv2d": "rooftile.functional",
     "Linear": "rooftile.functional",
+    "add": "rooftile.functional",
+    "axpy": "rooftile.functional",
+    "box_blur": "rooftile.functional",
     "conv2d": "rooftile.functional",
+    "grayscale": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
+    "permute_columns": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "reduce": "rooftile.functional",
+    "rotate": "rooftile.functional",
+    "scale": "rooftile.functional",
     "softmax": "rooftile.functional",
+    "transpose": "rooftile.functional",
 }
 
 

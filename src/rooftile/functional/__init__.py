@@ -21,7 +21,27 @@ caller's library (JAX has none: there the call waits).
 """
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+from rooftile.functional.elementwise import add, axpy, scale
+from rooftile.functional.images import box_blur, grayscale
+from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
 
-__all__ = ["Conv2d", "Linear", "conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]
+__all__ = [
+    "Conv2d",
+    "Linear",
+    "add",
+    "axpy",
+    "box_blur",
+    "conv2d",
+    "grayscale",
+    "linear",
+    "matmul",
+    "permute_columns",
+    "pool2d",
+    "reduce",
+    "rotate",
+    "scale",
+    "softmax",
+    "transpose",
+]

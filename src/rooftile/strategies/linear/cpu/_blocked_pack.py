@@ -14,8 +14,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
+from rooftile.strategies.common.transposition import emit_transposition
 from rooftile.strategies.linear.cpu._blocked_source import VECTORS
-from rooftile.strategies.linear.cpu._rows_source import emit_transposition
 
 
 def panels_of(outputs: int, lanes: int) -> int:

@@ -1,0 +1,98 @@
+"""Element by element: sums and multiples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run
+from rooftile.ops.elementwise import DTYPES, Elementwise
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.repeats import repeated
+from rooftile.runtime.scalars import beside, number
+
+
+@repeated("a", "b")
+def add(
+    a: Array,
+    b: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``a + b``, element by element.
+
+    Both have one shape, any, and one dtype: float32, float64 or int32, which wraps around.  Every
+    device gives NumPy's bits.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2.
+    """
+    given = Arguments(a, "a")
+    first = given.take("a", a, ANY, dtypes=DTYPES["add"])
+    second = _like(given, "b", b, first, "a")
+    problem = _elementwise("add", tuple(first.shape), _dtype(first))
+    return run(given, problem, [first, second], {}, "ieee", strategy, device, out)
+
+
+def axpy(
+    alpha: float,
+    x: Array,
+    y: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``alpha x + y``, element by element.
+
+    x and y have one shape, any, and one dtype: float32 or float64.  alpha is a number, which is
+    rounded to that dtype.  Product and sum are rounded apart: every device gives NumPy's bits.
+
+    Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
+    """
+    factor, given = number("alpha", alpha), Arguments(x)
+    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"])
+    second = _like(given, "y", y, first, "x")
+    problem = _elementwise("axpy", tuple(first.shape), _dtype(first))
+    inputs = [first, second, beside(given, first, factor, problem.dtype)]
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def scale(
+    alpha: float,
+    x: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``alpha x``, element by element.
+
+    x has any shape, float32 or float64; alpha is a number, which is rounded to x's dtype.  Every
+    device gives NumPy's bits.
+
+    Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
+    """
+    factor, given = number("alpha", alpha), Arguments(x)
+    first = given.take("x", x, ANY, dtypes=DTYPES["scale"])
+    problem = _elementwise("scale", tuple(first.shape), _dtype(first))
+    inputs = [first, beside(given, first, factor, problem.dtype)]
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def _like(given: Arguments[Any], name: str, value: Any, first: Taken, beside_it: str) -> Taken:
+    """An array of the first one's dtype and shape.  Raises `InputError` naming the argument."""
+    array = given.take(name, value, ANY, dtypes=(_dtype(first),))
+    if tuple(array.shape) != tuple(first.shape):
+        expected = f"{tuple(first.shape)}, as {beside_it} has it"
+        raise InputError(name, f"shape {tuple(array.shape)}", expected)
+    return array
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
+_elementwise = remembered(Elementwise)

@@ -1,0 +1,153 @@
+"""Elements in another order: transposition, a choice of columns, rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.devices.cuda import CudaArray
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.functional._call import remembered, run
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.rotate import Rotate
+from rooftile.ops.transpose import DTYPES, Transpose
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.choice import decide
+from rooftile.runtime.execution import run_copied, run_in_place, run_on_host
+from rooftile.runtime.repeats import repeated
+
+_IN_PLACE = "in_place"
+"""The strategy that takes one array for both."""
+
+
+@repeated("x")
+def transpose(
+    x: Array,
+    axes: Sequence[int] | None = None,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """x with its axes in the order of ``axes``, a contiguous array; None reverses them.
+
+    ``axes`` is a permutation as NumPy's `transpose` takes it.  Those that transpose matrices, or
+    each of a batch of them, are fast; any other of up to four axes is done by ``naive`` on GPUs
+    and ``threads`` on the CPU, where axes that stay neighbours count as one.  x is float32,
+    float16, bfloat16, float64, uint8, int32, int64 or bool; its elements are moved as they are.
+
+    ``out`` may be x itself where matrices are square: then they are transposed in place.
+
+    Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
+    """
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    problem = _problem(array, axes)
+    if out is x:
+        # One axis, or none, besides those of one element: everything is in its place already.
+        _in_place(given, x, problem, len(problem.merged[0]) < 2, strategy, device)
+        return x
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def permute_columns(
+    x: Array,
+    index: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``y[i, j] = x[i, index[j]]``: the columns of x in another order, or any choice of them.
+
+    x is [rows, columns] of a dtype that `transpose` takes, ``index`` int32[width].  Its elements
+    are 0 to columns - 1: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
+    to look; there the nearest column stands for them.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, "rows, columns", dtypes=DTYPES)
+    wanted = given.take("index", index, "width", dtypes=("int32",))
+    rows, columns = array.shape
+    if not isinstance(wanted, CudaArray) and not 0 <= wanted.min() <= wanted.max() < columns:
+        found = f"elements of {wanted.min()} to {wanted.max()}"
+        raise InputError("index", found, f"0 to {columns - 1}, the columns of x")
+    problem = _permute_columns(rows, columns, wanted.shape[0], _dtype(array))
+    return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
+
+
+@repeated("x")
+def rotate(
+    x: Array,
+    shift: int = 1,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Each row of x moved on by ``shift`` places, as NumPy's `roll` along the last axis.
+
+    What leaves a row at its end enters it at its front; a shift below 0 moves the other way.  x has
+    any shape with an axis, and a dtype that `transpose` takes.  ``out`` may be x itself; on a GPU,
+    of rows of up to 8192 elements.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    if type(shift) is not int:
+        raise InputError("shift", repr(shift), "an integer")
+    shape = tuple(array.shape)
+    problem = _rotate(shape, shift % shape[-1] if shape else shift, _dtype(array))
+    if out is x:
+        _in_place(given, x, problem, problem.places == 0, strategy, device)
+        return x
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def _in_place(
+    given: Arguments[Any],
+    x: Any,
+    problem: Transpose | Rotate,
+    done: bool,
+    strategy: str | None,
+    device: str | None,
+) -> None:
+    """Compute where x lies, unless that is ``done`` already.
+
+    Raises `UnsupportedProblem` where nothing computes the problem so, or for a strategy that needs
+    a second array.
+    """
+    if strategy not in (None, _IN_PLACE):
+        raise UnsupportedProblem(strategy, "out is x", f"strategy={_IN_PLACE!r}, or another out")
+    place, (result,) = given.device(device), problem.output_arrays
+    array = given.take_out(x, result, [])
+    if done:
+        return
+    choice = decide(problem, "ieee", place, _IN_PLACE)
+    if isinstance(array, CudaArray):
+        run_in_place(given, choice, (array,), (), (array,))
+    elif place == "cpu":
+        run_on_host(choice, [array], (), (array,))
+    else:
+        run_copied(choice, (array,), (), (array,))
+
+
+def _problem(array: Taken, axes: Any) -> Transpose:
+    """The problem.  Raises `InputError` for axes that are no permutation of x's."""
+    shape = tuple(array.shape)
+    rank = len(shape)
+    if axes is None:
+        axes = range(rank - 1, -1, -1)
+    expected = f"None, or a permutation of 0 to {rank - 1}"
+    if not isinstance(axes, Sequence) or not all(type(axis) is int for axis in axes):
+        raise InputError("axes", repr(axes), expected)
+    if sorted(axis % rank if -rank <= axis < rank else -1 for axis in axes) != [*range(rank)]:
+        raise InputError("axes", tuple(axes), expected)
+    return _transpose(shape, tuple(axis % rank for axis in axes), _dtype(array))
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
+_transpose = remembered(Transpose)
+_permute_columns, _rotate = remembered(PermuteColumns), remembered(Rotate)

@@ -1,0 +1,115 @@
+"""`elementwise`: ``x + y``, ``alpha x + y`` and ``alpha x``, element by element.
+
+Product and sum are rounded apart, so that every device gives the same bits: those of NumPy.
+Integers wrap around.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2;
+Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.ops.judgement import Exact, Judgement
+from rooftile.ops.precision import ErrorModel
+from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "add": ("x", "y"),
+    "axpy": ("x", "y", "alpha"),
+    "scale": ("x", "alpha"),
+}
+"""The inputs of each function."""
+DTYPES: dict[str, tuple[str, ...]] = {
+    "add": ("float32", "float64", "int32"),
+    "axpy": ("float32", "float64"),
+    "scale": ("float32", "float64"),
+}
+_SHRUNK = 2**20
+"""Elements of the problem that a slow strategy's rate is estimated from."""
+
+
+@dataclass(frozen=True)
+class Elementwise(Problem):
+    """out[shape] of x[shape] and, as the function has them, y[shape] and alpha[1].
+
+    The factor alpha is an array, and not a field, so that one choice and one compiled kernel serve
+    every value.  Raises `InputError` for an unknown function, a dtype that it lacks, and an empty
+    array.
+    """
+
+    operation: ClassVar[str] = "elementwise"
+
+    function: Literal["add", "axpy", "scale"]
+    shape: tuple[int, ...]
+    dtype: Literal["float32", "float64", "int32"] = "float32"
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            raise InputError("function", repr(self.function), f"one of {list(FUNCTIONS)}")
+        if self.dtype not in DTYPES[self.function]:
+            raise InputError("dtype", repr(self.dtype), f"one of {list(DTYPES[self.function])}")
+        check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
+
+    @property
+    def count(self) -> int:
+        """Elements of the result."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """x[shape], y[shape], alpha[1], as far as the function has them, and out[shape]."""
+        names = FUNCTIONS[self.function]
+        inputs = (Array(n, (1,) if n == "alpha" else self.shape, self.dtype) for n in names)
+        return (*inputs, Array("out", self.shape, self.dtype, role="output"))
+
+    @property
+    def flops(self) -> int:
+        """An addition, a multiplication or both for each element."""
+        return self.count * (2 if self.function == "axpy" else 1)
+
+    def reference(self, x: AnyArray, *others: AnyArray) -> AnyArray:
+        """The result in the problem's own dtype, as IEEE 754 rounds it."""
+        if self.function == "add":
+            return np.asarray(x + others[0])
+        scaled = np.asarray(others[-1][0] * x)
+        return scaled if self.function == "scale" else np.asarray(scaled + others[0])
+
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """Exactly: each operation is rounded as IEEE 754 says."""
+        return Exact()
+
+    def shrunk(self) -> Elementwise:
+        """Fewer elements."""
+        return dataclasses.replace(self, shape=(min(self.count, _SHRUNK),))
+
+    def neighbours(self) -> tuple[Elementwise, ...]:
+        """Primes, one element more than a power of two, two axes."""
+        shapes: tuple[tuple[int, ...], ...] = ((917,), (65537,), (13, 1031))
+        return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
+
+    def smallest(self) -> tuple[Elementwise, ...]:
+        """The problem of one element."""
+        return (dataclasses.replace(self, shape=(1,)),)
+
+
+NAMED = {
+    "add-2^20": Elementwise("add", (2**20,)),
+    "add-10^8": Elementwise("add", (10**8,)),
+    "add-2^28": Elementwise("add", (2**28,)),
+    "axpy-2^20": Elementwise("axpy", (2**20,)),
+    "axpy-2^28": Elementwise("axpy", (2**28,)),
+    "scale-2^20": Elementwise("scale", (2**20,)),
+    "scale-2^28": Elementwise("scale", (2**28,)),
+    "picture-565x784": Elementwise("scale", (565, 784)),
+    "picture-600x800": Elementwise("scale", (600, 800)),
+}
+"""Named problems; the pictures are those that Kirk and Hwu's course scales by two."""

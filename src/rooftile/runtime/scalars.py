@@ -1,0 +1,36 @@
+"""Numbers that a call is given beside its arrays, as arrays of one element where those lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cuda
+from rooftile.devices.cuda import CudaArray
+from rooftile.errors import InputError
+from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.arguments import Arguments, Taken
+
+
+def number(name: str, value: Any) -> float:
+    """A real number of Python or NumPy.  Raises `InputError` naming the argument."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InputError(name, repr(value), "a number")
+    return float(value)
+
+
+def beside(given: Arguments[Any], x: Taken, value: float, dtype: str) -> Taken:
+    """The number as an array of one element of x's kind, in x's place.
+
+    On a GPU it is written on the caller's stream.  Raises `DeviceMissing`, `OutOfMemory`.
+    """
+    with np.errstate(over="ignore"):
+        held = np.array([value], numpy_dtype(dtype))
+    if not isinstance(x, CudaArray):
+        return held
+    device = cuda.lent_device(x.device)
+    with device.on(given.library.stream(x)):
+        made = given.library.empty((1,), device, dtype)
+        device.put(held[0], made.address)
+    return made

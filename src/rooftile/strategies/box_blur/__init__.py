@@ -1,0 +1,1 @@
+"""How `box_blur` is computed."""

@@ -1,0 +1,28 @@
+"""What the GPU strategies of `box_blur` share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+
+class GpuBoxBlur(GpuStrategy):
+    """A GPU strategy of `box_blur`: one kernel of its name.
+
+    The model of accesses counts no bytes, so it has none.
+    """
+
+    operation = "box_blur"
+    wide_indices = True
+
+    def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
+        """The radius, the channels and the tunables."""
+        return {"RADIUS": problem.radius, "CHANNELS": problem.channels, **config}
+
+    def one(self, problem: BoxBlur, launch: Launch) -> tuple[Step, ...]:
+        """The launch of the kernel."""
+        sizes = np.int64(problem.height), np.int64(problem.width)
+        return (Step(launch, ("image", "blurred", *sizes)),)

@@ -1,0 +1,35 @@
+"""Rung 1, `naive`: a thread a byte, its window by the definition.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+
+class Naive(GpuBoxBlur):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread a byte, its window by the definition"
+    tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
+
+    def why_not(self, problem: BoxBlur) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        across, down = config["ACROSS"], config["DOWN"]
+        rows = min(blocks(problem.height, down), MOST_BLOCKS)
+        grid = (blocks(problem.columns, across), rows, 1)
+        return self.one(problem, Launch("naive", grid, (across, down, 1)))
+
+
+STRATEGY = Naive()

@@ -1,0 +1,1 @@
+"""How `elementwise` is computed."""

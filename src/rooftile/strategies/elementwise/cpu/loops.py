@@ -1,0 +1,56 @@
+"""Rung 1, `loops`: one element after the other, on one thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def add(x, y, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are elements."""
+    for i in range(begin, end):
+        out[i] = x[i] + y[i]
+
+
+@native
+def axpy(x, y, alpha, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are elements."""
+    for i in range(begin, end):
+        out[i] = alpha[0] * x[i] + y[i]
+
+
+@native
+def scale(x, alpha, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are elements."""
+    for i in range(begin, end):
+        out[i] = alpha[0] * x[i]
+
+
+FUNCTIONS = {"add": add, "axpy": axpy, "scale": scale}
+"""The kernels by the problem's function."""
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "elementwise"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one element after the other, on one thread"
+
+    def why_not(self, problem: Elementwise) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Elementwise) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        return ArrayKernel(FUNCTIONS[problem.function], problem.count)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,63 @@
+"""What the GPU strategies of `elementwise` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import Launch
+from rooftile.ops.elementwise import FUNCTIONS, Elementwise
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+_NUMBERS = {"float32": "float", "float64": "double", "int32": "unsigned"}
+_MOST_BLOCKS = 2**31 - 1
+
+
+class GpuElementwise(GpuStrategy):
+    """A GPU strategy of `elementwise`: one kernel of the module's name."""
+
+    operation = "elementwise"
+    wide_indices = True
+
+    def of_block(self, problem: Elementwise, config: Config) -> int:
+        """Elements of a block."""
+        raise NotImplementedError
+
+    def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
+        """The accesses to all elements of an input, and to those of the result."""
+        raise NotImplementedError
+
+    def why_not(self, problem: Elementwise) -> str | None:
+        """More blocks than a grid has."""
+        wanted = self.blocks(problem, self.defaults(problem))
+        return f"{wanted} blocks, at most {_MOST_BLOCKS}" if wanted > _MOST_BLOCKS else None
+
+    def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
+        """The function, the type of an element and the tunables."""
+        functions = {name.upper(): int(name == problem.function) for name in FUNCTIONS}
+        double = int(problem.dtype == "float64")
+        return {**functions, "NUMBER": _NUMBERS[problem.dtype], "DOUBLES": double, **config}
+
+    def blocks(self, problem: Elementwise, config: Config) -> int:
+        """Blocks of the grid."""
+        return blocks(problem.count, self.of_block(problem, config))
+
+    def steps(self, problem: Elementwise, config: Config) -> tuple[Step, ...]:
+        """One kernel, which is given x for what the function lacks."""
+        grid = (self.blocks(problem, config), 1, 1)
+        launch = Launch(self.name, grid, (config["BLOCK"], 1, 1))
+        has = FUNCTIONS[problem.function]
+        given = (name if name in has else "x" for name in ("x", "y", "alpha"))
+        return (Step(launch, (*given, "out", np.int64(problem.count))),)
+
+    def accesses(self, problem: Elementwise, config: Config) -> Mapping[str, Accesses]:
+        """See `GpuStrategy.accesses`; alpha, which a warp reads at once, is left out."""
+        if problem.dtype == "float64":
+            # The model counts elements of 4 bytes.
+            return {}
+        read, written = self.of_element(problem, config)
+        arrays = 1 if problem.function == "scale" else 2
+        return {self.name: sum([read] * arrays, written)}

@@ -1,0 +1,39 @@
+"""Rung 2, `adjacent`: a thread takes neighbours, so that a warp's loads lie apart.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 6.1 and
+6.3 (coalescing, thread coarsening).
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import SECTOR_FLOATS, Accesses, row_loads, row_stores
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.elementwise.gpu._base import GpuElementwise
+from rooftile.strategies.gpu import Config, Tunable
+
+
+class Adjacent(GpuElementwise):
+    """Takes every problem."""
+
+    name = "adjacent"
+    order = 2
+    summary = "several neighbours a thread: the accesses of a warp lie apart"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
+        Tunable("ELEMENTS", (2, 4, 8, 16), 4),
+    )
+
+    def of_block(self, problem: Elementwise, config: Config) -> int:
+        """ELEMENTS neighbours a thread."""
+        return config["BLOCK"] * config["ELEMENTS"]
+
+    def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
+        """In each of a thread's rounds, the elements of a warp lie ELEMENTS apart."""
+        rounds = config["ELEMENTS"]
+        threads = blocks(problem.count, rounds)
+        read = row_loads(threads, rounds, stride=rounds, alignment=SECTOR_FLOATS)
+        return read, row_stores(threads, rounds, stride=rounds)
+
+
+STRATEGY = Adjacent()

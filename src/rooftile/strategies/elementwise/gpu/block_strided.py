@@ -1,0 +1,34 @@
+"""Rung 3, `block_strided`: a block takes several sections, a thread the same place of each.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies.elementwise.gpu._base import GpuElementwise
+from rooftile.strategies.gpu import Config, Tunable
+
+
+class BlockStrided(GpuElementwise):
+    """Takes every problem."""
+
+    name = "block_strided"
+    order = 3
+    summary = "several sections a block: a thread's elements lie a block apart"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
+        Tunable("ELEMENTS", (2, 4, 8, 9, 10, 16), 4),
+    )
+
+    def of_block(self, problem: Elementwise, config: Config) -> int:
+        """ELEMENTS sections."""
+        return config["BLOCK"] * config["ELEMENTS"]
+
+    def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
+        """Neighbours by neighbouring threads, in every round."""
+        return vector_loads(problem.count, 1), linear_stores(problem.count)
+
+
+STRATEGY = BlockStrided()

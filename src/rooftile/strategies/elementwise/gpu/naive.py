@@ -1,0 +1,31 @@
+"""Rung 1, `naive`: a thread an element.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.5.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies.elementwise.gpu._base import GpuElementwise
+from rooftile.strategies.gpu import Config, Tunable
+
+
+class Naive(GpuElementwise):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread an element"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)
+
+    def of_block(self, problem: Elementwise, config: Config) -> int:
+        """An element a thread."""
+        return config["BLOCK"]
+
+    def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
+        """Neighbours by neighbouring threads."""
+        return vector_loads(problem.count, 1), linear_stores(problem.count)
+
+
+STRATEGY = Naive()

@@ -1,0 +1,50 @@
+// Rung 5, vectors: loads and stores of 16 bytes, LOADS of each array in flight a thread.
+//
+// Below, a warp's load brings 128 bytes, and a thread waits for each before it computes.  Here it
+// brings 512, and a thread asks for all of its vectors before it needs the first.  What it
+// removes: three of four instructions that access memory, and waiting with little under way.
+//
+// x[count], y[count], alpha[1], out[count].
+// Grid: x over blocks of LOADS sections.
+// Block: x over the BLOCK vectors of a section.
+
+#include "elementwise.h"
+
+// The results of a vector of x, one of y and alpha.
+__device__ __forceinline__ VECTOR of_vectors(VECTOR x, VECTOR y, NUMBER alpha)
+{
+    VECTOR made;
+    made.x = combined(x.x, y.x, alpha);
+    made.y = combined(x.y, y.y, alpha);
+#if WIDTH == 4
+    made.z = combined(x.z, y.z, alpha);
+    made.w = combined(x.w, y.w, alpha);
+#endif
+    return made;
+}
+
+__global__ void LAUNCH_BOUNDS(BLOCK)
+vectors(const GLOBAL NUMBER* __restrict__ x, const GLOBAL NUMBER* __restrict__ y,
+        const GLOBAL NUMBER* __restrict__ alpha, GLOBAL NUMBER* __restrict__ out, int64 count)
+{
+    const GLOBAL VECTOR* xs = (const GLOBAL VECTOR*)x;
+    const GLOBAL VECTOR* ys = (const GLOBAL VECTOR*)y;
+    GLOBAL VECTOR* outs = (GLOBAL VECTOR*)out;
+    int64 whole = count / WIDTH, first = (int64)blockIdx.x * BLOCK * LOADS + threadIdx.x;
+    if (first + (LOADS - 1) * BLOCK < whole) {
+        VECTOR from_x[LOADS], from_y[LOADS];
+        UNROLL
+        for (int v = 0; v < LOADS; v++) {
+            from_x[v] = xs[first + v * BLOCK];
+            from_y[v] = ys[first + v * BLOCK];
+        }
+        UNROLL
+        for (int v = 0; v < LOADS; v++)
+            outs[first + v * BLOCK] = of_vectors(from_x[v], from_y[v], *alpha);
+    } else {
+        for (int64 v = first; v < whole; v += BLOCK) outs[v] = of_vectors(xs[v], ys[v], *alpha);
+    }
+    // The last block takes what is left behind the last whole vector.
+    int64 last = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == gridDim.x - 1 && last < count) out[last] = combined(x[last], y[last], *alpha);
+}

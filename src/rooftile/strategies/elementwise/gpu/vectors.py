@@ -1,0 +1,48 @@
+"""Rung 5, `vectors`: loads and stores of 16 bytes, several of each array in flight a thread.
+
+Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013).
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.elementwise.gpu._base import GpuElementwise
+from rooftile.strategies.gpu import Config, Tunable
+
+_VECTOR_BYTES = 16
+_VECTORS = {"float32": "float4", "float64": "double2", "int32": "uint4"}
+
+
+class Vectors(GpuElementwise):
+    """Takes every problem."""
+
+    name = "vectors"
+    order = 5
+    summary = "vectors of 16 bytes, several of each array in flight a thread"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
+        Tunable("LOADS", (1, 2, 4, 8), 2),
+    )
+
+    def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
+        """Also the type of a vector, and its elements."""
+        macros = super().macros(problem, config)
+        return {**macros, "VECTOR": _VECTORS[problem.dtype], "WIDTH": _width(problem)}
+
+    def of_block(self, problem: Elementwise, config: Config) -> int:
+        """LOADS vectors a thread."""
+        return config["BLOCK"] * config["LOADS"] * _width(problem)
+
+    def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
+        """Aligned vectors, which follow each other."""
+        return vector_loads(blocks(problem.count, _width(problem))), linear_stores(problem.count)
+
+
+def _width(problem: Elementwise) -> int:
+    """Elements of a vector."""
+    return _VECTOR_BYTES // problem.arrays[0].numpy.itemsize
+
+
+STRATEGY = Vectors()

@@ -1,0 +1,29 @@
+"""`elementwise` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.elementwise import Elementwise
+
+ATEN = "add|mul|addcmul"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Elementwise, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that adds, scales, or both."""
+    import torch
+
+    class Combined(torch.nn.Module):  # type: ignore[misc]
+        """The function of x, y and alpha, as far as it has them."""
+
+        def forward(self, x: Any, *others: Any) -> Any:
+            if problem.function == "add":
+                return x + others[0]
+            if problem.function == "scale":
+                return others[0] * x
+            return torch.addcmul(others[0], others[1], x)
+
+    return [Combined()]

@@ -1,0 +1,1 @@
+"""How `grayscale` is computed."""

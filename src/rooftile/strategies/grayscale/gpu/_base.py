@@ -1,0 +1,14 @@
+"""What the GPU strategies of `grayscale` share."""
+
+from __future__ import annotations
+
+from rooftile.strategies.gpu import GpuStrategy
+
+MOST_BLOCKS_ACROSS = 2**31 - 1
+
+
+class GpuGrayscale(GpuStrategy):
+    """A GPU strategy of `grayscale`; the model of accesses counts no bytes, so it has none."""
+
+    operation = "grayscale"
+    wide_indices = True

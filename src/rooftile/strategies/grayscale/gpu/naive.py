@@ -1,0 +1,39 @@
+"""Rung 1, `naive`: a thread a pixel, in two-dimensional blocks.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.grayscale import Grayscale
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.grayscale.gpu._base import MOST_BLOCKS_ACROSS, GpuGrayscale
+
+
+class Naive(GpuGrayscale):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread a pixel, in two-dimensional blocks"
+    tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
+
+    def why_not(self, problem: Grayscale) -> str | None:
+        """More columns than a grid covers."""
+        wide = blocks(problem.width, self.defaults(problem)["ACROSS"]) > MOST_BLOCKS_ACROSS
+        return f"{problem.width} columns are more than a grid covers" if wide else None
+
+    def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        across, down = config["ACROSS"], config["DOWN"]
+        rows = min(blocks(problem.height, down), MOST_BLOCKS)
+        launch = Launch("naive", (blocks(problem.width, across), rows, 1), (across, down, 1))
+        sizes = np.int64(problem.height), np.int64(problem.width)
+        return (Step(launch, ("image", "gray", *sizes, *problem.weights)),)
+
+
+STRATEGY = Naive()

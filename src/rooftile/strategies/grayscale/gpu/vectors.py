@@ -1,0 +1,40 @@
+"""Rung 2, `vectors`: sixteen pixels a thread, whole vectors in and out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.grayscale import Grayscale
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.grayscale.gpu._base import MOST_BLOCKS_ACROSS, GpuGrayscale
+
+_RUN = 16
+"""Pixels of a thread."""
+
+
+class Vectors(GpuGrayscale):
+    """Takes every problem."""
+
+    name = "vectors"
+    order = 2
+    summary = "sixteen pixels a thread, whole vectors in and out by way of shared memory"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
+
+    def why_not(self, problem: Grayscale) -> str | None:
+        """More pixels than a grid covers."""
+        large = self._blocks(problem, self.defaults(problem)) > MOST_BLOCKS_ACROSS
+        return f"{problem.count} pixels are more than a grid covers" if large else None
+
+    def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (self._blocks(problem, config), 1, 1)
+        launch = Launch("vectors", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("image", "gray", np.int64(problem.count), *problem.weights)),)
+
+    def _blocks(self, problem: Grayscale, config: Config) -> int:
+        return blocks(problem.count, _RUN * config["BLOCK"])
+
+
+STRATEGY = Vectors()

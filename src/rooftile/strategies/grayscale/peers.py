@@ -1,0 +1,28 @@
+"""`grayscale` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.grayscale import BITS, ONE, Grayscale
+
+ATEN = "matmul|mv|mul|add"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Grayscale, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that weighs the colours in integers; PyTorch has no such function."""
+    import torch
+
+    class Gray(torch.nn.Module):  # type: ignore[misc]
+        """The rounded weighted sum over the last axis."""
+
+        def forward(self, image: Any) -> Any:
+            red, green, blue = problem.weights
+            wide = image.int()
+            total = red * wide[..., 0] + green * wide[..., 1] + blue * wide[..., 2]
+            return ((total + ONE // 2) >> BITS).to(torch.uint8)
+
+    return [Gray()]

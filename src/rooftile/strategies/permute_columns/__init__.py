@@ -1,0 +1,1 @@
+"""How `permute_columns` is computed."""

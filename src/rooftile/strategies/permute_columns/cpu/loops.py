@@ -1,0 +1,38 @@
+"""Rung 1, `loops`: one element after the other, on one thread."""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def select(x, index, y, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are rows."""
+    columns, width = sizes[0], sizes[1]
+    for i in range(begin, end):
+        for j in range(width):
+            # Nothing outside of the row is read, whatever the index says.
+            y[i * width + j] = x[i * columns + min(max(index[j], 0), columns - 1)]
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "permute_columns"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one element after the other, on one thread"
+
+    def why_not(self, problem: PermuteColumns) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: PermuteColumns) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        return ArrayKernel(select, problem.rows, (problem.columns, problem.width))
+
+
+STRATEGY = Loops()

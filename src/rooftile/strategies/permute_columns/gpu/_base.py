@@ -1,0 +1,33 @@
+"""What the GPU strategies of `permute_columns` share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+
+class GpuPermuteColumns(GpuStrategy):
+    """A GPU strategy of `permute_columns`: one kernel of its name.
+
+    Which sectors it touches depends on the index, so it has no model of its accesses.
+    """
+
+    operation = "permute_columns"
+    wide_indices = True
+
+    def macros(self, problem: PermuteColumns, config: Config) -> dict[str, int | str]:
+        """Bytes of an element and the tunables."""
+        return {"BYTES": problem.itemsize, **config}
+
+    def one(self, problem: PermuteColumns, launch: Launch) -> tuple[Step, ...]:
+        """The launch of the kernel."""
+        sizes = np.int64(problem.rows), problem.columns, problem.width
+        return (Step(launch, ("x", "index", "y", *sizes)),)
+
+    def why_not(self, problem: PermuteColumns) -> str | None:
+        """Indices of columns are 32-bit."""
+        most = max(problem.columns, problem.width)
+        return f"{most} columns: their indices are 32-bit" if most > 2**30 else None

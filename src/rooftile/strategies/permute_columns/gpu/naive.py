@@ -1,0 +1,27 @@
+"""Rung 1, `naive`: a thread an element."""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
+
+
+class Naive(GpuPermuteColumns):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread an element: writes are coalesced, reads wherever the index sends them"
+    tunables = (Tunable("ACROSS", (32, 64, 128), 32), Tunable("DOWN", (1, 4, 8), 8))
+
+    def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        across, down = config["ACROSS"], config["DOWN"]
+        grid = (blocks(problem.width, across), min(blocks(problem.rows, down), MOST_BLOCKS), 1)
+        return self.one(problem, Launch("naive", grid, (across, down, 1)))
+
+
+STRATEGY = Naive()

@@ -1,0 +1,43 @@
+"""Rung 3, `rows`: a block brings a whole row to shared memory and picks from there."""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies.common.grid import beyond_block, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
+
+
+class Rows(GpuPermuteColumns):
+    """Takes problems whose rows fit into shared memory."""
+
+    name = "rows"
+    order = 3
+    summary = "whole rows in shared memory, picked from there: reads of x are coalesced"
+    tunables = (
+        Tunable("BLOCK", (32, 64, 128, 256, 512, 1024), 256),
+        Tunable("BLOCKS", (2, 4, 8, 16), 8),
+    )
+
+    def why_not(self, problem: PermuteColumns) -> str | None:
+        """Longer rows."""
+        return super().why_not(problem) or beyond_block(1, problem.columns * problem.itemsize)
+
+    def defaults(self, problem: PermuteColumns) -> dict[str, int]:
+        """As many threads as a row keeps busy for a few rounds."""
+        threads = tile_of(-(-max(problem.columns, problem.width) // 8), 32, 512)
+        return {"BLOCK": threads, "BLOCKS": 16 if threads <= 128 else 8}
+
+    def macros(self, problem: PermuteColumns, config: Config) -> dict[str, int | str]:
+        """Also the elements of a row."""
+        return {**super().macros(problem, config), "COLUMNS": problem.columns}
+
+    def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        held = config["BLOCKS"] * self.machine.multiprocessors
+        launch = Launch("rows", (min(problem.rows, held), 1, 1), (config["BLOCK"], 1, 1))
+        return self.one(problem, launch)
+
+
+STRATEGY = Rows()

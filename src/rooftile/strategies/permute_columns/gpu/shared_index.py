@@ -1,0 +1,33 @@
+"""Rung 2, `shared_index`: a block keeps its part of the index in shared memory."""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
+
+
+class SharedIndex(GpuPermuteColumns):
+    """Takes every problem."""
+
+    name = "shared_index"
+    order = 2
+    summary = "the index of a block's columns in shared memory, for many rows"
+    tunables = (
+        Tunable("ACROSS", (32, 64, 128), 32),
+        Tunable("DOWN", (1, 4, 8), 8),
+        Tunable("ROWS", (8, 32, 128), 32),
+    )
+
+    def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        bands = min(blocks(problem.rows, config["ROWS"]), MOST_BLOCKS)
+        grid = (blocks(problem.width, config["ACROSS"]), bands, 1)
+        return self.one(
+            problem, Launch("shared_index", grid, (config["ACROSS"], config["DOWN"], 1))
+        )
+
+
+STRATEGY = SharedIndex()

@@ -1,0 +1,25 @@
+"""`permute_columns` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.permute_columns import PermuteColumns
+
+ATEN = "index|index_select|gather|take"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: PermuteColumns, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that selects columns."""
+    import torch
+
+    class Selected(torch.nn.Module):  # type: ignore[misc]
+        """The columns of x by their numbers."""
+
+        def forward(self, x: Any, index: Any) -> Any:
+            return x.index_select(1, index)
+
+    return [Selected()]

@@ -1,0 +1,1 @@
+"""How `rotate` is computed."""

@@ -1,0 +1,52 @@
+"""Rung 2, `in_place`: a block holds a row in its registers while it is written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.rotate import Rotate
+from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.rotate.gpu._base import GpuRotate
+
+_BLOCK, _HELD = 512, 16
+"""Most threads of a block, and most elements of a thread."""
+_MOST_ROWS = 2**16
+"""Blocks of a grid, which take further rows in turn."""
+
+
+class InPlace(GpuRotate):
+    """Takes rows of up to 8192 elements."""
+
+    name = "in_place"
+    order = 2
+    summary = "a row in a block's registers while it is written: out may be x"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256, 512), 256),)
+
+    def why_not(self, problem: Rotate) -> str | None:
+        """Longer rows."""
+        return self.invalid(problem, self.defaults(problem))
+
+    def defaults(self, problem: Rotate) -> dict[str, int]:
+        """About four elements a thread."""
+        return {"BLOCK": tile_of(blocks(problem.columns, 4), 32, _BLOCK)}
+
+    def invalid(self, problem: Rotate, config: Config) -> str | None:
+        """See `why_not`, for so many threads."""
+        most = config["BLOCK"] * _HELD
+        return f"rows of {problem.columns}, at most {most}" if problem.columns > most else None
+
+    def macros(self, problem: Rotate, config: Config) -> dict[str, int | str]:
+        """Also the elements of a thread."""
+        held = blocks(problem.columns, config["BLOCK"])
+        return {**super().macros(problem, config), "HELD": held}
+
+    def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        launch = Launch("in_place", (min(problem.rows, _MOST_ROWS), 1, 1), (config["BLOCK"], 1, 1))
+        numbers = np.int64(problem.rows), problem.columns, problem.places
+        return (Step(launch, ("x", "y", *numbers)),)
+
+
+STRATEGY = InPlace()

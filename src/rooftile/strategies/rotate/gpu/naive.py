@@ -1,0 +1,34 @@
+"""Rung 1, `naive`: a thread an element of the result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.rotate import Rotate
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.rotate.gpu._base import GpuRotate
+
+
+class Naive(GpuRotate):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread an element of the result, which reads some places before its own"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+
+    def why_not(self, problem: Rotate) -> str | None:
+        """More columns than a grid covers."""
+        wanted = blocks(problem.columns, self.defaults(problem)["BLOCK"])
+        return f"{wanted} blocks, at most {2**31 - 1}" if wanted >= 2**31 else None
+
+    def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
+        numbers = map(np.int64, (problem.rows, problem.columns, problem.places))
+        return (Step(Launch("naive", grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)
+
+
+STRATEGY = Naive()

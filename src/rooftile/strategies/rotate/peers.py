@@ -1,0 +1,25 @@
+"""`rotate` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.rotate import Rotate
+
+ATEN = "roll"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Rotate, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that rolls along the last axis."""
+    import torch
+
+    class Rolled(torch.nn.Module):  # type: ignore[misc]
+        """Its input, moved on."""
+
+        def forward(self, x: Any) -> Any:
+            return torch.roll(x, problem.shift, -1)
+
+    return [Rolled()]

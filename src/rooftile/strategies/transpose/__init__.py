@@ -1,0 +1,1 @@
+"""How `transpose` is computed."""

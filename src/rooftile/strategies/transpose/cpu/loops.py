@@ -1,0 +1,42 @@
+"""Rung 1, `loops`: one element after the other, in the order of the result, on one thread."""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.transpose._moves import of_results, too_many_axes
+
+
+@native
+def move(x, y, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are rows of y; ``sizes`` are the last three of y, then the strides of all in x."""
+    second, third, fourth = sizes[0], sizes[1], sizes[2]
+    step = sizes[6]
+    for row in range(begin, end):
+        outer = row // third
+        start = outer // second * sizes[3] + outer % second * sizes[4] + row % third * sizes[5]
+        for j in range(fourth):
+            y[row * fourth + j] = x[start + j * step]
+
+
+class Loops(ArrayStrategy):
+    """Takes every permutation of up to four axes."""
+
+    operation = "transpose"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one element after the other, in the order of the result, on one thread"
+
+    def why_not(self, problem: Transpose) -> str | None:
+        """More axes than the kernel has loops."""
+        return too_many_axes(problem)
+
+    def kernel(self, problem: Transpose) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        shape, strides = of_results(problem)
+        return ArrayKernel(move, problem.count // shape[-1], (*shape[1:], *strides))
+
+
+STRATEGY = Loops()

@@ -1,0 +1,114 @@
+"""Rung 4, `vectors`: squares of vectors are transposed in registers and stored past the cache.
+
+A block's element in `blocked` is loaded and stored alone, and each line of the result is read
+before it is written.  Here a vector's worth of rows is loaded, transposed by a few shuffles, and
+stored as whole lines, which streaming stores write without reading them, where the arrays outgrow
+the cache and the rows of the result begin at the same place of a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.emit import Writer
+from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native.vector import lanes
+from rooftile.ops import AnyArray
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.streaming import lead_of, pays
+from rooftile.strategies.common.transposition import emit_transposition
+from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
+
+_LINE_FLOATS = 16
+_BAND = 64
+"""Rows of x that a unit takes: four lines of each row of the result."""
+
+
+@cache
+def _kernel(store: str) -> cpu.Spread:
+    """``kernel(x, y, sizes, begin, end)``: units are bands of rows of a matrix.
+
+    ``sizes``: rows, columns, bands of a matrix, rows before the first band.
+    """
+    width, to = lanes(), Writer()
+    _emit_edge(to)
+    with to.block("def kernel(x, y, sizes, begin, end):"):
+        to.line("rows, columns, bands, lead = sizes[0], sizes[1], sizes[2], sizes[3]")
+        to.line(f"whole = columns // {width} * {width}")
+        with to.block("for unit in range(begin, end):"):
+            to.line("start, band = unit // bands * rows * columns, unit % bands")
+            to.line(f"top = lead + band * {_BAND}", f"bottom = min(top + {_BAND}, rows)")
+            to.line(f"squares = top + (bottom - top) // {width} * {width}")
+            with to.block("if band == 0:"):
+                to.line("edge(x, y, start, rows, columns, 0, lead, 0, columns)")
+            with (
+                to.block(f"for j in range(0, whole, {width}):"),
+                to.block(f"for i in range(top, squares, {width}):"),
+            ):
+                _emit_square(to, width, store)
+            to.line("edge(x, y, start, rows, columns, top, squares, whole, columns)")
+            to.line("edge(x, y, start, rows, columns, squares, bottom, 0, columns)")
+    return cpu.Spread(source(f"transpose_{store}", to.text()), ("float32",) * 2)
+
+
+def _emit_edge(to: Writer) -> None:
+    """Write the function for what is no whole square: rows and columns from, and before which."""
+    with (
+        to.block("def edge(x, y, start, rows, columns, top, bottom, left, right):"),
+        to.block("for j in range(left, right):"),
+        to.block("for i in range(top, bottom):"),
+    ):
+        to.line("y[start + j * rows + i] = x[start + i * columns + j]")
+
+
+def _emit_square(to: Writer, width: int, store: str) -> None:
+    names = [f"r{k}" for k in range(width)]
+    to.line(*(f"r{k} = load(x, start + (i + {k}) * columns + j)" for k in range(width)))
+    for k, name in enumerate(emit_transposition(to, width, names)):
+        to.line(f"{store}(y, start + (j + {k}) * rows + i, {name})")
+
+
+class Vectors(HostStrategy):
+    """Takes matrices of float32, and batches of them."""
+
+    operation = "transpose"
+    name = "vectors"
+    order = 4
+    summary = "squares of vectors, transposed in registers and stored past the cache"
+
+    def why_not(self, problem: Transpose) -> str | None:
+        """Vectors are of float32; it transposes matrices."""
+        if problem.dtype != "float32":
+            return f"{problem.dtype}: its vectors are float32"
+        return why_no_matrices(problem)
+
+    def units(self, problem: Transpose) -> int:
+        """Bands of rows."""
+        assert problem.matrices is not None
+        batch, rows, _ = problem.matrices
+        return batch * -(-rows // _BAND)
+
+    def prepare(
+        self, problem: Transpose, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        assert problem.matrices is not None
+        batch, rows, columns = problem.matrices
+        streams = pays(problem.bytes) and rows % _LINE_FLOATS == 0
+        run = _kernel("stream" if streams else "store")
+
+        def call(x: AnyArray, y: AnyArray) -> None:
+            lead = lead_of(y) if streams else 0
+            bands = -(-(rows - lead) // _BAND)
+            sizes = np.array((rows, columns, bands, lead), np.int64)
+            run((x, y), sizes, batch * bands, threads)
+
+        return call
+
+
+STRATEGY = Vectors()

@@ -1,0 +1,72 @@
+"""What the GPU strategies of `transpose` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import Launch
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+TILE = 32
+"""Rows and columns of a tile of single elements."""
+_MOST_TILES = 2**31 - 1
+
+
+class GpuTranspose(GpuStrategy):
+    """A GPU strategy of `transpose`."""
+
+    operation = "transpose"
+    wide_indices = True
+
+    def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
+        """Bytes of an element and the tunables."""
+        return {"BYTES": problem.itemsize, **config}
+
+
+class MatrixTranspose(GpuTranspose):
+    """A strategy that takes matrices in tiles."""
+
+    kernel = ""
+    """The kernel's name."""
+
+    def tile(self, problem: Transpose) -> int:
+        """Rows and columns of a tile."""
+        return TILE
+
+    def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
+        """Threads of a block."""
+        raise NotImplementedError
+
+    def why_not(self, problem: Transpose) -> str | None:
+        """It transposes matrices; a grid has so many tiles."""
+        if problem.matrices is None:
+            return f"axes {problem.axes} of {problem.shape} transpose no matrices"
+        tiles = self._tiles(problem)
+        return f"{tiles} tiles, at most {_MOST_TILES}" if tiles > _MOST_TILES else None
+
+    def steps(self, problem: Transpose, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        assert problem.matrices is not None
+        grid = (self._tiles(problem), min(problem.matrices[0], MOST_BLOCKS), 1)
+        launch = Launch(self.kernel, grid, self.block(problem, config))
+        return (Step(launch, ("x", "y", *map(np.int64, self.sizes(problem)))),)
+
+    def sizes(self, problem: Transpose) -> tuple[int, ...]:
+        """What the kernel is told of the matrices: how many, their rows, their columns."""
+        assert problem.matrices is not None
+        return problem.matrices
+
+    def _tiles(self, problem: Transpose) -> int:
+        assert problem.matrices is not None
+        _, rows, columns = problem.matrices
+        return blocks(rows, self.tile(problem)) * blocks(columns, self.tile(problem))
+
+
+def of_words(problem: Transpose, counted: Mapping[str, Accesses]) -> Mapping[str, Accesses]:
+    """The accesses, where they are of elements of 4 bytes, which the model counts."""
+    return counted if problem.itemsize == 4 else {}

@@ -1,0 +1,55 @@
+"""Rung 6, `in_place`: tiles change places with those across the diagonal, so that out may be x."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rooftile.analysis.accesses import SECTOR_FLOATS, WARP, Accesses, row_loads, row_stores
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, of_words
+
+
+class InPlace(MatrixTranspose):
+    """Takes squares, and batches of them."""
+
+    name = "in_place"
+    order = 6
+    kernel = "in_place"
+    summary = "tiles change places with those across the diagonal: out may be x"
+    tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)
+
+    def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
+        """A row of a tile by DOWN of its rows."""
+        return TILE, config["DOWN"], 1
+
+    def why_not(self, problem: Transpose) -> str | None:
+        """What is exchanged are the two halves of a square."""
+        reason = super().why_not(problem)
+        if reason is not None or problem.matrices is None:
+            return reason
+        _, rows, columns = problem.matrices
+        return None if rows == columns else f"{rows} rows and {columns} columns are no square"
+
+    def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
+        """Also the tile's size."""
+        return {**super().macros(problem, config), "TILE": TILE}
+
+    def sizes(self, problem: Transpose) -> tuple[int, ...]:
+        """How many squares, and their size."""
+        assert problem.matrices is not None
+        return problem.matrices[:2]
+
+    def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
+        """See `GpuStrategy.accesses`."""
+        assert problem.matrices is not None
+        batch, rows, columns = problem.matrices
+        alignment = math.gcd(columns, SECTOR_FLOATS)
+        found = row_loads(columns, batch * rows, alignment=alignment)
+        found += row_stores(rows, batch * columns)
+        shared = Accesses(shared_reads=problem.count / WARP)
+        return of_words(problem, {self.kernel: found + shared})
+
+
+STRATEGY = InPlace()

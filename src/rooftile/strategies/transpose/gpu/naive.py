@@ -1,0 +1,72 @@
+"""Rung 1, `naive`: a thread an element of the result, for any order of up to four axes.
+
+Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rooftile.analysis.accesses import Accesses, row_loads, row_stores
+from rooftile.devices.gpu import Launch
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.transpose._moves import of_inputs, of_results, too_many_axes
+from rooftile.strategies.transpose.gpu._base import GpuTranspose, of_words
+
+_MOST_TILES = 2**31 - 1
+
+
+class Naive(GpuTranspose):
+    """Takes every permutation of up to four axes."""
+
+    name = "naive"
+    order = 1
+    summary = "a thread an element of the result: stores are coalesced, loads lie apart"
+    tunables = (Tunable("ACROSS", (8, 16, 32), 32), Tunable("DOWN", (4, 8, 16, 32), 8))
+    reads = 0
+    """Whether neighbouring threads have neighbours of x, and not of the result."""
+
+    def why_not(self, problem: Transpose) -> str | None:
+        """More axes, or tiles, than the kernel has numbers for."""
+        reason = too_many_axes(problem)
+        if reason is not None:
+            return reason
+        tiles = self._tiles(problem, self.defaults(problem))
+        return f"{tiles} tiles, at most {_MOST_TILES}" if tiles > _MOST_TILES else None
+
+    def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
+        """Also whose neighbours neighbouring threads have."""
+        return {**super().macros(problem, config), "READS": self.reads}
+
+    def steps(self, problem: Transpose, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        shape, strides = self._moves(problem)
+        grid = (self._tiles(problem, config), min(shape[0] * shape[1], MOST_BLOCKS), 1)
+        launch = Launch("naive", grid, (config["ACROSS"], config["DOWN"], 1))
+        return (Step(launch, ("x", "y", *map(np.int64, (*shape, *strides)))),)
+
+    def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
+        """See `GpuStrategy.accesses`: rows of one array, and what of the other belongs to them."""
+        shape, strides = self._moves(problem)
+        count, lanes = problem.count // shape[3], config["ACROSS"]
+        if self.reads:
+            found = row_loads(shape[3], count, lanes=lanes, alignment=min(8, shape[3]))
+            found += row_stores(shape[3], count, stride=strides[3], lanes=lanes)
+        else:
+            found = row_loads(shape[3], count, stride=strides[3], lanes=lanes)
+            found += row_stores(shape[3], count, lanes=lanes)
+        return of_words(problem, {"naive": found})
+
+    def _moves(self, problem: Transpose) -> tuple[list[int], list[int]]:
+        return of_inputs(problem) if self.reads else of_results(problem)
+
+    def _tiles(self, problem: Transpose, config: Config) -> int:
+        shape, _ = self._moves(problem)
+        return blocks(shape[3], config["ACROSS"]) * blocks(shape[2], config["DOWN"])
+
+
+STRATEGY = Naive()

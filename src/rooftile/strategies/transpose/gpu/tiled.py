@@ -1,0 +1,49 @@
+"""Rung 3, `tiled`: a block turns a tile around in shared memory, whose banks collide.
+
+Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rooftile.analysis.access import stride_conflicts
+from rooftile.analysis.accesses import SECTOR_FLOATS, WARP, Accesses, row_loads, row_stores
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, of_words
+
+
+class Tiled(MatrixTranspose):
+    """Takes matrices, and batches of them."""
+
+    name = "tiled"
+    order = 3
+    source = kernel = "tiled"
+    summary = "a tile in shared memory, whose columns lie in one bank"
+    tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)
+    padding = 0
+    """Elements between two rows of a tile."""
+
+    def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
+        """A row of a tile by DOWN of its rows."""
+        return TILE, config["DOWN"], 1
+
+    def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
+        """Also the tile's size, and what lies between its rows."""
+        return {**super().macros(problem, config), "TILE": TILE, "PADDING": self.padding}
+
+    def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
+        """See `GpuStrategy.accesses`."""
+        assert problem.matrices is not None
+        batch, rows, columns = problem.matrices
+        alignment = math.gcd(columns, SECTOR_FLOATS)
+        found = row_loads(columns, batch * rows, alignment=alignment)
+        found += row_stores(rows, batch * columns)
+        passes = stride_conflicts(TILE + self.padding)
+        shared = Accesses(shared_reads=problem.count / WARP * passes)
+        return of_words(problem, {self.kernel: found + shared})
+
+
+STRATEGY = Tiled()

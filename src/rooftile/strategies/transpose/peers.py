@@ -1,0 +1,25 @@
+"""`transpose` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.transpose import Transpose
+
+ATEN = "permute|transpose|contiguous|clone|copy"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Transpose, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that permutes the axes and moves the elements."""
+    import torch
+
+    class Permuted(torch.nn.Module):  # type: ignore[misc]
+        """A contiguous copy of its input's permutation."""
+
+        def forward(self, x: Any) -> Any:
+            return x.permute(problem.axes).contiguous()
+
+    return [Permuted()]

@@ -1,0 +1,176 @@
+"""Every rung of `box_blur`: the same bytes everywhere."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooftile.devices import cpu
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.judge.exam import Exam
+from rooftile.lab.judge.verify import computing, verify
+from rooftile.ops import parse
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies import ladder
+
+PROBLEMS = (
+    BoxBlur(1, 1, 0),
+    BoxBlur(3, 5, 2),
+    BoxBlur(130, 600, 5),
+    BoxBlur(67, 131, 7, 3),
+    BoxBlur(67, 132, 8),
+    BoxBlur(20, 30, 21, 3),
+    BoxBlur(9, 8, 100),
+)
+CPU, GPU = ladder("box_blur"), ladder("box_blur", "opencl")
+
+
+def taken(rungs, problem):
+    return [rung for rung in rungs if rung.why_not(problem) is None]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_right_on_the_cpu(problem):
+    for rung in taken(CPU, problem):
+        verify(problem, rung, hard=True).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_right_on_a_gpu(problem, device):
+    for rung in taken(GPU, problem):
+        verify(problem, rung, device=device, hard=True).raise_if_wrong()
+
+
+@settings(max_examples=20)
+@given(
+    height=st.integers(1, 90), width=st.integers(1, 90), radius=st.integers(0, 24),
+    channels=st.sampled_from([1, 3]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_any_picture_on_the_cpu(height, width, radius, channels, seed):
+    problem = BoxBlur(height, width, radius, channels)
+    for rung in taken(CPU, problem):
+        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    height=st.integers(1, 150), width=st.integers(1, 300), radius=st.sampled_from([2, 9]),
+    channels=st.sampled_from([1, 3]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_any_picture_by_running_sums(height, width, radius, channels, seed, opencl_device):
+    """Each radius is compiled a few times only."""
+    problem = BoxBlur(height, width, radius, channels)
+    (rung,) = (rung for rung in GPU if rung.name == "running")
+    verify(problem, rung, seed, device=opencl_device, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=20)
+@given(
+    height=st.integers(1, 12), width=st.integers(1, 12), radius=st.integers(0, 14),
+    channels=st.sampled_from([1, 3]),
+)  # fmt: skip
+def test_the_reference_is_the_definition(height, width, radius, channels):
+    problem = BoxBlur(height, width, radius, channels)
+    (image,) = problem.random(height)
+    made = problem.reference(image)
+    operations = 0
+    for i in range(height):
+        for j in range(width):
+            window = image[max(0, i - radius) : i + radius + 1, max(0, j - radius) : j + radius + 1]
+            pixels = window.reshape(window.shape[0] * window.shape[1], -1).astype(int)
+            assert (made[i, j] == pixels.sum(0) // len(pixels)).all()
+            operations += pixels.size
+    assert problem.flops == operations
+
+
+@pytest.mark.parametrize("radius", range(8))
+def test_quotients_of_all_sums_by_multiplication(radius):
+    """What both rungs `running` multiply with instead of dividing."""
+    whole = (2 * radius + 1) ** 2
+    sums = np.arange(255 * whole + 1, dtype=np.uint64)
+    for shift in (24, 48):
+        scale = np.uint64(-(-(1 << shift) // whole))
+        assert ((sums * scale) >> np.uint64(shift) == sums // np.uint64(whole)).all()
+    assert int(sums[-1]) * -(-(1 << 24) // whole) < 2**32
+
+
+def test_white_stays_white():
+    image = np.full((40, 50), 255, np.uint8)
+    for radius in (1, 5, 7, 8, 60, 500):
+        problem = BoxBlur(40, 50, radius)
+        for rung in taken(CPU, problem):
+            blurred = np.zeros_like(image)
+            rung.bind(problem, (), cpu.open_device())(image, blurred)
+            assert (blurred == 255).all()
+
+
+def changed(name, before, after):
+    """A rung with one thing changed in its text."""
+    rung = copy(next(rung for rung in GPU if rung.name == name))
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("naive", "i <= bottom", "i < bottom"),
+        ("tiled", "inside ? image[row * columns + at] : 0", "image[row < 0 ? 0 : at]"),
+        ("running", "- term(leaving, k)", "- 0"),
+        ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
+        ("running", "- REACH - CHANNELS]", "- REACH]"),
+    ],
+)
+def test_wrong_texts_are_caught(name, before, after, opencl_device):
+    wrong = changed(name, before, after)
+    assert not verify(BoxBlur(130, 300, 5), wrong, device=opencl_device).passed
+
+
+def test_any_config(opencl_device):
+    problem = BoxBlur(150, 203, 2)
+    exam = Exam(problem)
+    for rung in GPU:
+        for tunable in rung.tunables:
+            for value in (tunable.values[0], tunable.values[-1]):
+                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
+                exam.examine(computing(bound), bound.errors).raise_if_wrong()
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_compiles_for_every_architecture(rung, architecture):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    for problem in PROBLEMS[2:5]:
+        macros = rung.macros(problem, rung.config(problem))
+        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+
+
+def test_what_rungs_refuse():
+    (running,) = (rung for rung in GPU if rung.name == "running")
+    assert "reaches 65 bytes" in running.why_not(BoxBlur(9, 9, 65))
+    assert "32-bit" in running.why_not(BoxBlur(2**30 + 1, 1, 1))
+    assert running.config(BoxBlur(8192, 8192, 5))["ROWS"] == 38
+    assert running.config(BoxBlur(64, 64, 5))["ROWS"] == 8
+    assert running.config(BoxBlur(2**20, 8192, 5))["ROWS"] == 256
+    (on_cpu,) = (rung for rung in CPU if rung.name == "running")
+    assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
+    assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))
+
+
+def test_problems():
+    problem = parse("box_blur", "height=3,width=4,radius=1,channels=3")
+    assert problem == BoxBlur(3, 4, 1, 3)
+    assert problem.bytes == 2 * 36
+    assert BoxBlur(3, 4, 0).flops == 12
+    for wrong in ({"height": 0}, {"radius": -1}, {"radius": 1001}, {"channels": 2}):
+        with pytest.raises(InputError):
+            BoxBlur(**{"height": 3, "width": 4, "radius": 1, **wrong})

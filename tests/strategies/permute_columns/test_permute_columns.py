@@ -1,0 +1,116 @@
+"""Every rung of `permute_columns`: each element from its column, as it was."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooftile.devices import cpu
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.judge.exam import Exam
+from rooftile.lab.judge.verify import computing, verify
+from rooftile.ops import parse
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.strategies import ladder
+
+PROBLEMS = (
+    PermuteColumns(1, 1, 1),
+    PermuteColumns(70, 300, 300),
+    PermuteColumns(33, 7, 100, "uint8"),
+    PermuteColumns(129, 65, 40, "float16"),
+    PermuteColumns(5, 33, 33, "float64"),
+)
+CPU, GPU = ladder("permute_columns"), ladder("permute_columns", "opencl")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_right_on_the_cpu(problem):
+    for rung in CPU:
+        verify(problem, rung, hard=True).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_right_on_a_gpu(rung, problem, device):
+    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=15)
+@given(
+    rows=st.integers(1, 50), columns=st.integers(1, 90), width=st.integers(1, 90),
+    dtype=st.sampled_from(["float32", "uint8", "bfloat16"]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_any_shape_on_the_cpu(rows, columns, width, dtype, seed):
+    problem = PermuteColumns(rows, columns, width, dtype)
+    for rung in CPU:
+        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+
+
+def test_nothing_outside_of_a_row_is_read(opencl_device):
+    problem = PermuteColumns(3, 5, 4)
+    x = problem.random(0)[0]
+    index = np.array([-7, 2, 5, 2**31 - 1], np.int32)
+    for rung in (*CPU, *GPU):
+        y = np.zeros((3, 4), np.float32)
+        rung.bind(problem, (), cpu.open_device() if rung in CPU else opencl_device)(x, index, y)
+        assert (y == x[:, [0, 2, 4, 4]]).all()
+
+
+def changed(name, before, after):
+    """A rung with one thing changed in its text."""
+    rung = copy(next(rung for rung in GPU if rung.name == name))
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("naive", "x[i * columns + column_of(index[j], columns)]", "x[i * columns + j % columns]"),
+        ("shared_index", "band * ROWS + r;", "band * ROWS;"),
+        ("rows", "j < width; j += BLOCK", "j < width - 1; j += BLOCK"),
+    ],
+)
+def test_wrong_texts_are_caught(name, before, after, opencl_device):
+    wrong = changed(name, before, after)
+    assert not verify(PermuteColumns(70, 300, 300), wrong, device=opencl_device).passed
+
+
+def test_any_config(opencl_device):
+    problem = PermuteColumns(61, 103, 203)
+    exam = Exam(problem)
+    for rung in GPU:
+        for tunable in rung.tunables:
+            for value in (tunable.values[0], tunable.values[-1]):
+                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
+                exam.examine(computing(bound), bound.errors).raise_if_wrong()
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_compiles_for_every_architecture(rung, architecture):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    for problem in PROBLEMS[1:]:
+        macros = rung.macros(problem, rung.config(problem))
+        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+
+
+def test_problems():
+    problem = parse("permute_columns", "rows=3,columns=4,width=5")
+    assert problem == PermuteColumns(3, 4, 5)
+    assert problem.bytes == 4 * (12 + 5 + 15)
+    for wrong in ({"rows": 0}, {"width": 0}, {"dtype": "complex64"}):
+        with pytest.raises(InputError):
+            PermuteColumns(**{"rows": 3, "columns": 4, "width": 5, **wrong})
+    (rows,) = (rung for rung in GPU if rung.name == "rows")
+    assert "shared memory" in rows.why_not(PermuteColumns(2, 20_000, 2))
+    assert "32-bit" in GPU[0].why_not(PermuteColumns(1, 2**31, 1))

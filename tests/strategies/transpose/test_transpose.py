@@ -1,0 +1,217 @@
+"""Every rung of `transpose`: each element in its place, as it was."""
+
+from __future__ import annotations
+
+import itertools
+from copy import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooftile.devices import cpu
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.lab.judge.exam import Exam
+from rooftile.lab.judge.verify import computing, verify
+from rooftile.ops import parse
+from rooftile.ops.transpose import Transpose
+from rooftile.strategies import ladder
+
+PROBLEMS = (
+    Transpose((1, 1)),
+    Transpose((128, 128)),
+    Transpose((100, 36)),
+    Transpose((33, 65)),
+    Transpose((2, 130, 130), (0, 2, 1), "uint8"),
+    Transpose((136, 72), dtype="float16"),
+    Transpose((40, 40), dtype="bfloat16"),
+    Transpose((264, 136), dtype="uint8"),
+    Transpose((34, 66), dtype="float64"),
+    Transpose((3, 4, 5, 6), (0, 2, 3, 1)),
+    Transpose((3, 4, 5, 6), (2, 0, 3, 1), "float16"),
+    Transpose((5, 7, 3), (1, 0, 2)),
+    Transpose((917,)),
+)
+CPU, GPU = ladder("transpose"), ladder("transpose", "opencl")
+
+
+def taken(rungs, problem):
+    return [rung for rung in rungs if rung.why_not(problem) is None]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_right_on_the_cpu(problem):
+    for rung in taken(CPU, problem):
+        verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_right_on_a_gpu(problem, device):
+    for rung in taken(GPU, problem):
+        verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_neighbours_are_judged_too(kind, opencl_device):
+    for rung in CPU if kind == "cpu" else GPU:
+        where = "cpu" if kind == "cpu" else opencl_device
+        verify(Transpose((64, 64)), rung, device=where).raise_if_wrong()
+
+
+@settings(max_examples=20)
+@given(
+    batch=st.integers(1, 3), rows=st.integers(1, 150), columns=st.integers(1, 150),
+    dtype=st.sampled_from(["float32", "float16", "uint8", "float64"]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_any_matrices_on_the_cpu(batch, rows, columns, dtype, seed):
+    problem = Transpose((batch, rows, columns), (0, 2, 1), dtype)
+    for rung in taken(CPU, problem):
+        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    batch=st.integers(1, 3), rows=st.integers(1, 40), columns=st.integers(1, 40),
+    dtype=st.sampled_from(["float32", "float16", "uint8", "float64"]),
+)  # fmt: skip
+def test_any_squares_of_vectors_on_opencl(batch, rows, columns, dtype, opencl_device):
+    side = {"float32": 4, "float16": 8, "uint8": 8, "float64": 2}[dtype]
+    problem = Transpose((batch, side * rows, side * columns), (0, 2, 1), dtype)
+    (rung,) = (rung for rung in GPU if rung.name == "vectors")
+    verify(problem, rung, device=opencl_device, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(4))), ids=str)
+def test_any_permutation(axes, opencl_device):
+    problem = Transpose((3, 2, 5, 4), axes)
+    for rung in taken(CPU, problem):
+        verify(problem, rung, neighbours=False).raise_if_wrong()
+    for rung in taken(GPU, problem):
+        verify(problem, rung, device=opencl_device, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_merged_axes_are_the_same_permutation(data):
+    shape = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
+    axes = data.draw(st.permutations(range(len(shape))))
+    problem = Transpose(tuple(shape), tuple(axes))
+    x = np.arange(problem.count)
+    merged, order = problem.merged
+    assert (x.reshape(shape).transpose(axes).ravel() == x.reshape(merged).transpose(order).ravel()
+    ).all()  # fmt: skip
+    assert 1 not in merged
+    assert all(order[i + 1] != order[i] + 1 for i in range(len(order) - 1))
+
+
+@settings(max_examples=15)
+@given(offset=st.integers(0, 17), rows=st.integers(1, 9), columns=st.integers(2, 70))
+def test_streaming_stores_from_any_place(offset, rows, columns, streaming):
+    problem = Transpose((16 * rows, columns))
+    (x,) = problem.random(offset)
+    (rung,) = (rung for rung in CPU if rung.name == "vectors")
+    held = np.full(problem.count + 40, 7, np.float32)
+    y = held[offset : offset + problem.count].reshape(columns, 16 * rows)
+    rung.bind(problem, (), cpu.open_device(2))(x, y)
+    assert (y == x.T).all()
+    assert (held[:offset] == 7).all()
+    assert (held[offset + problem.count :] == 7).all()
+
+
+@pytest.fixture(scope="module")
+def streaming():
+    """Every result outgrows the cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rooftile.strategies.transpose.cpu.vectors.pays", lambda nbytes: True)
+        yield
+
+
+def changed(name, before, after):
+    """A rung with one thing changed in its text."""
+    rung = copy(next(rung for rung in GPU if rung.name == name))
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("naive", "y[near] = x[far];", "y[near] = x[near];"),
+        ("naive_reads", "i >= third ||", "i >= third - 1 ||"),
+        ("padded", "tile[across][down];", "tile[down][across];"),
+        ("tiled", "down < wide && across < high) to", "down < wide && across < high - 1) to"),
+        ("vectors", "0x7632", "0x5410"),
+        ("vectors", "(across ^ down)]", "across]"),
+        ("in_place", "top < left &&", "0 &&"),
+        ("in_place", "= lower[across][down]", "= lower[down][across]"),
+    ],
+)
+def test_wrong_texts_are_caught(name, before, after, opencl_device):
+    wrong = changed(name, before, after)
+    problem = Transpose((2, 136, 136), (0, 2, 1), "float16")
+    assert not verify(problem, wrong, device=opencl_device).passed
+
+
+def test_any_config(opencl_device):
+    problem = Transpose((2, 61, 61), (0, 2, 1))
+    exam = Exam(problem)
+    for rung in taken(GPU, problem):
+        for tunable in rung.tunables:
+            for value in tunable.values:
+                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
+                exam.examine(computing(bound), bound.errors).raise_if_wrong()
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_compiles_for_every_architecture(rung, architecture):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    for dtype in ("float32", "float16", "uint8", "float64"):
+        problem = Transpose((64, 64), dtype=dtype)
+        macros = rung.macros(problem, rung.config(problem))
+        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+
+
+def test_more_elements_than_32_bits_count():
+    problem = Transpose((2**16, 2**15 + 8), dtype="uint8")
+    for rung in GPU:
+        assert rung.wide_indices
+        if rung.why_not(problem) is None:
+            (step,) = rung.steps(problem, rung.config(problem))
+            assert step.launch.grid[0] < 2**31
+    assert Transpose((2**31 + 17,)).count == 2**31 + 17
+
+
+def test_accesses():
+    problem = Transpose((64, 96))
+    counted = {
+        rung.name: next(iter(rung.accesses(problem, rung.config(problem)).values())) for rung in GPU
+    }
+    sectors = problem.count / 8
+    for name, one in counted.items():
+        assert one.loads == one.stores == problem.count, name
+        assert one.load_sectors == (8 if name == "naive" else 1) * sectors
+        assert one.store_sectors == (8 if name == "naive_reads" else 1) * sectors
+    assert counted["tiled"].shared_reads == 32 * counted["padded"].shared_reads
+    assert counted["vectors"].shared_reads == problem.count / 32
+
+
+def test_problems():
+    problem = parse("transpose", "shape=3x4x5,axes=0x2x1,dtype=uint8")
+    assert problem == Transpose((3, 4, 5), (0, 2, 1), "uint8")
+    assert problem.output_arrays[0].shape == (3, 5, 4)
+    assert problem.matrices == (3, 4, 5)
+    assert Transpose((3, 4)) == Transpose((3, 4), (1, 0))
+    assert Transpose((2, 3, 4, 5), (0, 2, 3, 1)).matrices == (2, 3, 20)
+    assert Transpose((2, 3, 4), (2, 1, 0)).matrices is None
+    for wrong in ({"axes": (0, 0)}, {"axes": (0,)}, {"dtype": "complex64"}, {"shape": (3, 0)}):
+        with pytest.raises(InputError):
+            Transpose(**{"shape": (3, 4), **wrong})
+    with pytest.raises(UnsupportedProblem, match="5 axes"):
+        verify(Transpose((2, 2, 2, 2, 2)), CPU[0])

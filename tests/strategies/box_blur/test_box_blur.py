@@ -121,7 +121,7 @@ def changed(name, before, after):
     ("name", "before", "after"),
     [
         ("naive", "i <= bottom", "i < bottom"),
-        ("tiled", "inside ? image[row * columns + at] : 0", "image[row < 0 ? 0 : at]"),
+        ("tiled", "image[row * columns + at] : 0", "image[row * columns + at] : 1"),
         ("running", "- term(leaving, k)", "- 0"),
         ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
         ("running", "- REACH - CHANNELS]", "- REACH]"),

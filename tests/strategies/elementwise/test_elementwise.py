@@ -111,7 +111,7 @@ def changed(name, before, after):
         ("block_strided", "first + e * BLOCK", "first + e"),
         ("grid_stride", "i += stride", "i += 2 * stride"),
         ("vectors", "blockIdx.x == gridDim.x - 1 &&", "0 &&"),
-        ("vectors", "first + (LOADS - 1) * BLOCK < whole", "first < whole"),
+        ("vectors", "v < whole; v += BLOCK", "v < whole; v += 2 * BLOCK"),
     ],
 )
 def test_wrong_texts_are_caught(name, before, after, opencl_device):

@@ -8,6 +8,9 @@ sums of an array::
 A block of vectors is summed in registers over all taps, so that each tap is spread to the lanes
 once for all of them.  What is left at the end is a masked vector: the order of every sum is the
 same, and nothing beyond the data is read.
+
+Source: Higham, "The Accuracy of Floating Point Summation", SIAM J. Sci. Comput. 14 (1993), for
+sums of short sums.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes, registers
 
+CHAIN = 16
+"""Terms that are summed in a row, before their sum is added to the output's: in one long row of
+equal terms, every addition would round the same way."""
 _WRITTEN_OUT = 8
 """Most taps that are written out; of more there is a loop."""
 
@@ -58,19 +64,40 @@ def correlation(taps: int, stream: bool = False) -> Native:
 
 def _emit_sums(to: Writer, taps: int, vectors: int, load: str) -> None:
     """Write the sums of some neighbouring vectors, over all channels and taps."""
+    _emit_zeros(to, "a", vectors)
+    step = max(1, CHAIN // taps)
+    with to.block(f"for start in range(0, channels, {step}):"):
+        if taps <= CHAIN:
+            _emit_zeros(to, "b", vectors)
+        with to.block(f"for c in range(start, min(start + {step}, channels)):"):
+            to.line(f"s, t = at + c * pitch, first + c * {taps}")
+            if taps > CHAIN:
+                with to.block(f"for chain in range(0, {taps}, {CHAIN}):"):
+                    _emit_zeros(to, "b", vectors)
+                    with to.block(f"for q in range(chain, min(chain + {CHAIN}, {taps})):"):
+                        _emit_tap(to, vectors, load.replace("{q}", " + q"), "q")
+                    _emit_added(to, vectors)
+            elif taps > _WRITTEN_OUT:
+                with to.block(f"for q in range({taps}):"):
+                    _emit_tap(to, vectors, load.replace("{q}", " + q"), "q")
+            else:
+                for q in range(taps):
+                    _emit_tap(to, vectors, load.replace("{q}", f" + {q}"), str(q))
+        if taps <= CHAIN:
+            _emit_added(to, vectors)
+
+
+def _emit_zeros(to: Writer, name: str, vectors: int) -> None:
     for v in range(vectors):
-        to.line(f"a{v} = splat(0.0)")
-    with to.block("for c in range(channels):"):
-        to.line("s, t = at + c * pitch, first + c * %d" % taps)
-        if taps > _WRITTEN_OUT:
-            with to.block(f"for q in range({taps}):"):
-                _emit_tap(to, vectors, load.replace("{q}", " + q"), "q")
-            return
-        for q in range(taps):
-            _emit_tap(to, vectors, load.replace("{q}", f" + {q}"), str(q))
+        to.line(f"{name}{v} = splat(0.0)")
+
+
+def _emit_added(to: Writer, vectors: int) -> None:
+    for v in range(vectors):
+        to.line(f"a{v} = add(a{v}, b{v})")
 
 
 def _emit_tap(to: Writer, vectors: int, load: str, q: str) -> None:
     to.line(f"w = splat_at(weights, t + {q})")
     for v in range(vectors):
-        to.line(f"a{v} = fma({load.replace('{lane}', str(v * lanes()))}, w, a{v})")
+        to.line(f"b{v} = fma({load.replace('{lane}', str(v * lanes()))}, w, b{v})")

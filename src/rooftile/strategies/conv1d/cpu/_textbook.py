@@ -11,6 +11,7 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.conv1d import Conv1d
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.correlate import CHAIN
 
 BLOCK = 2**14
 """Outputs of a unit: enough to make little of what a unit costs, few enough for every core."""
@@ -29,15 +30,18 @@ def one_output(x, weights, sizes, item, first, i):  # type: ignore[no-untyped-de
     if interior and (i < before or i >= length - (mask - 1 - before)):
         return total
     for c in range(channels):
-        for q in range(mask):
-            at = i + q - before
-            if replicate:
-                at = min(max(at, 0), length - 1)
-            tap = weights[first + c * mask + q]
-            if 0 <= at < length:
-                total += tap * x[item + c * length + at]
-            else:
-                total += tap * np.float32(0.0)
+        for start in range(0, mask, CHAIN):
+            part = np.float32(0.0)
+            for q in range(start, min(start + CHAIN, mask)):
+                at = i + q - before
+                if replicate:
+                    at = min(max(at, 0), length - 1)
+                tap = weights[first + c * mask + q]
+                if 0 <= at < length:
+                    part += tap * x[item + c * length + at]
+                else:
+                    part += tap * np.float32(0.0)
+            total += part
     return total
 
 

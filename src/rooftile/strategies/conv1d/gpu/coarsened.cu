@@ -68,10 +68,14 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             float windows[QUADS][WINDOW];
             bring(windows, x + (n * CHANNELS + c) * length, start - ROUNDED, length);
             UNROLL for (int u = 0; u < QUADS; u++)
-                UNROLL for (int q = 0; q < MASK; q++)
-                    UNROLL for (int v = 0; v < 4; v++)
-                        sums[u][v] += taps[(slot * CHANNELS + c) * MASK + q] *
-                                      windows[u][SKIPPED + q + v];
+                UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                    float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+                    UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                        UNROLL for (int v = 0; v < 4; v++)
+                            parts[v] += taps[(slot * CHANNELS + c) * MASK + q] *
+                                        windows[u][SKIPPED + q + v];
+                    UNROLL for (int v = 0; v < 4; v++) sums[u][v] += parts[v];
+                }
         }
         GLOBAL float* to = out + (n * MAPS + m) * outputs;
         UNROLL for (int u = 0; u < QUADS; u++) {

@@ -27,9 +27,13 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
         float sum = 0.0f;
         for (int c = 0; c < CHANNELS; c++) {
             const GLOBAL float* signal = x + (n * CHANNELS + c) * length;
-            UNROLL for (int q = 0; q < MASK; q++)
-                sum += taps[(slot * CHANNELS + c) * MASK + q] *
-                       element(signal, i + q - BEFORE, length);
+            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                float part = 0.0f;
+                UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                    part += taps[(slot * CHANNELS + c) * MASK + q] *
+                            element(signal, i + q - BEFORE, length);
+                sum += part;
+            }
         }
         out[(n * MAPS + m) * outputs + i] = kept(sum, i, length);
     }

@@ -7,6 +7,10 @@
 #define CONV1D_H
 
 #define BEHIND (MASK - 1 - BEFORE)
+// Taps that are summed in a row, before their sum is added to the output's: in one long row of equal
+// terms, every addition would round the same way.
+#define CHAIN 16
+#define CHAIN_END(begin) ((begin) + CHAIN < MASK ? (begin) + CHAIN : MASK)
 
 // The element i of a signal, or what its ghost cell holds.
 __device__ __forceinline__ float element(const GLOBAL float* signal, int64 i, int64 length)

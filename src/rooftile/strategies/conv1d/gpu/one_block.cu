@@ -18,8 +18,12 @@ __global__ void conv1d(const GLOBAL float* x, const GLOBAL float* weights, GLOBA
             for (int c = 0; c < CHANNELS; c++) {
                 const GLOBAL float* signal = x + (row / MAPS * CHANNELS + c) * length;
                 const GLOBAL float* mask = weights + (row % MAPS * CHANNELS + c) * MASK;
-                for (int q = 0; q < MASK; q++)
-                    sum += mask[q] * element(signal, i + q - BEFORE, length);
+                for (int begin = 0; begin < MASK; begin += CHAIN) {
+                    float part = 0.0f;
+                    for (int q = begin; q < CHAIN_END(begin); q++)
+                        part += mask[q] * element(signal, i + q - BEFORE, length);
+                    sum += part;
+                }
             }
             out[row * outputs + i] = kept(sum, i, length);
         }

@@ -30,12 +30,15 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             const GLOBAL float* signal = x + (n * CHANNELS + c) * length;
             tile[thread] = element(signal, i, length);
             __syncthreads();
-            UNROLL for (int q = 0; q < MASK; q++) {
-                int at = thread + q - BEFORE, near = at < 0 ? 0 : at < BLOCK ? at : BLOCK - 1;
-                float value = tile[near];
-                // One branch and no more: PoCL 3.0 miscompiles nested ones here.
-                if (at != near) value = element(signal, start + at, length);
-                sum += taps[(slot * CHANNELS + c) * MASK + q] * value;
+            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                float part = 0.0f;
+                UNROLL for (int q = begin; q < CHAIN_END(begin); q++) {
+                    int at = thread + q - BEFORE, near = at < 0 ? 0 : at < BLOCK ? at : BLOCK - 1;
+                    float value = tile[near];
+                    if (at != near) value = element(signal, start + at, length);
+                    part += taps[(slot * CHANNELS + c) * MASK + q] * value;
+                }
+                sum += part;
             }
             // The next channel, or unit, overwrites what this one's sums have read.
             __syncthreads();

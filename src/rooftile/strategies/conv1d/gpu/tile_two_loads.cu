@@ -32,8 +32,12 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             if (thread < MASK - 1)
                 tile[BLOCK + thread] = element(signal, i - BEFORE + BLOCK, length);
             __syncthreads();
-            UNROLL for (int q = 0; q < MASK; q++)
-                sum += taps[(slot * CHANNELS + c) * MASK + q] * tile[thread + q];
+            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                float part = 0.0f;
+                UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                    part += taps[(slot * CHANNELS + c) * MASK + q] * tile[thread + q];
+                sum += part;
+            }
             // The next channel, or unit, overwrites what this one's sums have read.
             __syncthreads();
         }

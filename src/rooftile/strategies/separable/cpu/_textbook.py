@@ -14,6 +14,7 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.separable import Separable
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.correlate import CHAIN
 
 BAND = 16
 """Rows of a unit."""
@@ -27,14 +28,17 @@ def sum_down(x, column, sizes, image, i, j):  # type: ignore[no-untyped-def]
     total = np.float32(0.0)
     if replicate:
         j = min(max(j, 0), width - 1)
-    for p in range(taps):
-        at = i + p - top
-        if replicate:
-            at = min(max(at, 0), height - 1)
-        if 0 <= at < height and 0 <= j < width:
-            total += column[p] * x[image + at * width + j]
-        else:
-            total += column[p] * np.float32(0.0)
+    for start in range(0, taps, CHAIN):
+        part = np.float32(0.0)
+        for p in range(start, min(start + CHAIN, taps)):
+            at = i + p - top
+            if replicate:
+                at = min(max(at, 0), height - 1)
+            if 0 <= at < height and 0 <= j < width:
+                part += column[p] * x[image + at * width + j]
+            else:
+                part += column[p] * np.float32(0.0)
+        total += part
     return total
 
 

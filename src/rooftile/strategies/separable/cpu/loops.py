@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops.separable import Separable
+from rooftile.strategies.common.correlate import CHAIN
 from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
 
 
@@ -27,8 +28,11 @@ def kernel(x, column, row, between, out, sizes, begin, end):  # type: ignore[no-
         for i in range(rows):
             for j in range(columns):
                 total = np.float32(0.0)
-                for q in range(taps):
-                    total += row[q] * between[i * wide + j + q]
+                for start in range(0, taps, CHAIN):
+                    part = np.float32(0.0)
+                    for q in range(start, min(start + CHAIN, taps)):
+                        part += row[q] * between[i * wide + j + q]
+                    total += part
                 out[(image * rows + i) * columns + j] = total
 
 

@@ -26,47 +26,73 @@ CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK)
 #define WINDOW ((SKIPPED + MASK + 3 + 3) / 4 * 4)
 #define APART (4 * BLOCK)
 
-// Fill the windows of all quads; `at` is where the first begins.
-__device__ __forceinline__ void bring(float windows[QUADS][WINDOW], const GLOBAL float* signal,
-                                      int64 at, int64 length)
+// Elements that the windows of a thread span, from the first quad's to the last one's end.
+#define SPAN ((QUADS - 1) * APART + WINDOW)
+
+// The window that begins here.
+__device__ __forceinline__ void bring(float window[WINDOW], const GLOBAL float* from)
 {
-    if (at >= 0 && at + (QUADS - 1) * APART + WINDOW <= length) {
-        UNROLL for (int u = 0; u < QUADS; u++)
-            UNROLL for (int e = 0; e < WINDOW; e += 4) {
-                const GLOBAL float* from = signal + at + u * APART + e;
+    UNROLL for (int e = 0; e < WINDOW; e += 4) {
 #if VECTOR_IN
-                float4 four = *(const GLOBAL float4*)from;
+        float4 four = ((const GLOBAL float4*)from)[e / 4];
 #else
-                float4 four = make_float4(from[0], from[1], from[2], from[3]);
+        float4 four = make_float4(from[e], from[e + 1], from[e + 2], from[e + 3]);
 #endif
-                windows[u][e] = four.x;
-                windows[u][e + 1] = four.y;
-                windows[u][e + 2] = four.z;
-                windows[u][e + 3] = four.w;
-            }
-    } else {
-        UNROLL for (int u = 0; u < QUADS; u++)
-            UNROLL for (int e = 0; e < WINDOW; e++)
-                windows[u][e] = element(signal, at + u * APART + e, length);
+        window[e] = four.x;
+        window[e + 1] = four.y;
+        window[e + 2] = four.z;
+        window[e + 3] = four.w;
     }
+}
+
+// Store the sums of a quad by its number in the row.
+__device__ __forceinline__ void put(GLOBAL float* row, int64 quad, const float sums[4])
+{
+#if VECTOR_OUT
+    ((GLOBAL float4*)row)[quad] = make_float4(sums[0], sums[1], sums[2], sums[3]);
+#else
+    UNROLL for (int v = 0; v < 4; v++) row[4 * quad + v] = sums[v];
+#endif
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
 conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
        int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
-    int64 start = (int64)blockIdx.x * QUADS * APART + 4 * threadIdx.x;
-    if (start >= outputs) return;
+    int64 quad = (int64)blockIdx.x * QUADS * BLOCK + threadIdx.x;
+    int64 start = 4 * quad, at = start - ROUNDED;
+    int whole = at >= 0 && at + SPAN <= length && start + (QUADS - 1) * APART + 4 <= outputs;
     for (int64 unit = blockIdx.y; unit < (int64)images * SLICE_MAPS; unit += gridDim.y) {
         int64 n = unit / SLICE_MAPS;
         int slot = unit % SLICE_MAPS, m = first + slot;
         if (m >= MAPS) continue;
+        const GLOBAL float* item = x + n * CHANNELS * length;
+        GLOBAL float* row = out + (n * MAPS + m) * outputs;
+        if (!whole) {
+            // Near the ends of a row outputs are made one by one.
+            ROLLED for (int e = 0; e < 4 * QUADS; e++) {
+                int64 i = start + e / 4 * APART + e % 4;
+                if (i >= outputs) break;
+                float sum = 0.0f;
+                for (int c = 0; c < CHANNELS; c++)
+                    ROLLED for (int begin = 0; begin < MASK; begin += CHAIN) {
+                        float part = 0.0f;
+                        UNROLL_BY(8) for (int q = begin; q < CHAIN_END(begin); q++)
+                            part += taps[(slot * CHANNELS + c) * MASK + q] *
+                                    element(item + c * length, i + q - BEFORE, length);
+                        sum += part;
+                    }
+                row[i] = kept(sum, i, length);
+            }
+            continue;
+        }
         float sums[QUADS][4];
         UNROLL for (int u = 0; u < QUADS; u++)
             UNROLL for (int v = 0; v < 4; v++) sums[u][v] = 0.0f;
         for (int c = 0; c < CHANNELS; c++) {
             float windows[QUADS][WINDOW];
-            bring(windows, x + (n * CHANNELS + c) * length, start - ROUNDED, length);
+            UNROLL for (int u = 0; u < QUADS; u++)
+                bring(windows[u], item + c * length + at + u * APART);
             UNROLL for (int u = 0; u < QUADS; u++)
                 UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
                     float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -77,17 +103,6 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
                     UNROLL for (int v = 0; v < 4; v++) sums[u][v] += parts[v];
                 }
         }
-        GLOBAL float* to = out + (n * MAPS + m) * outputs;
-        UNROLL for (int u = 0; u < QUADS; u++) {
-            int64 i = start + u * APART;
-            UNROLL for (int v = 0; v < 4; v++) sums[u][v] = kept(sums[u][v], i + v, length);
-            if (VECTOR_OUT && i + 4 <= outputs) {
-                *(GLOBAL float4*)(to + i) =
-                    make_float4(sums[u][0], sums[u][1], sums[u][2], sums[u][3]);
-            } else {
-                UNROLL for (int v = 0; v < 4; v++)
-                    if (i + v < outputs) to[i + v] = sums[u][v];
-            }
-        }
+        UNROLL for (int u = 0; u < QUADS; u++) put(row, quad + u * BLOCK, sums[u]);
     }
 }

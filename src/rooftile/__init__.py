@@ -21,7 +21,18 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import (
+        Conv2d,
+        Linear,
+        conv1d,
+        conv2d,
+        linear,
+        matmul,
+        pool2d,
+        reduce,
+        separable,
+        softmax,
+    )
     from rooftile.nn import load
 
 __all__ = [
@@ -35,24 +46,28 @@ __all__ = [
     "UnsupportedProblem",
     "VerificationFailure",
     "__version__",
+    "conv1d",
     "conv2d",
     "linear",
     "load",
     "matmul",
     "pool2d",
     "reduce",
+    "separable",
     "softmax",
 ]
 
 _LAZY = {
     "Conv2d": "rooftile.functional",
     "Linear": "rooftile.functional",
+    "conv1d": "rooftile.functional",
     "conv2d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "reduce": "rooftile.functional",
+    "separable": "rooftile.functional",
     "softmax": "rooftile.functional",
 }
 

@@ -21,7 +21,19 @@ caller's library (JAX has none: there the call waits).
 """
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
 
-__all__ = ["Conv2d", "Linear", "conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]
+__all__ = [
+    "Conv2d",
+    "Linear",
+    "conv1d",
+    "conv2d",
+    "linear",
+    "matmul",
+    "pool2d",
+    "reduce",
+    "separable",
+    "softmax",
+]

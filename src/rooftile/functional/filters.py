@@ -23,10 +23,11 @@ def conv1d(
     """The cross-correlation of x with a mask along the last axis.
 
     x[n] and mask[k] give y[outputs]; x[batch, channels, n] and mask[maps, channels, k], whose
-    channels are summed, give y[batch, maps, outputs].  The mask's centre is tap (k - 1) // 2; it may
-    be longer than x.  ``boundary`` says what lies beyond x's ends: ``zero``, or ``replicate`` of its
-    first and last element; with both there are n outputs.  ``valid`` leaves out the outputs whose
-    mask would leave x: n - k + 1 are left.  ``interior`` makes n outputs, of which those are zeros.
+    channels are summed, give y[batch, maps, outputs].  The mask's centre is tap (k - 1) // 2; the
+    mask may be longer than x.  ``boundary`` says what lies beyond x's ends: ``zero``, or
+    ``replicate`` of its first and last element; with both there are n outputs.  ``valid`` leaves
+    out the outputs whose mask would leave x: n - k + 1 are left, and a mask longer than x is an
+    error.  ``interior`` makes n outputs, of which those are zeros.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
     """
@@ -65,10 +66,10 @@ def separable(
     """The cross-correlation of images with the mask ``column[:, None] * row``, in two passes.
 
     x[height, width] or x[batch, height, width], column[kh] and row[kw] give y[rows, columns] or
-    y[batch, rows, columns].  The column's sums are made first, then the row's.  The mask's centre is
-    ((kh - 1) // 2, (kw - 1) // 2); it may be larger than the images.  ``boundary`` says what lies
-    around them: ``zero``, or ``replicate`` of the elements at their rims; with both, y has x's shape.
-    ``valid`` leaves out the outputs whose mask would leave an image.
+    y[batch, rows, columns].  The column's sums are made first, then the row's.  The mask's centre
+    is ((kh - 1) // 2, (kw - 1) // 2); the mask may be larger than the images.  ``boundary`` says
+    what lies around them: ``zero``, or ``replicate`` of the elements at their rims; with both, y has
+    x's shape.  ``valid`` leaves out the outputs whose mask would leave an image.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1;
     Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007).

@@ -152,17 +152,18 @@ class Conv1d(Problem):
     def neighbours(self) -> tuple[Conv1d, ...]:
         """Lengths of primes, one at which masks reach far beyond both ends, an even and an odd
         mask; few channels and maps."""
-        few = {"channels": min(self.channels, 3), "maps": min(self.maps, 5)}
-        if self.rank == 3:
-            few["batch"] = 2
+        few = dataclasses.replace(
+            self,
+            batch=1 if self.rank == 1 else 2,
+            channels=min(self.channels, 3),
+            maps=min(self.maps, 5),
+        )
         sizes = [(917, self.mask), (4099, max(1, self.mask - 1)), (2053, self.mask + 1)]
         if self.boundary != "valid":
             sizes.append((max(1, self.mask // 3), self.mask))
         else:
             sizes = [(max(length, mask), mask) for length, mask in sizes]
-        return tuple(
-            dataclasses.replace(self, length=length, mask=mask, **few) for length, mask in sizes
-        )
+        return tuple(dataclasses.replace(few, length=length, mask=mask) for length, mask in sizes)
 
     def smallest(self) -> tuple[Conv1d, ...]:
         """One element and one tap; then one tap, and one output."""

@@ -39,7 +39,8 @@ def kernel(x, weights, out, sizes, begin, end):
     blocks = (outputs + block - 1) // block
     for unit in range(begin, end):
         row, start = unit // blocks, unit % blocks * block
-        item, first, to = row // maps * channels * length, row % maps * channels * {taps}, row * outputs
+        item, first = row // maps * channels * length, row % maps * channels * {taps}
+        to = row * outputs
         end_of = min(start + block, outputs)
         # Outputs from low to high meet no ghost cell.
         low = min(max(start, before), end_of)

@@ -92,7 +92,7 @@ def _tile(problem: Conv1d, step: int, first: int, widths: tuple[int, ...]) -> Ac
 
 
 def _met(problem: Conv1d, first: int, width: int, step: int, tiles: int) -> int:
-    """Elements read by all tiles of a row, of which tile t wants ``width`` from t * step + first."""
+    """Elements that all tiles of a row read: tile t wants ``width`` from t * step + first on."""
     if problem.boundary == "replicate":
         return tiles * width
     low = min(tiles, max(0, blocks(-first, step)))

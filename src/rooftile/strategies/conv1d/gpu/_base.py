@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class ConstantConv1d(GpuConv1d):
     """A strategy whose masks are in constant memory; those beyond 65,536 bytes go by slices of
     whole maps, a launch each."""
 
-    tunables = (BLOCKS,)
+    tunables: ClassVar[tuple[Tunable, ...]] = (BLOCKS,)
 
     @abstractmethod
     def tile(self, problem: Conv1d, config: Config) -> int:

@@ -70,7 +70,8 @@ def kernel(x, column, row, between, out, sizes, begin, end):
         for first in range(0, columns, {_STRIP}):
             count = min({_STRIP}, columns - first)
             for i in range(start, min(start + band, rows)):
-                strip(x, column, sizes, n * height * width, i, first - left, count + {wide - 1}, sums)
+                strip(x, column, sizes, n * height * width, i, first - left, count + {wide - 1},
+                      sums)
                 across(sums, 0, 0, 1, row, 0, out, (n * rows + i) * columns + first, count{skew})
 '''
     using = {"down": correlation(1), "across": correlation(wide, stream), "sum_down": sum_down}

@@ -51,10 +51,7 @@ def sums_in_registers(
     A warp's read of vectors takes four passes of shared memory.
     """
     walked = problem.batch * groups * (rows + problem.mask[0] - 1)
-    if vectors:
-        found = vector_loads(walked * lanes)
-    else:
-        found = row_loads(lanes, 4 * walked, stride=4)
+    found = vector_loads(walked * lanes) if vectors else row_loads(lanes, 4 * walked, stride=4)
     (high, columns), warps = problem.output_size, groups * lanes / WARP
     found += Accesses(shared_reads=problem.batch * warps * rows * quads * 4)
     return found + row_stores(columns, problem.batch * high)

@@ -19,7 +19,9 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.reduce import Reduce
+from rooftile.ops.separable import Separable
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -50,6 +52,14 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "conv1d": (
+        Conv1d(70_001, 31), Conv1d(4096, 8, "replicate", 2, 3, 5, 3), Conv1d(999, 63, "valid"),
+        Conv1d(5, 9, "interior"),
+    ),
+    "separable": (
+        Separable(150, 300, (5, 5)), Separable(61, 77, (4, 31), "replicate", 3, 3),
+        Separable(64, 256, (17, 3), "valid"),
     ),
 }  # fmt: skip
 

@@ -181,7 +181,6 @@ NAMED = {
     "signal-1e3-mask3": Conv1d(10**3, 3, "interior"),
     "signal-1e5-mask9": Conv1d(10**5, 9),
     "signal-1e9-mask3": Conv1d(10**9, 3, "interior"),
-    "signal-2^31-mask3": Conv1d(2**31 + 17, 3),
     "voices": (lambda batch: Conv1d(48000, 15, "zero", batch, 2, 8, 3), 16),
 }
 """Named problems: a problem, or how to build one for a batch and the batch where none is given."""

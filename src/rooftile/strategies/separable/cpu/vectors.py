@@ -67,9 +67,9 @@ def kernel(x, column, row, between, out, sizes, begin, end):
     sums = np.empty({_STRIP + wide - 1}, np.float32)
     for unit in range(begin, end):
         n, start = unit // bands, unit % bands * band
-        for first in range(0, columns, {_STRIP}):
-            count = min({_STRIP}, columns - first)
-            for i in range(start, min(start + band, rows)):
+        for i in range(start, min(start + band, rows)):
+            for first in range(0, columns, {_STRIP}):
+                count = min({_STRIP}, columns - first)
                 strip(x, column, sizes, n * height * width, i, first - left, count + {wide - 1},
                       sums)
                 across(sums, 0, 0, 1, row, 0, out, (n * rows + i) * columns + first, count{skew})

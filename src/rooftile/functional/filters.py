@@ -68,8 +68,9 @@ def separable(
     x[height, width] or x[batch, height, width], column[kh] and row[kw] give y[rows, columns] or
     y[batch, rows, columns].  The column's sums are made first, then the row's.  The mask's centre
     is ((kh - 1) // 2, (kw - 1) // 2); the mask may be larger than the images.  ``boundary`` says
-    what lies around them: ``zero``, or ``replicate`` of the elements at their rims; with both, y has
-    x's shape.  ``valid`` leaves out the outputs whose mask would leave an image.
+    what lies around them: ``zero``, or ``replicate`` of the elements at their rims; with both, y
+    has x's shape.  ``valid`` leaves out the outputs whose mask would leave an image; a mask larger
+    than the images is an error then.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1;
     Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007).

@@ -63,7 +63,8 @@ def test_neighbours_are_judged_too(opencl_device):
     problem = Conv1d(512, 9, "zero", 2, 2, 3, 3)
     for rung in CPU:
         verify(problem, rung).raise_if_wrong()
-    verify(problem, strategy("conv1d", "coarsened", "opencl"), device=opencl_device).raise_if_wrong()
+    rung = strategy("conv1d", "coarsened", "opencl")
+    verify(problem, rung, device=opencl_device).raise_if_wrong()
 
 
 @few

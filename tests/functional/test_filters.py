@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,15 @@ def test_bad_input_names_the_argument(argument, call):
     with pytest.raises(InputError) as caught:
         call()
     assert caught.value.argument == argument
+
+
+def test_the_pages_example_runs():
+    page = (Path(__file__).parents[2] / "docs" / "conv1d.md").read_text(encoding="utf-8")
+    names = {}
+    exec(page.split("```python\n")[1].split("```")[0], names)
+    assert names["z"].shape == (16, 8, 47_986)
+    assert np.allclose(names["y"][1:-1], 1)
+    assert np.allclose(names["blurred"], 1)
 
 
 def test_on_opencl(opencl_device):

@@ -105,8 +105,8 @@ def test_nothing_computes_on_memory_that_nobody_wrote(rung):
 @pytest.mark.parametrize(
     ("name", "before", "after", "count"),
     [
-        ("two_passes", "i + p - TOP", "i + p", 1),
-        ("two_passes", "j - LEFT", "j", 1),
+        ("naive", "i + p - TOP", "i + p", 1),
+        ("naive", "j - LEFT", "j", 1),
         ("shared", "top + e / LOADED_X - TOP", "top + e / LOADED_X", 1),
         ("shared", "tile[i + p][j]", "tile[i][j]", 1),
         ("shared", "__syncthreads();", "", 1),
@@ -130,7 +130,7 @@ def test_what_each_rung_refuses():
     assert strategy("separable", "shared", "opencl").why_not(wide) is None
     huge = Separable(2000, 2000, (301, 301))
     assert "shared memory" in strategy("separable", "shared", "opencl").why_not(huge)
-    assert strategy("separable", "two_passes", "opencl").why_not(huge) is None
+    assert strategy("separable", "naive", "opencl").why_not(huge) is None
     assert "taps" in strategy("separable", "vectors").why_not(Separable(9, 9000, (3, 4001)))
 
 

@@ -19,8 +19,8 @@ def model(problem, name, **given_values):
     return rung.accesses(problem, rung.config(problem, given_values))
 
 
-def test_two_passes_read_an_element_and_a_weight_a_tap():
-    found = model(IMAGE, "two_passes")
+def test_naive_read_an_element_and_a_weight_a_tap():
+    found = model(IMAGE, "naive")
     wide = COLUMNS + 4
     assert found["down"].loads == pytest.approx(2 * 5 * ROWS * wide)
     assert found["down"].stores == ROWS * wide

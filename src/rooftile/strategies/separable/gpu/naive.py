@@ -1,4 +1,4 @@
-"""Rung 1, `two_passes`: a pass down and a pass across, the sums between them in device memory.
+"""Rung 1, `naive`: a pass down and a pass across, the sums between them in device memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
 one axis at a time.
@@ -15,10 +15,10 @@ from rooftile.strategies.separable.gpu._accesses import pass_across, pass_down
 from rooftile.strategies.separable.gpu._base import GpuSeparable, numbers
 
 
-class TwoPasses(GpuSeparable):
+class Naive(GpuSeparable):
     """Takes every image that indices reach."""
 
-    name = "two_passes"
+    name = "naive"
     order = 1
     summary = "a pass down, then a pass across, through device memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
@@ -50,4 +50,4 @@ def _wide(problem: Separable) -> int:
     return problem.output_size[1] + problem.mask[1] - 1
 
 
-STRATEGY = TwoPasses()
+STRATEGY = Naive()

@@ -16,12 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import Boundary, before, check_boundary, extended, outputs
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
-_CHUNK = 2**22
-"""Outputs of a row that the reference makes at a time."""
+_CHUNK = 2**15
+"""Outputs of a row that a thread of the reference makes at a time, in its caches."""
 _SHRUNK = 2**18
 """Outputs of the problem that a slow strategy's rate is estimated from."""
 
@@ -135,15 +136,27 @@ class Conv1d(Problem):
         return self.reference(np.abs(x), np.abs(weights))
 
     def _correlated(self, x: AnyArray, weights: AnyArray) -> Float64:
-        """x[batch, channels, length] under weights[maps, channels, mask], a chunk at a time."""
+        """x[batch, channels, length] under weights[maps, channels, mask], over threads."""
         taps = weights.astype(np.float64)
         around = extended(x, (self.mask,), self.boundary)
         made = np.zeros((len(x), self.maps, self.outputs))
-        for first in range(0, self.outputs, _CHUNK):
-            count = min(_CHUNK, self.outputs - first)
-            read = around[..., first : first + count + self.mask - 1].astype(np.float64)
-            for q in range(self.mask):
-                made[..., first : first + count] += taps[:, :, q] @ read[..., q : q + count]
+        chunks = [(n, at) for n in range(len(x)) for at in range(0, self.outputs, _CHUNK)]
+        workers = min(_blas.threads(), len(chunks))
+
+        # One factor each: a matrix product takes several times as long for it.
+        times = _blas.multiply if self.channels > 1 else np.multiply
+
+        def work(worker: int) -> None:
+            for n, at in chunks[worker::workers]:
+                to = made[n, :, at : at + _CHUNK]
+                count, term = to.shape[1], np.empty_like(to)
+                read = around[n, :, at : at + count + self.mask - 1].astype(np.float64)
+                with np.errstate(all="ignore"):
+                    for q in range(self.mask):
+                        times(taps[:, :, q], read[:, q : q + count], term)
+                        to += term
+
+        _blas.share_out(work, workers)
         if self.boundary == "interior":
             made[..., : self.before] = 0.0
             made[..., max(0, self.length - self.mask // 2) :] = 0.0

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import before, check_boundary, extended, outputs
 from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
@@ -27,6 +28,8 @@ Around = Literal["zero", "replicate", "valid"]
 """The boundaries of images; see `rooftile.ops.boundary`."""
 AROUND: tuple[Around, ...] = ("zero", "replicate", "valid")
 
+_CHUNK = 2**15
+"""Inputs whose outputs a thread of the reference makes at a time, in its caches."""
 _SHRUNK = 256
 """Rows of the problem that a slow strategy's rate is estimated from."""
 
@@ -128,12 +131,25 @@ class Separable(Problem):
     def reference(self, x: Float32, column: Float32, row: Float32) -> Float64:
         """The result in float64."""
         (rows, columns), around = self.output_size, extended(x, self.mask, self.boundary)
-        sums = np.zeros((*x.shape[:-2], rows, around.shape[-1]))
-        for p, tap in enumerate(column.astype(np.float64)):
-            sums += tap * around[..., p : p + rows, :]
+        images = around.reshape(-1, *around.shape[-2:])
         made = np.zeros((*x.shape[:-2], rows, columns))
-        for q, tap in enumerate(row.astype(np.float64)):
-            made += tap * sums[..., q : q + columns]
+        outs = made.reshape(-1, rows, columns)
+        high = max(1, _CHUNK // around.shape[-1])
+        bands = [(n, top) for n in range(len(outs)) for top in range(0, rows, high)]
+        workers = min(_blas.threads(), len(bands))
+
+        def work(worker: int) -> None:
+            with np.errstate(all="ignore"):
+                for n, top in bands[worker::workers]:
+                    to = outs[n, top : top + high]
+                    read = images[n, top : top + len(to) + len(column) - 1].astype(np.float64)
+                    sums = np.zeros((len(to), read.shape[1]))
+                    for p, tap in enumerate(column.astype(np.float64)):
+                        sums += tap * read[p : p + len(to)]
+                    for q, tap in enumerate(row.astype(np.float64)):
+                        to += tap * sums[:, q : q + columns]
+
+        _blas.share_out(work, workers)
         return made
 
     def magnitude(self, x: Float32, column: Float32, row: Float32) -> Float64:

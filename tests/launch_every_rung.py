@@ -20,11 +20,13 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
+from rooftile.ops.separable import Separable
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
@@ -74,6 +76,14 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "elementwise": (
         Elementwise("add", (70_003,)), Elementwise("add", (4099,), "int32"),
         Elementwise("axpy", (33, 7), "float64"), Elementwise("scale", (2**20,)),
+    ),
+    "conv1d": (
+        Conv1d(70_001, 31), Conv1d(4096, 8, "replicate", 2, 3, 5, 3), Conv1d(999, 63, "valid"),
+        Conv1d(5, 9, "interior"),
+    ),
+    "separable": (
+        Separable(150, 300, (5, 5)), Separable(61, 77, (4, 31), "replicate", 3, 3),
+        Separable(64, 256, (17, 3), "valid"),
     ),
 }  # fmt: skip
 

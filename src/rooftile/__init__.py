@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         add,
         axpy,
         box_blur,
+        conv1d,
         conv2d,
         grayscale,
         linear,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         reduce,
         rotate,
         scale,
+        separable,
         softmax,
         transpose,
     )
@@ -55,6 +57,7 @@ __all__ = [
     "add",
     "axpy",
     "box_blur",
+    "conv1d",
     "conv2d",
     "grayscale",
     "linear",
@@ -65,6 +68,7 @@ __all__ = [
     "reduce",
     "rotate",
     "scale",
+    "separable",
     "softmax",
     "transpose",
 ]
@@ -75,6 +79,7 @@ _LAZY = {
     "add": "rooftile.functional",
     "axpy": "rooftile.functional",
     "box_blur": "rooftile.functional",
+    "conv1d": "rooftile.functional",
     "conv2d": "rooftile.functional",
     "grayscale": "rooftile.functional",
     "linear": "rooftile.functional",
@@ -85,6 +90,7 @@ _LAZY = {
     "reduce": "rooftile.functional",
     "rotate": "rooftile.functional",
     "scale": "rooftile.functional",
+    "separable": "rooftile.functional",
     "softmax": "rooftile.functional",
     "transpose": "rooftile.functional",
 }

@@ -22,6 +22,7 @@ caller's library (JAX has none: there the call waits).
 
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
 from rooftile.functional.elementwise import add, axpy, scale
+from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import reduce
@@ -33,6 +34,7 @@ __all__ = [
     "add",
     "axpy",
     "box_blur",
+    "conv1d",
     "conv2d",
     "grayscale",
     "linear",
@@ -42,6 +44,7 @@ __all__ = [
     "reduce",
     "rotate",
     "scale",
+    "separable",
     "softmax",
     "transpose",
 ]

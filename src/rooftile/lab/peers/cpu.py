@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.lab.peers.arithmetic import errors_of
 from rooftile.lab.peers.onnx import onnx_model
-from rooftile.lab.peers.torch_module import channels_last, lacking, torch_module
+from rooftile.lab.peers.torch_module import channels_last, lacking, peers_of, torch_module
 from rooftile.ops import AnyArray, ErrorModel, Problem
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
@@ -220,11 +220,18 @@ def _openvino(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
     )
 
 
+def _numpy(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
+    peers: Any = peers_of(problem.operation)
+    function = peers.numpy_function(problem, parameters)
+    return PeerCall(lambda inputs: inputs, lambda given: function(*given), np.asarray, problem)
+
+
 PEERS: tuple[Peer, ...] = (
     Peer("torch eager", ("torch",), "torch_modules", _torch_eager),
     Peer("torch channels_last", ("torch",), "torch_modules", _torch_channels_last),
     Peer("torch compile, frozen", ("torch",), "torch_modules", _torch_compiled),
     Peer("onnxruntime", ("onnx", "onnxruntime"), "onnx_nodes", _onnxruntime),
     Peer("openvino", ("onnx", "openvino"), "onnx_nodes", _openvino),
+    Peer("numpy", ("numpy",), "numpy_function", _numpy),
 )
 """Each is timed in turn, after its own warm-up."""

@@ -1,0 +1,37 @@
+"""Rung 2, `naive`: a thread an output, as many blocks as that takes.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
+one axis.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv1d import Conv1d
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.conv1d.gpu._accesses import thread_an_output
+from rooftile.strategies.conv1d.gpu._base import BLOCKS, GpuConv1d, numbers
+from rooftile.strategies.gpu import Config, Step
+
+
+class Naive(GpuConv1d):
+    """Takes every problem."""
+
+    name = "naive"
+    order = 2
+    summary = "a thread an output on as many blocks as that takes, the mask from global memory"
+    tunables = (BLOCKS,)
+
+    def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (blocks(problem.outputs, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
+        launch = Launch("conv1d", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "weights", "out", *numbers(problem))),)
+
+    def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input and a weight."""
+        return {"conv1d": thread_an_output(problem, config["BLOCK"], weights=True)}
+
+
+STRATEGY = Naive()

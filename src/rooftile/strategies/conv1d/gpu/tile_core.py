@@ -1,0 +1,32 @@
+"""Rung 7, `tile_core`: only the tile's core in shared memory, the halo from the cache.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.5,
+for one axis.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.conv1d import Conv1d
+from rooftile.strategies.conv1d.gpu._accesses import core_tile
+from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
+from rooftile.strategies.gpu import Config
+
+
+class TileCore(ConstantConv1d):
+    """Input and output tile are of one size; a neighbour's core is likely in a cache."""
+
+    name = "tile_core"
+    order = 7
+    summary = "the tile's core in shared memory, the halo from global memory"
+
+    def tile(self, problem: Conv1d, config: Config) -> int:
+        """An output for each thread."""
+        return config["BLOCK"]
+
+    def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
+        """The core once, then an input a tap from shared memory or from the halo."""
+        return {"conv1d": core_tile(problem, config["BLOCK"])}
+
+
+STRATEGY = TileCore()

@@ -1,0 +1,38 @@
+"""Rung 6, `tile_input`: a tile in shared memory, a thread for each of its elements.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.4
+and figure 7.12, for one axis.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.conv1d import Conv1d
+from rooftile.strategies.conv1d.gpu._accesses import input_tile
+from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
+from rooftile.strategies.gpu import Config
+
+
+class TileInput(ConstantConv1d):
+    """The block covers the input tile, and MASK - 1 of its threads idle in the sum."""
+
+    name = "tile_input"
+    order = 6
+    summary = "input tiles in shared memory, a thread an element of the tile, some idle in the sum"
+
+    def tile(self, problem: Conv1d, config: Config) -> int:
+        """An output for each thread but those of the halo."""
+        return config["BLOCK"] - problem.mask + 1
+
+    def invalid(self, problem: Conv1d, config: Config) -> str | None:
+        """A mask larger than the tile."""
+        if problem.mask > config["BLOCK"]:
+            return f"a tile of {config['BLOCK']} has no place for {problem.mask} taps"
+        return None
+
+    def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
+        """The tile once, then an input a tap from shared memory."""
+        return {"conv1d": input_tile(problem, config["BLOCK"])}
+
+
+STRATEGY = TileInput()

@@ -1,0 +1,61 @@
+"""Rung 1, `loops`: the column's sums of a whole image into memory, then the row's, on one thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.cpu.native import Native, native
+from rooftile.ops.separable import Separable
+from rooftile.strategies.common.correlate import CHAIN
+from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
+
+
+@native
+def kernel(x, column, row, between, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are images; ``between`` holds one image's column sums, ghost columns included."""
+    height, width, rows, columns = sizes[0], sizes[1], sizes[2], sizes[3]
+    taps, left = sizes[5], sizes[7]
+    wide = columns + taps - 1
+    for image in range(begin, end):
+        for i in range(rows):
+            for j in range(wide):
+                between[i * wide + j] = sum_down(
+                    x, column, sizes, image * height * width, i, j - left
+                )
+        for i in range(rows):
+            for j in range(columns):
+                total = np.float32(0.0)
+                for start in range(0, taps, CHAIN):
+                    part = np.float32(0.0)
+                    for q in range(start, min(start + CHAIN, taps)):
+                        part += row[q] * between[i * wide + j + q]
+                    total += part
+                out[(image * rows + i) * columns + j] = total
+
+
+class Loops(FilterStrategy):
+    """One output at a time, on one core."""
+
+    name = "loops"
+    order = 1
+    summary = "two passes over the image, one output after the other, one thread"
+    parallel = False
+
+    def function(self, problem: Separable) -> Native:
+        """See `FilterStrategy.function`."""
+        return kernel
+
+    def units(self, problem: Separable) -> int:
+        """Images."""
+        return problem.batch
+
+    def between(self, problem: Separable) -> int:
+        """Those of an image."""
+        rows, columns = problem.output_size
+        return rows * (columns + problem.mask[1] - 1)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,61 @@
+"""Rung 2, `shared`: both passes in shared memory.
+
+Source: Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007); Kirk, Hwu, El Hajj, "Programming
+Massively Parallel Processors", 4th ed., section 7.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.separable import Separable
+from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.separable.gpu._accesses import tile_in_shared
+from rooftile.strategies.separable.gpu._base import Size2, TiledSeparable
+
+_THREADS = 32
+
+
+class Shared(TiledSeparable):
+    """Takes masks whose tile fits 48 KiB."""
+
+    name = "shared"
+    order = 2
+    summary = "input tile and column sums in shared memory, three barriers a tile"
+    tunables = (
+        Tunable("TILE_Y", (8, 16, 32), 32),
+        Tunable("TILE_X", (32, 64), 32),
+        Tunable("GROUPS", (4, 8, 16), 8),
+    )
+
+    def tile(self, problem: Separable, config: Config) -> Size2:
+        """TILE_Y x TILE_X."""
+        return config["TILE_Y"], config["TILE_X"]
+
+    def block(self, config: Config) -> Size2:
+        """GROUPS of 32 threads."""
+        return config["GROUPS"], _THREADS
+
+    def defaults(self, problem: Separable) -> dict[str, int]:
+        """The highest tile that fits."""
+        found = super().defaults(problem)
+        while found["TILE_Y"] > 8 and self.invalid(problem, found):
+            found["TILE_Y"] //= 2
+        return found
+
+    def invalid(self, problem: Separable, config: Config) -> str | None:
+        """Too much shared memory, or too many tiles."""
+        high, wide = self.tile(problem, config)
+        tiles = self.grid(problem, config)[1]
+        if tiles > MOST_BLOCKS:
+            return f"{tiles} rows of tiles, at most {MOST_BLOCKS}"
+        loaded = wide + problem.mask[1] - 1
+        floats = (2 * high + problem.mask[0] - 1) * loaded
+        return beyond_block(_THREADS * config["GROUPS"], 4 * floats)
+
+    def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
+        """The tile once; then an element a tap of both passes, from shared memory."""
+        return {"separable": tile_in_shared(problem, self.tile(problem, config))}
+
+
+STRATEGY = Shared()

@@ -1,0 +1,40 @@
+"""`separable` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.separable import Separable
+
+ATEN = "convolution"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Separable, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that convolves with the column, then with the row; it pads where it must."""
+    import torch
+
+    column, row = (torch.tensor(p) for p in parameters)
+    (high, wide), replicate = problem.mask, problem.boundary == "replicate"
+    around = [(wide - 1) // 2, wide // 2, (high - 1) // 2, high // 2]
+
+    class Filter(torch.nn.Module):  # type: ignore[misc]
+        """The problem on x[batch, height, width] or x[height, width]."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.column = torch.nn.Parameter(column.reshape(1, 1, high, 1))
+            self.row = torch.nn.Parameter(row.reshape(1, 1, 1, wide))
+
+        def forward(self, x: Any) -> Any:
+            images = x.reshape(-1, 1, problem.height, problem.width)
+            if problem.boundary != "valid":
+                mode = "replicate" if replicate else "constant"
+                images = torch.nn.functional.pad(images, around, mode=mode)
+            made = torch.nn.functional.conv2d(images, self.column)
+            made = torch.nn.functional.conv2d(made, self.row)
+            return made.reshape(*x.shape[:-2], *made.shape[-2:])
+
+    return [Filter()]

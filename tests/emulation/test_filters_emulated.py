@@ -1,0 +1,89 @@
+"""Rungs of `conv1d` and `separable`, emulated on the host: inside their arrays, without races.
+
+They run on every device; what an emulator adds is that it sees what lies beside an array, shared
+memory that nobody wrote, and two threads at one place.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS
+from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.separable import Separable
+from rooftile.strategies import strategy
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+SIGNAL = Conv1d(1021, 7)
+VOICES = Conv1d(299, 6, "replicate", 2, 2, 3, 3)
+IMAGE = Separable(45, 139, (5, 7))
+VALID = Separable(40, 140, (4, 5), "valid", 2, 3)
+
+
+class Shaped:
+    """A problem with the words for its shapes that the emulator asks for."""
+
+    def __init__(self, problem):
+        self._problem = problem
+        self.parameter_shapes = {a.name: a.shape for a in problem.parameter_arrays}
+        (self.output_shape,) = (a.shape for a in problem.output_arrays)
+
+    def __getattr__(self, name):
+        return getattr(self._problem, name)
+
+
+def run(rung, problem, folder, config=None, **options):
+    x, *parameters = problem.random(0)
+    return emulate(rung, Shaped(problem), x, parameters, config, folder, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "config"),
+    [
+        ("coarsened", SIGNAL, {"BLOCK": 64, "QUADS": 2}),
+        ("coarsened", VOICES, None),
+        ("tile_three_loads", SIGNAL, {"BLOCK": 64}),
+        ("tile_input", SIGNAL, {"BLOCK": 64}),
+        ("tile_core", SIGNAL, {"BLOCK": 64}),
+        ("coarsened", IMAGE, {"ROWS": 4, "GROUPS": 2}),
+        ("coarsened", VALID, None),
+        ("shared", IMAGE, {"TILE_Y": 8, "GROUPS": 4}),
+    ],
+)
+def test_stays_inside_its_arrays_and_computes_on_what_was_written(name, problem, config, tmp_path):
+    rung = strategy(problem.operation, name, "cuda")
+    made = run(rung, problem, tmp_path, config, finite=True)
+    verdict = Expected(problem, *problem.random(0)).judge(made, ERROR_MODELS["ieee"])
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("tile_two_loads", VOICES), ("shared", VALID), ("coarsened", VALID)]
+)
+def test_threads_do_not_race(name, problem, tmp_path):
+    run(strategy(problem.operation, name, "cuda"), problem, tmp_path, sanitizer="thread")
+
+
+def test_a_race_between_two_images_is_found(tmp_path):
+    rung = copy.copy(strategy("separable", "coarsened", "cuda"))
+    barrier = "        __syncthreads();\n    }\n"
+    assert barrier in rung.text
+    rung.text = rung.text.replace(barrier, "    }\n")
+    problem = Separable(20, 60, (3, 3), "zero", 2, 3)
+    rung.grid = lambda problem, config: (1, 1, 1)
+    with pytest.raises(AssertionError, match="data race"):
+        run(rung, problem, tmp_path, {"GROUPS": 2, "ROWS": 16}, sanitizer="thread")
+
+
+def test_a_window_beyond_the_signal_is_found(tmp_path):
+    rung = copy.copy(strategy("conv1d", "coarsened", "cuda"))
+    inside = "at + SPAN <= length"
+    assert inside in rung.text
+    rung.text = rung.text.replace(inside, "at + SPAN <= length + 8")
+    with pytest.raises(AssertionError, match="AddressSanitizer"):
+        run(rung, Conv1d(1024, 9), tmp_path, {"BLOCK": 64, "QUADS": 1})

@@ -1,0 +1,61 @@
+"""What the tests of `conv1d` and `separable` share."""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+
+import numpy as np
+import pytest
+from unwritten import assert_same_bits, computes_on_new_memory
+
+from rooftile.devices import cpu
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing
+from rooftile.strategies import strategy
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+
+
+def changed(operation, name, before, after, count=-1):
+    """A GPU's rung with one thing changed in its text, the first ``count`` times."""
+    rung = copy(strategy(operation, name, "opencl"))
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after, count)
+    return rung
+
+
+def compiled(rung, problem, architecture):
+    """What the kernels of a rung take on an NVIDIA architecture."""
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    macros = rung.macros(problem, rung.config(problem))
+    return resources(compile_cubin(rung.text, macros, specific(architecture), rung.folders))
+
+
+def check_new_memory(rung, problem):
+    """What new memory holds changes no bit of a result, and nothing computes on it."""
+    x, *parameters = problem.random(0)
+    shape = problem.output_arrays[0].shape[1:]
+
+    def bind():
+        return rung.bind(problem, parameters, cpu.open_device(1))
+
+    assert_same_bits(bind, (x, x[:1]), shape)
+    assert not computes_on_new_memory(bind, x, shape)
+
+
+def same_for_all_threads_and_places(rung, problem):
+    """The number of threads and where the result lies change no bit."""
+    x, *parameters = problem.random(1)
+    size = math.prod(problem.output_arrays[0].shape)
+    results = []
+    for threads, skew in ((1, 0), (2, 0), (3, 5), (2, 15)):
+        room = cpu.allocate(size + 16)
+        out = room[skew : skew + size].reshape(problem.output_arrays[0].shape)
+        rung.bind(problem, parameters, cpu.open_device(threads))(x, out)
+        results.append(out.view(np.uint32))
+    assert all((one == results[0]).all() for one in results)

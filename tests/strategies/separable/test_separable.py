@@ -1,0 +1,148 @@
+"""Every rung of `separable`: right on ordinary and hard inputs, the same bits in every run."""
+
+from __future__ import annotations
+
+import pytest
+from filter_checks import (
+    ARCHITECTURES,
+    changed,
+    check_new_memory,
+    compiled,
+    same_for_all_threads_and_places,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rooftile.lab.judge.verify import verify
+from rooftile.ops.separable import AROUND, Separable
+from rooftile.strategies import ladder, strategy
+from rooftile.strategies.separable.cpu import vectors
+
+PROBLEMS = (
+    Separable(1, 1, (1, 1)),
+    Separable(4, 6, (63, 62), "replicate"),
+    Separable(3, 7, (6, 9)),
+    Separable(70, 131, (31, 31)),
+    Separable(40, 172, (5, 5), "valid"),
+    Separable(33, 45, (4, 7), "replicate", 3, 3),
+    Separable(36, 128, (3, 5), "zero", 2, 3),
+)
+CPU, GPU = ladder("separable"), ladder("separable", "opencl")
+few = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def problems(draw, most):
+    """Images and batches, masks of 1 to 31 taps each way."""
+    mask = draw(st.integers(1, 31)), draw(st.integers(1, 31))
+    boundary = draw(st.sampled_from(AROUND))
+    more = mask if boundary == "valid" else (0, 0)
+    height, width = (draw(st.integers(1, most)) + extra for extra in more)
+    if draw(st.booleans()):
+        return Separable(height, width, mask, boundary)
+    return Separable(height, width, mask, boundary, draw(st.integers(1, 3)), 3)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+def test_right_on_the_cpu(rung, problem):
+    verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_right_on_a_gpu(rung, problem, device):
+    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+
+
+def test_neighbours_are_judged_too(opencl_device):
+    problem = Separable(64, 64, (5, 5))
+    for rung in CPU:
+        verify(problem, rung).raise_if_wrong()
+    rung = strategy("separable", "coarsened", "opencl")
+    verify(problem, rung, device=opencl_device).raise_if_wrong()
+
+
+@few
+@given(problem=problems(150), seed=st.integers(0, 99))
+def test_any_problem_on_the_cpu(problem, seed):
+    for rung in CPU:
+        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+
+
+@few
+@given(problem=problems(150), seed=st.integers(0, 99), data=st.data())
+def test_any_problem_with_any_config_on_a_gpu(problem, seed, data, opencl_device):
+    rung = data.draw(st.sampled_from(GPU))
+    drawn = {t.name: data.draw(st.sampled_from(t.values)) for t in rung.tunables}
+    config = drawn if rung.invalid(problem, drawn) is None else None
+    found = verify(problem, rung, seed, device=opencl_device, config=config, neighbours=False)
+    found.raise_if_wrong()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_threads_and_places_change_no_bit(stream, monkeypatch):
+    """Also where the result goes past the caches, whose stores want whole aligned vectors."""
+    monkeypatch.setattr(vectors, "streams", lambda nbytes: stream)
+    rung = strategy("separable", "vectors")
+    for problem in (Separable(67, 1501, (5, 9)), Separable(40, 70, (3, 4), "valid")):
+        same_for_all_threads_and_places(rung, problem)
+        verify(problem, rung, neighbours=False).raise_if_wrong()
+
+
+def test_strips_follow_each_other_over_a_wide_image():
+    for boundary in AROUND:
+        problem = Separable(9, 2 * vectors._STRIP + 77, (3, 31), boundary)
+        verify(problem, strategy("separable", "vectors"), neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+def test_nothing_computes_on_memory_that_nobody_wrote(rung):
+    check_new_memory(rung, Separable(31, 77, (4, 6), "replicate", 2, 3))
+    check_new_memory(rung, Separable(5, 7, (9, 33), "zero", 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "count"),
+    [
+        ("naive", "i + p - TOP", "i + p", 1),
+        ("naive", "j - LEFT", "j", 1),
+        ("shared", "top + e / LOADED_X - TOP", "top + e / LOADED_X", 1),
+        ("shared", "tile[i + p][j]", "tile[i][j]", 1),
+        ("shared", "__syncthreads();", "", 1),
+        ("shared", "= sum;\n        }\n        __syncthreads();", "= sum;\n        }", 1),
+        ("coarsened", "SKIPPED + q + v", "q + v", 1),
+        ("coarsened", "int p = e - r;", "int p = e - r + 1;", 1),
+        ("coarsened", "made[r][v] += parts[r][v]", "made[r][v] = parts[r][v]", 1),
+        ("coarsened", "__syncthreads();", "", 1),
+        ("coarsened", "top + r + p", "first + r + p", 1),
+    ],
+)
+def test_wrong_texts_are_caught(name, before, after, count, opencl_device):
+    """Among them missing barriers: PoCL runs a thread up to a barrier before the next one."""
+    wrong = changed("separable", name, before, after, count)
+    assert not verify(Separable(150, 300, (21, 9)), wrong, device=opencl_device).passed
+
+
+def test_what_each_rung_refuses():
+    wide = Separable(100, 100, (3, 65))
+    assert "registers" in strategy("separable", "coarsened", "opencl").why_not(wide)
+    assert strategy("separable", "shared", "opencl").why_not(wide) is None
+    huge = Separable(2000, 2000, (301, 301))
+    assert "shared memory" in strategy("separable", "shared", "opencl").why_not(huge)
+    assert strategy("separable", "naive", "opencl").why_not(huge) is None
+    assert "taps" in strategy("separable", "vectors").why_not(Separable(9, 9000, (3, 4001)))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
+def test_compiles_for_every_architecture(rung, architecture):
+    assert compiled(rung, Separable(90, 95, (5, 4), "replicate", 3, 3), architecture)
+
+
+def test_the_top_rung_leaves_room_for_many_warps():
+    """Memory is hidden by warps: with 64 registers a thread half of them fit."""
+    rung = strategy("separable", "coarsened", "cuda")
+    taken = compiled(rung, Separable(8192, 8192, (5, 5)), "sm_90")["separable"]
+    assert taken.registers <= 64
+    assert taken.frame_bytes == 0

@@ -21,7 +21,18 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import (
+        Conv2d,
+        Linear,
+        conv2d,
+        conv3d,
+        linear,
+        matmul,
+        pool2d,
+        reduce,
+        softmax,
+        stencil,
+    )
     from rooftile.nn import load
 
 __all__ = [
@@ -36,24 +47,28 @@ __all__ = [
     "VerificationFailure",
     "__version__",
     "conv2d",
+    "conv3d",
     "linear",
     "load",
     "matmul",
     "pool2d",
     "reduce",
     "softmax",
+    "stencil",
 ]
 
 _LAZY = {
     "Conv2d": "rooftile.functional",
     "Linear": "rooftile.functional",
     "conv2d": "rooftile.functional",
+    "conv3d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "reduce": "rooftile.functional",
     "softmax": "rooftile.functional",
+    "stencil": "rooftile.functional",
 }
 
 

@@ -23,5 +23,17 @@ caller's library (JAX has none: there the call waits).
 from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
+from rooftile.functional.volumes import conv3d, stencil
 
-__all__ = ["Conv2d", "Linear", "conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]
+__all__ = [
+    "Conv2d",
+    "Linear",
+    "conv2d",
+    "conv3d",
+    "linear",
+    "matmul",
+    "pool2d",
+    "reduce",
+    "softmax",
+    "stencil",
+]

@@ -1,0 +1,122 @@
+"""What the rungs share whose blocks march through the planes of a volume."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+from rooftile.ops.volumes import Size3, VolumeProblem, before
+from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.common.volumes import Tile, VolumeStrategy
+from rooftile.strategies.gpu import Config, Tunable
+
+_WARP = 32
+_VECTOR = 4
+_MOST_OPEN = 96
+"""Open sums a thread, which are registers."""
+_MOST_SEGMENTS = 64
+
+
+class MarchingStrategy(VolumeStrategy):
+    """Columns of tiles are cut into segments of planes, so that all multiprocessors have work.
+
+    A segment reads planes before and behind its own, so there are no more than that.
+    """
+
+    @abstractmethod
+    def front(self, problem: VolumeProblem, config: Config) -> tuple[int, int]:
+        """Rows and columns of a tile's sums."""
+
+    @abstractmethod
+    def further(self, problem: VolumeProblem, config: Config) -> int:
+        """Planes of a segment beside those of its sums."""
+
+    def segment(self, problem: VolumeProblem, config: Config) -> int:
+        """Planes of sums of a segment: those with which the last block ends first."""
+        _, (planes, height, width) = self.covered(problem)
+        rows, columns = self.front(problem, config)
+        fronts = blocks(height, max(1, rows)) * blocks(width, max(1, columns))
+        fronts *= problem.images * problem.maps
+        resident = config["BLOCKS"] * self.machine.multiprocessors
+        further = self.further(problem, config)
+
+        def cost(segments: int) -> int:
+            return blocks(fronts * segments, resident) * (blocks(planes, segments) + further)
+
+        return blocks(planes, min(range(1, min(planes, _MOST_SEGMENTS) + 1), key=cost))
+
+
+class MarchStrategy(MarchingStrategy):
+    """One step a launch: ``march.h``."""
+
+    aligned_columns = _VECTOR
+    tunables = (
+        Tunable("THREADS_X", (8, 16, 32), 32),
+        Tunable("THREADS_Y", (4, 8, 12, 16, 32), 8),
+        Tunable("THREAD_ROWS", (1, 2, 4), 2),
+        Tunable("STAGES", (2, 3, 4), 3),
+        Tunable("BLOCKS", (1, 2, 3, 4), 2),
+    )
+
+    def defaults(self, problem: VolumeProblem) -> dict[str, int]:
+        """256 threads, two rows each; fewer where the open sums or the stages are larger."""
+        _, (_, height, width) = self.covered(problem)
+        across = tile_of(blocks(width, _VECTOR), 8, _WARP)
+        rows = 2 if problem.mask[0] * 2 * _VECTOR <= _MOST_OPEN and height > 1 else 1
+        config = {
+            "THREADS_X": across, "THREADS_Y": 256 // across, "THREAD_ROWS": rows, "STAGES": 4,
+            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= 24 else 2,
+        }  # fmt: skip
+        while config["STAGES"] > 2 and self.invalid(problem, config) is not None:
+            config["STAGES"] -= 1
+        while config["THREADS_Y"] > 4 and self.invalid(problem, config) is not None:
+            config["THREADS_Y"] //= 2
+        return config
+
+    def invalid(self, problem: VolumeProblem, config: Config) -> str | None:
+        """The tile's limits, and open sums that registers cannot hold."""
+        made = problem.mask[0] * config["THREAD_ROWS"] * _VECTOR
+        if made > _MOST_OPEN:
+            return f"{made} open sums a thread, at most {_MOST_OPEN}"
+        return super().invalid(problem, config)
+
+    def front(self, problem: VolumeProblem, config: Config) -> tuple[int, int]:
+        """Rows and columns of the block's threads."""
+        return config["THREADS_Y"] * config["THREAD_ROWS"], config["THREADS_X"] * _VECTOR
+
+    def further(self, problem: VolumeProblem, config: Config) -> int:
+        """Those beneath the mask."""
+        return problem.mask[0] - 1
+
+    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+        """A segment of the front."""
+        front = self.front(problem, config)
+        sums = (self.segment(problem, config), *front)
+        threads = 1, config["THREADS_Y"], config["THREADS_X"]
+        return Tile(sums, threads, config["STAGES"] * stage_floats(problem, front))
+
+    def unrolled(self, problem: VolumeProblem, config: Config) -> int:
+        """The taps of a plane, for all sums of a thread."""
+        return _points(problem) * config["THREAD_ROWS"] * _VECTOR
+
+    def macros(self, problem: VolumeProblem, config: Config) -> dict[str, int | str]:
+        """See `VolumeStrategy.macros`; and where rows begin on 16 bytes."""
+        aligned = problem.size[2] % _VECTOR == 0
+        return {
+            **super().macros(problem, config),
+            "VECTOR": _VECTOR if aligned else 1,
+            "VECTOR_STORES": int(aligned and not any(problem.crop)),
+        }
+
+
+def stage_floats(problem: VolumeProblem, front: tuple[int, int]) -> int:
+    """Elements of a plane that sums of a front read, in rows that begin and end on 16 bytes."""
+    left = before(problem.mask)[2]
+    right = problem.mask[2] - 1 - left
+    pitch = front[1] + sum(blocks(ghosts, _VECTOR) * _VECTOR for ghosts in (left, right))
+    return (front[0] + problem.mask[1] - 1) * pitch
+
+
+def _points(problem: VolumeProblem) -> int:
+    mask: Size3 = problem.mask
+    return sum(size - 1 for size in mask) + 1 if problem.star else math.prod(mask)

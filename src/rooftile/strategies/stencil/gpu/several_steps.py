@@ -1,0 +1,105 @@
+"""Rung 5, `several_steps`: several time steps in one launch.
+
+Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
+on Modern CPUs and GPUs", SC10.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.common.volume_march import MarchingStrategy
+from rooftile.strategies.common.volumes import Tile
+from rooftile.strategies.gpu import Config, Tunable
+
+_MOST_LEVELS = {1: 4, 2: 2, 4: 1}
+"""Steps of a launch, by how far a stencil reaches: rims and registers grow with both."""
+_MOST_OPEN = 96
+"""Open sums a thread, which are registers."""
+
+
+class SeveralSteps(MarchingStrategy):
+    """Takes every problem whose rims leave something of a tile."""
+
+    operation = "stencil"
+    name = "several_steps"
+    order = 5
+    summary = "several time steps a launch, each a few planes behind the one before"
+    tunables = (
+        Tunable("LEVELS", (1, 2, 3, 4), 4),
+        Tunable("THREADS_X", (16, 32), 32),
+        Tunable("THREADS_Y", (4, 8, 12, 16, 32), 16),
+        Tunable("THREAD_ROWS", (1, 2, 4), 4),
+        Tunable("THREAD_COLUMNS", (1, 2), 2),
+        Tunable("BLOCKS", (1, 2, 3), 1),
+    )
+
+    def why_slow(self, problem: Stencil) -> str | None:
+        """One step, or rims that are as large as a tile."""
+        if problem.steps == 1:
+            return "a single step has nothing to share with others"
+        if problem.radius > 1:
+            return "tiles lose more to their rims than a step's reads and writes take"
+        return None
+
+    def defaults(self, problem: Stencil) -> dict[str, int]:
+        """The launches' steps are shared out evenly."""
+        most = _MOST_LEVELS[problem.radius]
+        _, (_, height, _) = self.covered(problem)
+        down = tile_of(blocks(height + 2 * problem.radius * most, 4), 4, 16)
+        return {
+            **super().defaults(problem),
+            "LEVELS": blocks(problem.steps, blocks(problem.steps, most)),
+            "THREADS_Y": down,
+        }
+
+    def invalid(self, problem: Stencil, config: Config) -> str | None:
+        """The tile's limits, and open sums that registers cannot hold."""
+        places = config["THREAD_ROWS"] * config["THREAD_COLUMNS"]
+        made = config["LEVELS"] * (problem.mask[0] - 1) * places
+        if made > _MOST_OPEN:
+            return f"{made} open sums a thread, at most {_MOST_OPEN}"
+        return super().invalid(problem, config)
+
+    def front(self, problem: Stencil, config: Config) -> tuple[int, int]:
+        """Rows and columns of the block's threads, without the rims."""
+        rim = 2 * config["LEVELS"] * problem.radius
+        return (
+            config["THREADS_Y"] * config["THREAD_ROWS"] - rim,
+            config["THREADS_X"] * config["THREAD_COLUMNS"] - rim,
+        )
+
+    def further(self, problem: Stencil, config: Config) -> int:
+        """Those that the steps reach, before and behind."""
+        return config["LEVELS"] * (problem.mask[0] - 1)
+
+    def tile(self, problem: Stencil, config: Config) -> Tile:
+        """A segment of the front."""
+        sums = (self.segment(problem, config), *self.front(problem, config))
+        down, across = config["THREADS_Y"], config["THREADS_X"]
+        reach, columns = problem.radius, config["THREAD_COLUMNS"]
+        rows = down * config["THREAD_ROWS"] + 2 * reach
+        held = columns * rows * (across + 2 * blocks(reach, columns))
+        return Tile(sums, (1, down, across), 2 * held)
+
+    def unrolled(self, problem: Stencil, config: Config) -> int:
+        """The points of all places of a thread, in every step."""
+        places = config["THREAD_ROWS"] * config["THREAD_COLUMNS"]
+        return problem.points * places * config["LEVELS"]
+
+    def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
+        """See `VolumeStrategy.macros`; and whether a thread's two columns lie on 8 bytes."""
+        even = problem.size[2] % 2 == 0 and config["LEVELS"] * problem.radius % 2 == 0
+        pairs = config["THREAD_COLUMNS"] == 2 and even and not any(problem.crop)
+        return {**super().macros(problem, config), "PAIRS": int(pairs)}
+
+    def rounds(self, problem: Stencil, config: Config) -> int:
+        """As many launches as the steps need."""
+        return blocks(problem.steps, config["LEVELS"])
+
+    def more(self, problem: Stencil, config: Config, number: int) -> tuple[int, ...]:
+        """A launch's steps: the last one makes those that are left."""
+        return (min(config["LEVELS"], problem.steps - number * config["LEVELS"]),)
+
+
+STRATEGY = SeveralSteps()

@@ -31,15 +31,6 @@ typedef float piece;
 #define NO_PIECE 0.0f
 #endif
 
-// COPIES_SENT ends a group of copies, COPIES_LEFT waits until so many groups may be under way.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define COPIES_SENT() asm volatile("cp.async.commit_group;" ::: "memory")
-#define COPIES_LEFT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
-#else
-#define COPIES_SENT()
-#define COPIES_LEFT(groups)
-#endif
-
 CONSTANT_ARRAY(float, taps, TAPS)
 
 // Start to bring the part of plane z that the block's tile reads.
@@ -66,9 +57,10 @@ __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j,
                                          int last)
 {
 #if VECTOR_STORES
+    // Counted in vectors: of a float's address the compiler does not see that it is aligned.
+    int64 place = TILE_VOLUME * (RESULT_SIZE / 4) + ((int64)z * HEIGHT + i) * (WIDTH / 4) + j / 4;
     if (z < DEPTH && i < HEIGHT && j < WIDTH)
-        *(GLOBAL float4*)(out + TILE_VOLUME * RESULT_SIZE + z * PLANE_SIZE + (int64)i * WIDTH + j) =
-            make_float4(four[0], four[1], four[2], four[3]);
+        ((GLOBAL float4*)out)[place] = make_float4(four[0], four[1], four[2], four[3]);
 #else
     UNROLL for (int n = 0; n < 4; n++) put(out, z, i, j + n, four[n], last);
 #endif

@@ -45,7 +45,8 @@ __device__ __forceinline__ void load(const GLOBAL float* x, int z, int i, int j,
 #if PAIRS
         int inside = z >= 0 && z < DEPTH && i + y >= 0 && i + y < HEIGHT && j >= 0 && j < WIDTH;
         float2 two = make_float2(0.0f, 0.0f);
-        if (inside) two = *(const GLOBAL float2*)(x + ((int64)z * HEIGHT + i + y) * WIDTH + j);
+        if (inside)
+            two = ((const GLOBAL float2*)x)[((int64)z * HEIGHT + i + y) * (WIDTH / 2) + j / 2];
         to[y][0] = two.x, to[y][1] = two.y;
 #else
         UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) to[y][n] = element(x, z, i + y, j + n);
@@ -149,8 +150,8 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int las
             if (r < 0 || r >= TILE_Y) continue;
 #if PAIRS
             if (s >= 0 && s < TILE_X && TILE_ROW + r < HEIGHT && TILE_COLUMN + s < WIDTH)
-                *(GLOBAL float2*)(out + ((int64)z * HEIGHT + TILE_ROW + r) * WIDTH + TILE_COLUMN +
-                                  s) = make_float2(mine[y][0], mine[y][1]);
+                ((GLOBAL float2*)out)[((int64)z * HEIGHT + TILE_ROW + r) * (WIDTH / 2) +
+                                      (TILE_COLUMN + s) / 2] = make_float2(mine[y][0], mine[y][1]);
 #else
             UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
                 if (s + n >= 0 && s + n < TILE_X)

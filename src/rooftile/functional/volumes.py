@@ -39,9 +39,7 @@ def conv3d(
         raise InputError("x", f"{rank} axes {tuple(volumes.shape)}", expected)
     weights = given.take("mask", mask, "d, h, w" if rank == 3 else "maps, channels, d, h, w")
     problem = conv3d_problem(tuple(volumes.shape), tuple(weights.shape), boundary)
-    return run(
-        given, problem, [volumes], {"weights": weights}, precision, strategy, device, out
-    )
+    return run(given, problem, [volumes], {"weights": weights}, precision, strategy, device, out)
 
 
 @remembered

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
+from typing import Any
 
-from rooftile.ops.volumes import Size3, VolumeProblem, before
+from rooftile.analysis.accesses import Accesses, warps_of
+from rooftile.ops.volumes import VolumeProblem, before
 from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.common.volumes import Tile, VolumeStrategy
+from rooftile.strategies.common.volume_accesses import results, taps_of, tile_loads, tiles_of
+from rooftile.strategies.common.volumes import Tile, VolumeStrategy, times
 from rooftile.strategies.gpu import Config, Tunable
 
 _WARP = 32
@@ -24,14 +26,14 @@ class MarchingStrategy(VolumeStrategy):
     """
 
     @abstractmethod
-    def front(self, problem: VolumeProblem, config: Config) -> tuple[int, int]:
+    def front(self, problem: Any, config: Config) -> tuple[int, int]:
         """Rows and columns of a tile's sums."""
 
     @abstractmethod
-    def further(self, problem: VolumeProblem, config: Config) -> int:
+    def further(self, problem: Any, config: Config) -> int:
         """Planes of a segment beside those of its sums."""
 
-    def segment(self, problem: VolumeProblem, config: Config) -> int:
+    def segment(self, problem: Any, config: Config) -> int:
         """Planes of sums of a segment: those with which the last block ends first."""
         _, (planes, height, width) = self.covered(problem)
         rows, columns = self.front(problem, config)
@@ -58,7 +60,7 @@ class MarchStrategy(MarchingStrategy):
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
-    def defaults(self, problem: VolumeProblem) -> dict[str, int]:
+    def defaults(self, problem: Any) -> dict[str, int]:
         """256 threads, two rows each; fewer where the open sums or the stages are larger."""
         _, (_, height, width) = self.covered(problem)
         across = tile_of(blocks(width, _VECTOR), 8, _WARP)
@@ -73,33 +75,33 @@ class MarchStrategy(MarchingStrategy):
             config["THREADS_Y"] //= 2
         return config
 
-    def invalid(self, problem: VolumeProblem, config: Config) -> str | None:
+    def invalid(self, problem: Any, config: Config) -> str | None:
         """The tile's limits, and open sums that registers cannot hold."""
         made = problem.mask[0] * config["THREAD_ROWS"] * _VECTOR
         if made > _MOST_OPEN:
             return f"{made} open sums a thread, at most {_MOST_OPEN}"
         return super().invalid(problem, config)
 
-    def front(self, problem: VolumeProblem, config: Config) -> tuple[int, int]:
+    def front(self, problem: Any, config: Config) -> tuple[int, int]:
         """Rows and columns of the block's threads."""
         return config["THREADS_Y"] * config["THREAD_ROWS"], config["THREADS_X"] * _VECTOR
 
-    def further(self, problem: VolumeProblem, config: Config) -> int:
+    def further(self, problem: Any, config: Config) -> int:
         """Those beneath the mask."""
-        return problem.mask[0] - 1
+        return int(problem.mask[0]) - 1
 
-    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+    def tile(self, problem: Any, config: Config) -> Tile:
         """A segment of the front."""
         front = self.front(problem, config)
         sums = (self.segment(problem, config), *front)
         threads = 1, config["THREADS_Y"], config["THREADS_X"]
         return Tile(sums, threads, config["STAGES"] * stage_floats(problem, front))
 
-    def unrolled(self, problem: VolumeProblem, config: Config) -> int:
+    def unrolled(self, problem: Any, config: Config) -> int:
         """The taps of a plane, for all sums of a thread."""
-        return _points(problem) * config["THREAD_ROWS"] * _VECTOR
+        return taps_of(problem) * config["THREAD_ROWS"] * _VECTOR
 
-    def macros(self, problem: VolumeProblem, config: Config) -> dict[str, int | str]:
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
         """See `VolumeStrategy.macros`; and where rows begin on 16 bytes."""
         aligned = problem.size[2] % _VECTOR == 0
         return {
@@ -108,6 +110,25 @@ class MarchStrategy(MarchingStrategy):
             "VECTOR_STORES": int(aligned and not any(problem.crop)),
         }
 
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """Each plane of a segment once, by copies; then the patch beneath a thread's sums in
+        vectors, which take four passes a warp."""
+        tile, covered = self.tile(problem, config), self.covered(problem)
+        rows = tile.sums[1] + problem.mask[1] - 1
+        planes = tile.sums[0] + self.further(problem, config)
+        pitch = stage_floats(problem, tile.sums[1:]) // rows
+        vector = _VECTOR if problem.size[2] % _VECTOR == 0 else 1
+        loads = tile_loads(problem, covered, tile.sums, (planes, rows, pitch), vector=vector)
+        threads = tile.thread_count
+        whole = (pitch - tile.sums[2]) // _VECTOR + 1
+        patch = config["THREAD_ROWS"] * whole
+        # Of a star's rows above and below only the sums' own columns count.
+        patch += (problem.mask[1] - 1) * (1 if problem.star else whole)
+        warps = tiles_of(problem, covered, tile.sums) * warps_of(threads)
+        reads = warps * planes * problem.channels * patch * _VECTOR
+        one = loads + Accesses(shared_reads=reads)
+        return {"sums": times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])}
+
 
 def stage_floats(problem: VolumeProblem, front: tuple[int, int]) -> int:
     """Elements of a plane that sums of a front read, in rows that begin and end on 16 bytes."""
@@ -115,8 +136,3 @@ def stage_floats(problem: VolumeProblem, front: tuple[int, int]) -> int:
     right = problem.mask[2] - 1 - left
     pitch = front[1] + sum(blocks(ghosts, _VECTOR) * _VECTOR for ghosts in (left, right))
     return (front[0] + problem.mask[1] - 1) * pitch
-
-
-def _points(problem: VolumeProblem) -> int:
-    mask: Size3 = problem.mask
-    return sum(size - 1 for size in mask) + 1 if problem.star else math.prod(mask)

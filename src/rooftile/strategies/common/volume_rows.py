@@ -190,7 +190,7 @@ def _emit_group(to: Writer, pattern: Pattern, group: Group, rows: int) -> None:
 
 
 def _emit_kernel(to: Writer, pattern: Pattern) -> None:
-    planes, height, width = pattern.mask
+    _, height, width = pattern.mask
     block = VECTORS * vector.lanes()
     names = ("channels", "depth", "height", "width", "maps", "planes", "rows", "columns")
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):

@@ -6,11 +6,22 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from rooftile.analysis.accesses import Accesses, warps_of
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
-from rooftile.ops.volumes import Size3, VolumeProblem, before
+from rooftile.ops.volumes import Size3, before
 from rooftile.strategies.common.grid import CONSTANT_BYTES, beyond_block, blocks
+from rooftile.strategies.common.volume_accesses import (
+    active_warps,
+    column_conflicts,
+    results,
+    taps_of,
+    thread_a_sum,
+    tile_loads,
+    tiles_of,
+)
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 _MOST_TILES = 2**31 - 1
@@ -35,7 +46,8 @@ class Tile:
 
 
 class VolumeStrategy(GpuStrategy):
-    """A kernel ``sums`` over tiles of places; its weights are in constant memory.
+    """A kernel ``sums`` over tiles of places of a `VolumeProblem`; its weights are in constant
+    memory.
 
     Sums of several steps are made by as many launches.  Those before the last one are of the
     whole volume, also where each step takes something away: what is left of it in the end does not
@@ -47,21 +59,21 @@ class VolumeStrategy(GpuStrategy):
     """Of which number the column of each tile is a multiple."""
 
     @abstractmethod
-    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+    def tile(self, problem: Any, config: Config) -> Tile:
         """The tile of a config, which may not fit."""
 
-    def unrolled(self, problem: VolumeProblem, config: Config) -> int:
+    def unrolled(self, problem: Any, config: Config) -> int:
         """Multiply-adds of a thread that its text has written out."""
         return 0
 
-    def why_not(self, problem: VolumeProblem) -> str | None:
+    def why_not(self, problem: Any) -> str | None:
         """Weights beyond constant memory, masks beyond every tile, too many tiles."""
         needed = 4 * problem.maps * problem.channels * math.prod(problem.mask)
         if needed > CONSTANT_BYTES:
             return f"the weights take {needed:,} bytes, constant memory has {CONSTANT_BYTES:,}"
         return self.invalid(problem, self.defaults(problem))
 
-    def invalid(self, problem: VolumeProblem, config: Config) -> str | None:
+    def invalid(self, problem: Any, config: Config) -> str | None:
         """Too many threads, bytes, multiply-adds or tiles."""
         tile = self.tile(problem, config)
         if min(tile.sums) < 1:
@@ -74,7 +86,7 @@ class VolumeStrategy(GpuStrategy):
             return f"{grid} tiles, at most {_MOST_TILES}"
         return beyond_block(tile.thread_count, 4 * tile.shared_floats)
 
-    def covered(self, problem: VolumeProblem) -> tuple[Size3, Size3]:
+    def covered(self, problem: Any) -> tuple[Size3, Size3]:
         """The first place of which a sum is made, and at how many places one is."""
         if problem.steps > 1 or not any(problem.crop):
             return (0, 0, 0), problem.size
@@ -83,18 +95,19 @@ class VolumeStrategy(GpuStrategy):
         depth, height, width = problem.output_size
         return (planes, rows, first), (depth, height, width + column - first)
 
-    def tiles(self, problem: VolumeProblem, config: Config) -> Size3:
+    def tiles(self, problem: Any, config: Config) -> Size3:
         """How many tiles cover the places, along each axis."""
         _, count = self.covered(problem)
         sums = self.tile(problem, config).sums
-        planes, rows, columns = (blocks(n, max(1, size)) for n, size in zip(count, sums, strict=True))
+        counts = (blocks(n, max(1, size)) for n, size in zip(count, sums, strict=True))
+        planes, rows, columns = counts
         return planes, rows, columns
 
-    def grid(self, problem: VolumeProblem, config: Config) -> int:
+    def grid(self, problem: Any, config: Config) -> int:
         """Tiles of all maps of all images."""
-        return math.prod(self.tiles(problem, config)) * problem.images * problem.maps
+        return math.prod((*self.tiles(problem, config), problem.images, problem.maps))
 
-    def macros(self, problem: VolumeProblem, config: Config) -> dict[str, int | str]:
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
         """The problem's sizes, the tile's and the tunables."""
         first, count = self.covered(problem)
         return {
@@ -114,42 +127,44 @@ class VolumeStrategy(GpuStrategy):
         }
 
     def constants(
-        self, problem: VolumeProblem, parameters: Mapping[str, AnyArray], config: Config
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
         """The weights, with zeros where a star has no points."""
         return {"taps": problem.dense(parameters[problem.parameter_arrays[0].name])}
 
     def packed(
-        self, problem: VolumeProblem, parameters: Mapping[str, AnyArray], config: Config
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
         """Nothing: the weights are in constant memory."""
         return {}
 
-    def rounds(self, problem: VolumeProblem, config: Config) -> int:
+    def rounds(self, problem: Any, config: Config) -> int:
         """Launches."""
-        return problem.steps
+        return int(problem.steps)
 
-    def workspace(self, problem: VolumeProblem, config: Config) -> dict[str, int]:
+    def workspace(self, problem: Any, config: Config) -> dict[str, int]:
         """The grids between launches."""
         names = {to for _, to in self._route(problem, config)} - {"out"}
         return {name: math.prod(problem.size) for name in sorted(names)}
 
-    def steps(self, problem: VolumeProblem, config: Config) -> tuple[Step, ...]:
+    def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
         """A launch a step, from grid to grid."""
         tile, route = self.tile(problem, config), self._route(problem, config)
         planes, rows, columns = tile.threads
         grid = (self.grid(problem, config), 1, 1)
         launch = Launch("sums", grid, (columns, rows, planes), constants=("taps",))
-        return tuple(
-            Step(launch, (source, to, int(number == len(route) - 1), *self.more(problem, config, number)))
-            for number, (source, to) in enumerate(route)
-        )
+        found = []
+        for number, (source, to) in enumerate(route):
+            last = int(number == len(route) - 1)
+            more = self.more(problem, config, number)
+            found.append(Step(launch, (source, to, last, *more)))
+        return tuple(found)
 
-    def more(self, problem: VolumeProblem, config: Config, number: int) -> tuple[int, ...]:
+    def more(self, problem: Any, config: Config, number: int) -> tuple[int, ...]:
         """Further arguments of a launch."""
         return ()
 
-    def _route(self, problem: VolumeProblem, config: Config) -> list[tuple[str, str]]:
+    def _route(self, problem: Any, config: Config) -> list[tuple[str, str]]:
         """From which grid to which each launch goes; the result is one of them where it has the
         grid's size."""
         count = self.rounds(problem, config)
@@ -165,35 +180,74 @@ def _axes(sizes: Size3, *names: str) -> dict[str, int]:
 class PlainStrategy(VolumeStrategy):
     """A thread a sum, without shared memory."""
 
-    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+    reads_weights: bool = False
+    """Whether they come from global memory."""
+
+    def tile(self, problem: Any, config: Config) -> Tile:
         """Threads and sums are the same."""
         threads = config["BLOCK_Z"], config["BLOCK_Y"], config["BLOCK_X"]
         return Tile(threads, threads)
+
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input."""
+        threads, covered = self.tile(problem, config).threads, self.covered(problem)
+        found = thread_a_sum(problem, covered, threads, weights=self.reads_weights)
+        return {"sums": found}
 
 
 class InputTileStrategy(VolumeStrategy):
     """A thread an element of the block's input tile: ``input_tile.h``."""
 
-    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+    def tile(self, problem: Any, config: Config) -> Tile:
         """The tunables are the input tile, as far as the problem has that many planes."""
         loaded = config["LOADED_Z"], config["LOADED_Y"], config["LOADED_X"]
         planes, rows, columns = (n - m + 1 for n, m in zip(loaded, problem.mask, strict=True))
         return Tile((planes, rows, columns), loaded, math.prod(loaded))
 
-    def unrolled(self, problem: VolumeProblem, config: Config) -> int:
+    def unrolled(self, problem: Any, config: Config) -> int:
         """A sum."""
         return math.prod(problem.mask)
+
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """The tile of each channel, then an input from shared memory a tap."""
+        tile, covered = self.tile(problem, config), self.covered(problem)
+        loads = tile_loads(problem, covered, tile.sums, tile.threads)
+        active, mixed = active_warps(tile.sums, tile.threads)
+        tiles = tiles_of(problem, covered, tile.sums)
+        reads = tiles * problem.channels * active * taps_of(problem)
+        one = loads + Accesses(shared_reads=reads, divergent_warps=tiles * mixed)
+        return {"sums": times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])}
 
 
 class CoarsenedStrategy(VolumeStrategy):
     """A column of sums a thread: ``coarsened_tile.h``."""
 
-    def tile(self, problem: VolumeProblem, config: Config) -> Tile:
+    def tile(self, problem: Any, config: Config) -> Tile:
         """BLOCK_Y x BLOCK_X threads, THREAD_PLANES sums each."""
         sums = config["THREAD_PLANES"], config["BLOCK_Y"], config["BLOCK_X"]
         loaded = math.prod(n + m - 1 for n, m in zip(sums, problem.mask, strict=True))
         return Tile(sums, (1, *sums[1:]), loaded)
 
-    def unrolled(self, problem: VolumeProblem, config: Config) -> int:
+    def unrolled(self, problem: Any, config: Config) -> int:
         """The sums of a column."""
-        return math.prod(problem.mask) * config["THREAD_PLANES"]
+        return math.prod((*problem.mask, config["THREAD_PLANES"]))
+
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """The tile of each channel, then each value of a column once for all its sums."""
+        tile, covered = self.tile(problem, config), self.covered(problem)
+        planes, rows, columns = (n + m - 1 for n, m in zip(tile.sums, problem.mask, strict=True))
+        loads = tile_loads(problem, covered, tile.sums, (planes, rows, columns))
+        _, height, width = problem.mask
+        values = planes * height * width
+        if problem.star:
+            # Of the columns beside a star's middle only what lies in its sums' own planes.
+            values = planes + (height - 1 + width - 1) * tile.sums[0]
+        warps = tiles_of(problem, covered, tile.sums) * warps_of(tile.thread_count)
+        passes = column_conflicts(tile.threads, columns)
+        one = loads + Accesses(shared_reads=warps * problem.channels * values * passes)
+        return {"sums": times(one, problem.steps) + results(problem, problem.steps, columns)}
+
+
+def times(one: Accesses, launches: int) -> Accesses:
+    """The accesses of so many launches alike."""
+    return sum((one for _ in range(launches - 1)), one)

@@ -22,7 +22,9 @@ def one_output(x, weights, sizes, n, m, z, i, j):  # type: ignore[no-untyped-def
         for d in range(sizes[8]):
             for p in range(sizes[9]):
                 for q in range(sizes[10]):
-                    tap = weights[(((m * channels + c) * sizes[8] + d) * sizes[9] + p) * sizes[10] + q]
+                    tap = weights[
+                        (((m * channels + c) * sizes[8] + d) * sizes[9] + p) * sizes[10] + q
+                    ]
                     plane, row, column = z + d - sizes[11], i + p - sizes[12], j + q - sizes[13]
                     if 0 <= plane < depth and 0 <= row < height and 0 <= column < width:
                         volume = n * channels + c

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: blocks of rows x vectors in registers, over rows staged with their ghost cells.
+"""Rung 3, `vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
 
 Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", SC18, for the register block.

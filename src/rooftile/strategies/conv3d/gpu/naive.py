@@ -21,6 +21,7 @@ class Naive(PlainStrategy):
     name = "naive"
     order = 1
     summary = "a thread a sum"
+    reads_weights = True
     tunables = (
         Tunable("BLOCK_Z", (1, 2, 4, 8), 2),
         Tunable("BLOCK_Y", (2, 4, 8), 4),

@@ -28,9 +28,7 @@ class Steps:
         self._steps = [made[one] for one in self._ones]
         self._turn = threading.Lock()
         counts = [math.prod(one.output_shape) for one in self._ones[:-1]]
-        self._between = [
-            cpu.allocate(max(counts), "a grid between two steps") for _ in counts[:2]
-        ]
+        self._between = [cpu.allocate(max(counts), "a grid between two steps") for _ in counts[:2]]
         self.nbytes = sum(grid.nbytes for grid in self._between)
         """Of the grids between."""
 

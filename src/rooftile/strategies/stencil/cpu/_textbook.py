@@ -48,9 +48,7 @@ class Textbook(HostStrategy):
         planes, rows, _ = problem.output_size
         return planes * rows
 
-    def prepare(
-        self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int
-    ) -> Steps:
+    def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
         """See `HostStrategy.prepare`."""
         run = cpu.Spread(kernel, ("float32", "float32", "int64", "float32"))
         count = threads if self.parallel else 1
@@ -70,4 +68,5 @@ class Textbook(HostStrategy):
 
 def first_offsets(problem: Stencil) -> AnyArray:
     """Where each point lies, seen from the cell with the result's index: int64[points, 3], flat."""
-    return (np.array(problem.places, np.int64) - np.array(lead(problem))).ravel()
+    places: AnyArray = np.array(problem.places, np.int64) - np.array(lead(problem))
+    return places.ravel()

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: blocks of rows x vectors in registers, over rows staged with their ghost cells.
+"""Rung 3, `vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
 
 The points that a stencil has are written out; nothing is multiplied by a zero between them.
 """
@@ -31,9 +31,7 @@ class Vectors(HostStrategy):
         planes, rows, _ = problem.output_size
         return units(planes, rows)
 
-    def prepare(
-        self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int
-    ) -> Steps:
+    def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
         """See `HostStrategy.prepare`."""
         pattern = _pattern(problem)
         function = kernel(pattern)

@@ -21,6 +21,7 @@ class Naive(PlainStrategy):
     name = "naive"
     order = 1
     summary = "a thread a cell"
+    reads_weights = True
     tunables = (
         Tunable("BLOCK_Z", (1, 2, 4, 8), 1),
         Tunable("BLOCK_Y", (2, 4, 8), 8),
@@ -29,9 +30,7 @@ class Naive(PlainStrategy):
 
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
         """See `VolumeStrategy.macros`; and the points."""
-        points = " ".join(
-            f"use({k}, {d}, {p}, {q})" for k, (d, p, q) in enumerate(problem.places)
-        )
+        points = " ".join(f"use({k}, {d}, {p}, {q})" for k, (d, p, q) in enumerate(problem.places))
         return {**super().macros(problem, config), "EACH_POINT(use)": points}
 
     def constants(

@@ -6,10 +6,12 @@ on Modern CPUs and GPUs", SC10.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, warps_of
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.common.volume_accesses import results, tile_loads, tiles_of
 from rooftile.strategies.common.volume_march import MarchingStrategy
-from rooftile.strategies.common.volumes import Tile
+from rooftile.strategies.common.volumes import Tile, times
 from rooftile.strategies.gpu import Config, Tunable
 
 _MOST_LEVELS = {1: 4, 2: 2, 4: 1}
@@ -96,6 +98,22 @@ class SeveralSteps(MarchingStrategy):
     def rounds(self, problem: Stencil, config: Config) -> int:
         """As many launches as the steps need."""
         return blocks(problem.steps, config["LEVELS"])
+
+    def accesses(self, problem: Stencil, config: Config) -> dict[str, Accesses]:
+        """A tile with its rims once a launch; then, in every step, what lies around a thread's
+        places."""
+        tile, covered = self.tile(problem, config), self.covered(problem)
+        rim = 2 * config["LEVELS"] * problem.radius
+        planes = tile.sums[0] + self.further(problem, config)
+        loaded = (planes, tile.sums[1] + rim, tile.sums[2] + rim)
+        loads = tile_loads(problem, covered, tile.sums, loaded)
+        rows, columns, reach = config["THREAD_ROWS"], config["THREAD_COLUMNS"], 2 * problem.radius
+        around = rows * reach + columns * reach + (0 if problem.star else reach * reach)
+        warps = tiles_of(problem, covered, tile.sums) * warps_of(tile.thread_count)
+        rounds = self.rounds(problem, config)
+        shared = Accesses(shared_reads=warps * planes * around * problem.steps)
+        made = results(problem, rounds, tile.threads[2])
+        return {"sums": times(loads, rounds) + shared + made}
 
     def more(self, problem: Stencil, config: Config, number: int) -> tuple[int, ...]:
         """A launch's steps: the last one makes those that are left."""

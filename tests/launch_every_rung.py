@@ -19,7 +19,9 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.reduce import Reduce
+from rooftile.ops.stencil import Stencil
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -50,6 +52,14 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "conv3d": (
+        Conv3d(9, 37, 136, (3, 3, 3)), Conv3d(9, 20, 75, (5, 5, 5), "valid"),
+        Conv3d(6, 9, 35, (2, 3, 4), "zero", 2, 3, 2, "batch"),
+    ),
+    "stencil": (
+        Stencil((9, 70, 136), 7, 7), Stencil((12, 20, 61), 27, 3, "valid"),
+        Stencil((11, 20, 68), 25), Stencil((70, 141), 9, 5),
     ),
 }  # fmt: skip
 

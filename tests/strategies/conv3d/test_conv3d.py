@@ -137,7 +137,7 @@ WRONG = {
     "the first planes again and again": (
         "march", "first + ahead / CHANNELS", "first + ahead % STAGES / CHANNELS",
     ),
-    "no ghost cells on the right": ("march", "j >= 0 && j < WIDTH", "j >= 0"),
+    "no ghost planes": ("march", "if (z >= 0 && z < DEPTH) {", "if (z >= 0) {"),
     "one sum of a column for all": ("coarsened", "made[k], last", "made[0], last"),
 }  # fmt: skip
 

@@ -33,23 +33,44 @@ typedef float piece;
 
 CONSTANT_ARRAY(float, taps, TAPS)
 
-// Start to bring the part of plane z that the block's tile reads.
-__device__ __forceinline__ void bring(const GLOBAL float* volume, int z, SHARED float* stage,
-                                      int thread)
+// The pieces of a plane that a thread brings: where each lies in a plane and in a stage.
+struct share {
+    const GLOBAL float* from[SHARE];
+    int to[SHARE], real[SHARE];
+};
+
+// A thread's pieces of each plane of the block's tile.  Those that lie beside a plane are zero in
+// every stage, and stay so.
+__device__ __forceinline__ struct share pieces_of(const GLOBAL float* x, SHARED float* stages,
+                                                  int thread)
 {
-    const GLOBAL float* plane = volume + z * PLANE_SIZE;
+    struct share own;
     UNROLL for (int n = 0; n < SHARE; n++) {
         int e = thread + n * THREADS;
         int r = e / PIECES_A_ROW, first = e % PIECES_A_ROW * VECTOR;
         int i = TILE_ROW - BEFORE_Y + r, j = TILE_COLUMN - GHOSTS_LEFT + first;
-        if (e < PIECES) {
-            SHARED piece* to = (SHARED piece*)(stage + r * PITCH + first);
-            if (z >= 0 && z < DEPTH && i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH)
-                COPY_ASYNC(piece, to, (const GLOBAL piece*)(plane + (int64)i * WIDTH + j));
-            else
-                *to = NO_PIECE;
-        }
+        own.to[n] = r * PITCH + first;
+        own.real[n] = e < PIECES && i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+        own.from[n] = own.real[n] ? channel_of(x, 0) + (int64)i * WIDTH + j : x;
+        if (e < PIECES && !own.real[n])
+            for (int stage = 0; stage < STAGES; stage++)
+                *(SHARED piece*)(stages + stage * STAGE_SIZE + own.to[n]) = NO_PIECE;
     }
+    return own;
+}
+
+// Start to bring the part of plane z of channel c that the block's tile reads.
+__device__ __forceinline__ void bring(struct share own, int c, int z, SHARED float* stage)
+{
+    int64 plane = c * VOLUME_SIZE + z * PLANE_SIZE;
+    if (z >= 0 && z < DEPTH) {
+        UNROLL for (int n = 0; n < SHARE; n++)
+            if (own.real[n])
+                COPY_ASYNC(piece, (SHARED piece*)(stage + own.to[n]),
+                           (const GLOBAL piece*)(own.from[n] + plane));
+    } else
+        UNROLL for (int n = 0; n < SHARE; n++)
+            if (own.real[n]) *(SHARED piece*)(stage + own.to[n]) = NO_PIECE;
 }
 
 // Four neighbouring sums, of which the first lies at (z, i, j).
@@ -106,10 +127,10 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
         UNROLL for (int y = 0; y < THREAD_ROWS; y++)
             UNROLL for (int n = 0; n < 4; n++) made[k][y][n] = 0.0f;
 
+    struct share own = pieces_of(x, stages, thread);
     for (int ahead = 0; ahead < STAGES - 1; ahead++) {
         if (ahead < rounds)
-            bring(channel_of(x, ahead % CHANNELS), first + ahead / CHANNELS,
-                  stages + ahead * STAGE_SIZE, thread);
+            bring(own, ahead % CHANNELS, first + ahead / CHANNELS, stages + ahead * STAGE_SIZE);
         COPIES_SENT();
     }
     int stage = 0;
@@ -119,8 +140,7 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
         // Everyone is done with the plane before, so its stage is free.
         int ahead = round + STAGES - 1, into = stage == 0 ? STAGES - 1 : stage - 1;
         if (ahead < rounds)
-            bring(channel_of(x, ahead % CHANNELS), first + ahead / CHANNELS,
-                  stages + into * STAGE_SIZE, thread);
+            bring(own, ahead % CHANNELS, first + ahead / CHANNELS, stages + into * STAGE_SIZE);
         COPIES_SENT();
         add_plane(stages + stage * STAGE_SIZE + row * PITCH + column, TILE_MAP, round % CHANNELS,
                   made CONSTANT_GIVEN(taps));

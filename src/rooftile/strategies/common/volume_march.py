@@ -66,8 +66,8 @@ class MarchStrategy(MarchingStrategy):
         across = tile_of(blocks(width, _VECTOR), 8, _WARP)
         rows = 2 if problem.mask[0] * 2 * _VECTOR <= _MOST_OPEN and height > 1 else 1
         config = {
-            "THREADS_X": across, "THREADS_Y": 256 // across, "THREAD_ROWS": rows, "STAGES": 4,
-            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= 24 else 2,
+            "THREADS_X": across, "THREADS_Y": 256 // across, "THREAD_ROWS": rows, "STAGES": 4 if problem.size[0] > 1 else 2,
+            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= 40 else 2,
         }  # fmt: skip
         while config["STAGES"] > 2 and self.invalid(problem, config) is not None:
             config["STAGES"] -= 1

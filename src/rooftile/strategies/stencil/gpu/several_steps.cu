@@ -25,9 +25,9 @@
 // Places of a tile, rims included.
 #define PLACES_Y (THREADS_Y * THREAD_ROWS)
 #define PLACES_X (THREADS_X * THREAD_COLUMNS)
-// Threads beyond the first and last whose places neighbours would have.
+// Threads beyond the first and last whose places neighbours would have.  A row of a plane holds a
+// place of each, and as many more as lead the warps' reads apart: PITCH in all.
 #define MORE_X ((BEFORE_X + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
-#define PITCH (THREADS_X + 2 * MORE_X)
 #define COLUMN_SIZE ((PLACES_Y + 2 * BEFORE_Y) * PITCH)
 #define HELD_SIZE (THREAD_COLUMNS * COLUMN_SIZE)
 // Sums that wait for planes to come.

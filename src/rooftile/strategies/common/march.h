@@ -33,44 +33,45 @@ typedef float piece;
 
 CONSTANT_ARRAY(float, taps, TAPS)
 
-// The pieces of a plane that a thread brings: where each lies in a plane and in a stage.
+// Where the pieces of a plane that a thread brings lie, counted from the corner of the tile's patch;
+// -1 for those beside the plane.  In a stage piece e lies at e * VECTOR.
 struct share {
-    const GLOBAL float* from[SHARE];
-    int to[SHARE], real[SHARE];
+    int from[SHARE];
 };
 
-// A thread's pieces of each plane of the block's tile.  Those that lie beside a plane are zero in
-// every stage, and stay so.
-__device__ __forceinline__ struct share pieces_of(const GLOBAL float* x, SHARED float* stages,
-                                                  int thread)
+// A thread's pieces, which are the same in every plane.  What lies beside a plane is zero in every
+// stage, and stays so.
+__device__ __forceinline__ struct share pieces_of(SHARED float* stages, int thread)
 {
     struct share own;
     UNROLL for (int n = 0; n < SHARE; n++) {
         int e = thread + n * THREADS;
         int r = e / PIECES_A_ROW, first = e % PIECES_A_ROW * VECTOR;
         int i = TILE_ROW - BEFORE_Y + r, j = TILE_COLUMN - GHOSTS_LEFT + first;
-        own.to[n] = r * PITCH + first;
-        own.real[n] = e < PIECES && i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-        own.from[n] = own.real[n] ? channel_of(x, 0) + (int64)i * WIDTH + j : x;
-        if (e < PIECES && !own.real[n])
+        int real = e < PIECES && i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+        own.from[n] = real ? r * WIDTH + first : -1;
+        if (e < PIECES && !real)
             for (int stage = 0; stage < STAGES; stage++)
-                *(SHARED piece*)(stages + stage * STAGE_SIZE + own.to[n]) = NO_PIECE;
+                *(SHARED piece*)(stages + stage * STAGE_SIZE + e * VECTOR) = NO_PIECE;
     }
     return own;
 }
 
-// Start to bring the part of plane z of channel c that the block's tile reads.
-__device__ __forceinline__ void bring(struct share own, int c, int z, SHARED float* stage)
+// Start to bring the part of plane z of a channel that the block's tile reads.
+__device__ __forceinline__ void bring(const GLOBAL float* x, int c, int z, struct share own,
+                                      SHARED float* stage, int thread)
 {
-    int64 plane = c * VOLUME_SIZE + z * PLANE_SIZE;
+    int64 corner = (int64)(TILE_ROW - BEFORE_Y) * WIDTH + TILE_COLUMN - GHOSTS_LEFT;
+    const GLOBAL float* plane = channel_of(x, c) + z * PLANE_SIZE;
+    SHARED piece* to = (SHARED piece*)stage + thread;
     if (z >= 0 && z < DEPTH) {
         UNROLL for (int n = 0; n < SHARE; n++)
-            if (own.real[n])
-                COPY_ASYNC(piece, (SHARED piece*)(stage + own.to[n]),
-                           (const GLOBAL piece*)(own.from[n] + plane));
+            if (own.from[n] >= 0)
+                COPY_ASYNC(piece, to + n * THREADS,
+                           (const GLOBAL piece*)(plane + (corner + own.from[n])));
     } else
         UNROLL for (int n = 0; n < SHARE; n++)
-            if (own.real[n]) *(SHARED piece*)(stage + own.to[n]) = NO_PIECE;
+            if (own.from[n] >= 0) to[n * THREADS] = NO_PIECE;
 }
 
 // Four neighbouring sums, of which the first lies at (z, i, j).
@@ -127,10 +128,11 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
         UNROLL for (int y = 0; y < THREAD_ROWS; y++)
             UNROLL for (int n = 0; n < 4; n++) made[k][y][n] = 0.0f;
 
-    struct share own = pieces_of(x, stages, thread);
+    struct share own = pieces_of(stages, thread);
     for (int ahead = 0; ahead < STAGES - 1; ahead++) {
         if (ahead < rounds)
-            bring(own, ahead % CHANNELS, first + ahead / CHANNELS, stages + ahead * STAGE_SIZE);
+            bring(x, ahead % CHANNELS, first + ahead / CHANNELS, own, stages + ahead * STAGE_SIZE,
+                  thread);
         COPIES_SENT();
     }
     int stage = 0;
@@ -140,7 +142,8 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
         // Everyone is done with the plane before, so its stage is free.
         int ahead = round + STAGES - 1, into = stage == 0 ? STAGES - 1 : stage - 1;
         if (ahead < rounds)
-            bring(own, ahead % CHANNELS, first + ahead / CHANNELS, stages + into * STAGE_SIZE);
+            bring(x, ahead % CHANNELS, first + ahead / CHANNELS, own, stages + into * STAGE_SIZE,
+                  thread);
         COPIES_SENT();
         add_plane(stages + stage * STAGE_SIZE + row * PITCH + column, TILE_MAP, round % CHANNELS,
                   made CONSTANT_GIVEN(taps));

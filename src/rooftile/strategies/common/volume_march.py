@@ -14,8 +14,13 @@ from rooftile.strategies.gpu import Config, Tunable
 
 _WARP = 32
 _VECTOR = 4
-_MOST_OPEN = 96
+_MOST_OPEN = 80
 """Open sums a thread, which are registers."""
+_FEW_OPEN = 40
+"""Of these a multiprocessor holds 768 threads."""
+_MOST_IN_PATCH = 2**31 - 1
+_WIDEST = 32
+"""Columns of a mask whose patch registers hold."""
 _MOST_SEGMENTS = 64
 
 
@@ -61,25 +66,40 @@ class MarchStrategy(MarchingStrategy):
     )
 
     def defaults(self, problem: Any) -> dict[str, int]:
-        """256 threads, two rows each; fewer where the open sums or the stages are larger."""
-        _, (_, height, width) = self.covered(problem)
+        """256 threads of two rows each and copies three planes ahead, or the next best that fits:
+        fewer stages, then lower blocks, then one row a thread."""
+        _, (depth, height, width) = self.covered(problem)
         across = tile_of(blocks(width, _VECTOR), 8, _WARP)
-        rows = 2 if problem.mask[0] * 2 * _VECTOR <= _MOST_OPEN and height > 1 else 1
-        config = {
-            "THREADS_X": across, "THREADS_Y": 256 // across, "THREAD_ROWS": rows, "STAGES": 4 if problem.size[0] > 1 else 2,
-            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= 40 else 2,
-        }  # fmt: skip
-        while config["STAGES"] > 2 and self.invalid(problem, config) is not None:
-            config["STAGES"] -= 1
-        while config["THREADS_Y"] > 4 and self.invalid(problem, config) is not None:
-            config["THREADS_Y"] //= 2
-        return config
+        found = [
+            self._config(problem, across, down, rows, stages)
+            for rows in ((2, 1) if height > 1 else (1,))
+            for down in (256 // across, 128 // across)
+            for stages in ((4, 3, 2) if depth > 1 else (2,))
+        ]
+        return next((one for one in found if self.invalid(problem, one) is None), found[-1])
+
+    def _config(
+        self, problem: Any, across: int, down: int, rows: int, stages: int
+    ) -> dict[str, int]:
+        """With as many blocks of a multiprocessor as registers hold the open sums of."""
+        return {
+            "THREADS_X": across,
+            "THREADS_Y": down,
+            "THREAD_ROWS": rows,
+            "STAGES": stages,
+            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= _FEW_OPEN else 2,
+        }
 
     def invalid(self, problem: Any, config: Config) -> str | None:
         """The tile's limits, and open sums that registers cannot hold."""
         made = problem.mask[0] * config["THREAD_ROWS"] * _VECTOR
         if made > _MOST_OPEN:
             return f"{made} open sums a thread, at most {_MOST_OPEN}"
+        rows = self.front(problem, config)[0] + problem.mask[1]
+        if rows * problem.size[2] > _MOST_IN_PATCH:
+            return f"{rows} rows of {problem.size[2]}: places within a patch have 32 bits"
+        if problem.mask[2] > _WIDEST:
+            return f"a mask of {problem.mask[2]} columns, at most {_WIDEST}"
         return super().invalid(problem, config)
 
     def front(self, problem: Any, config: Config) -> tuple[int, int]:

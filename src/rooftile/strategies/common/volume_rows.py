@@ -20,8 +20,10 @@ from rooftile.ops import Float32
 from rooftile.ops.volumes import Size3
 from rooftile.strategies.cpu import BoundKernel, CpuKernel
 
-ROWS, VECTORS = 4, 2
-"""A block of sums in registers: enough independent ones to hide the latency of an addition."""
+VECTORS = 2
+"""Of a row of a block of sums in registers."""
+_HEIGHTS = (4, 1)
+"""Rows of such a block, the most first."""
 BAND = 8
 """Rows of a unit."""
 _TILE = 512
@@ -95,7 +97,7 @@ def kernel(pattern: Pattern) -> Native:
     """
     to = Writer()
     _emit_stage(to, pattern)
-    for rows in (ROWS, 1):
+    for rows in _HEIGHTS:
         _emit_rows(to, pattern, rows)
     _emit_kernel(to, pattern)
     return source("volume_rows", to.text())
@@ -213,7 +215,7 @@ def _emit_kernel(to: Writer, pattern: Pattern) -> None:
                     f" top - sizes[9], left - sizes[10], high + {height - 1}, filled)"
                 )
                 to.line("to = ((volume * planes + plane) * rows + top) * columns + left", "i = 0")
-                for rows in (ROWS, 1):
+                for rows in _HEIGHTS:
                     with to.block(f"while i + {rows} <= high:"):
                         to.line(
                             f"sum_{rows}(scratch, weights, out, i * {pattern.pitch}, taps,"

@@ -21,12 +21,14 @@ from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.separable import Separable
+from rooftile.ops.stencil import Stencil
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
@@ -84,6 +86,14 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "separable": (
         Separable(150, 300, (5, 5)), Separable(61, 77, (4, 31), "replicate", 3, 3),
         Separable(64, 256, (17, 3), "valid"),
+    ),
+    "conv3d": (
+        Conv3d(9, 37, 136, (3, 3, 3)), Conv3d(9, 20, 75, (5, 5, 5), "valid"),
+        Conv3d(6, 9, 35, (2, 3, 4), "zero", 2, 3, 2, "batch"),
+    ),
+    "stencil": (
+        Stencil((9, 70, 136), 7, 7), Stencil((12, 20, 61), 27, 3, "valid"),
+        Stencil((11, 20, 68), 25), Stencil((70, 141), 9, 5),
     ),
 }  # fmt: skip
 

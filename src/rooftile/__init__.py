@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         box_blur,
         conv1d,
         conv2d,
+        conv3d,
         grayscale,
         linear,
         matmul,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         scale,
         separable,
         softmax,
+        stencil,
         transpose,
     )
     from rooftile.nn import load
@@ -59,6 +61,7 @@ __all__ = [
     "box_blur",
     "conv1d",
     "conv2d",
+    "conv3d",
     "grayscale",
     "linear",
     "load",
@@ -70,6 +73,7 @@ __all__ = [
     "scale",
     "separable",
     "softmax",
+    "stencil",
     "transpose",
 ]
 
@@ -82,6 +86,7 @@ _LAZY = {
     "conv1d": "rooftile.functional",
     "conv2d": "rooftile.functional",
     "grayscale": "rooftile.functional",
+    "conv3d": "rooftile.functional",
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
@@ -93,6 +98,7 @@ _LAZY = {
     "separable": "rooftile.functional",
     "softmax": "rooftile.functional",
     "transpose": "rooftile.functional",
+    "stencil": "rooftile.functional",
 }
 
 

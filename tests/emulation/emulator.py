@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import os
 import re
 import shutil
@@ -78,12 +77,14 @@ def emulate(
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
-    named = dict(zip(problem.parameter_shapes, parameters, strict=True))
+    names = [array.name for array in problem.parameter_arrays]
+    named = dict(zip(names, parameters, strict=True))
+    (result,) = problem.output_arrays
     arrays = {"x": x, **rung.packed(problem, named, values), **rung.tables(problem, values)}
     if values.get("X_NARROW"):
         arrays["x"] = narrowed(x, rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
-    arrays["out"] = _unwritten(math.prod(problem.output_shape), 2 if narrow_out else 4)
+    arrays["out"] = _unwritten(result.size, 2 if narrow_out else 4)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = _unwritten(count)
     for name, array in arrays.items():
@@ -99,7 +100,7 @@ def emulate(
     source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", main])
     _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
-    made = np.fromfile(folder / "out", kind).reshape(problem.output_shape)
+    made = np.fromfile(folder / "out", kind).reshape(result.shape)
     return widened(made, rung.narrow) if narrow_out else made
 
 

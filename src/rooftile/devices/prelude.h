@@ -16,7 +16,8 @@
 //
 // COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
 // COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
-// copies, the first copies and the second does nothing.
+// copies, the first copies and the second does nothing.  COPIES_SENT() ends a group of them, and
+// COPIES_LEFT(groups) waits until so many of the thread's groups, the latest, may be under way.
 //
 // UNROLL before a loop writes out all of its rounds, UNROLL_BY(rounds) so many, ROLLED none.
 //
@@ -49,6 +50,8 @@
 #define gridDim ((uint3)(get_num_groups(0), get_num_groups(1), get_num_groups(2)))
 #define COPY_ASYNC(type, to, from) (*(to) = *(from))
 #define COPIES_DONE()
+#define COPIES_SENT()
+#define COPIES_LEFT(groups)
 #define make_float2(x, y) ((float2)(x, y))
 #define make_float4(x, y, z, w) ((float4)(x, y, z, w))
 #define __float_as_uint as_uint
@@ -89,9 +92,13 @@ inline float atomicAdd(volatile __global float* address, float value)
                  "l"(__cvta_generic_to_global(from)), "n"(sizeof(type))                   \
                  : "memory")
 #define COPIES_DONE() asm volatile("cp.async.wait_all;" ::: "memory")
+#define COPIES_SENT() asm volatile("cp.async.commit_group;" ::: "memory")
+#define COPIES_LEFT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 #else
 #define COPY_ASYNC(type, to, from) (*(to) = *(from))
 #define COPIES_DONE()
+#define COPIES_SENT()
+#define COPIES_LEFT(groups)
 #endif
 typedef long long int64;
 

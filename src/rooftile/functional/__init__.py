@@ -27,6 +27,7 @@ from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
+from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
     "Conv2d",
@@ -36,6 +37,7 @@ __all__ = [
     "box_blur",
     "conv1d",
     "conv2d",
+    "conv3d",
     "grayscale",
     "linear",
     "matmul",
@@ -46,5 +48,6 @@ __all__ = [
     "scale",
     "separable",
     "softmax",
+    "stencil",
     "transpose",
 ]

@@ -1,0 +1,1 @@
+"""The ladder of `conv3d`."""

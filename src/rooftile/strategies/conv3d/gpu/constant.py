@@ -1,0 +1,22 @@
+"""Rung 2, `constant`: weights in constant memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.common.volumes import PlainStrategy
+from rooftile.strategies.conv3d.gpu.naive import Naive
+
+
+class Constant(PlainStrategy):
+    """Takes weights of up to 65,536 bytes."""
+
+    operation = "conv3d"
+    name = "constant"
+    order = 2
+    summary = "weights in constant memory, whose cache serves a warp with one read"
+    tunables = Naive.tunables
+
+
+STRATEGY = Constant()

@@ -1,0 +1,41 @@
+"""`conv3d` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.volumes import before
+
+ATEN = "convolution"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Conv3d, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that convolves; where a mask has no middle, ghost cells are padded apart."""
+    import torch
+
+    p = problem
+    weights = torch.from_numpy(parameters[0].copy()).reshape(p.maps, p.channels, *p.mask)
+    first = before(p.mask) if p.boundary == "zero" else (0, 0, 0)
+    padded = p.boundary == "zero" and any(size % 2 == 0 for size in p.mask)
+    ghosts = [(f, size - 1 - f) for f, size in zip(first, p.mask, strict=True)]
+    pad = [count for pair in reversed(ghosts) for count in pair]
+
+    class Convolution(torch.nn.Module):  # type: ignore[misc]
+        """The convolution of its input."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = torch.nn.Parameter(weights, requires_grad=False)
+
+        def forward(self, x: Any) -> Any:
+            x = x.reshape(-1, p.channels, *p.size)
+            if padded:
+                x = torch.nn.functional.pad(x, pad)
+                return torch.nn.functional.conv3d(x, self.weights)
+            return torch.nn.functional.conv3d(x, self.weights, padding=first)
+
+    return [Convolution()]

@@ -1,0 +1,61 @@
+"""One step after the other, each on the grid that the one before left."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+
+from rooftile.devices import cpu
+from rooftile.ops import Float32
+from rooftile.ops.stencil import Stencil
+
+Step = Callable[[Float32, Float32], object]
+"""``step(x, out)`` on flat grids."""
+
+
+class Steps:
+    """All steps of a problem; calls from several threads take turns."""
+
+    def __init__(
+        self, problem: Stencil, coefficients: Float32, make: Callable[[Stencil, Float32], Step]
+    ) -> None:
+        """``make`` gives the step of a problem of one step, with coefficients in memory of ours."""
+        self._coefficients = cpu.allocate(problem.points, "coefficients")
+        self._coefficients[:] = coefficients
+        self._ones = single_steps(problem)
+        made = {one: make(one, self._coefficients) for one in self._ones}
+        self._steps = [made[one] for one in self._ones]
+        self._turn = threading.Lock()
+        counts = [math.prod(one.output_shape) for one in self._ones[:-1]]
+        self._between = [cpu.allocate(max(counts), "a grid between two steps") for _ in counts[:2]]
+        self.nbytes = sum(grid.nbytes for grid in self._between)
+        """Of the grids between."""
+
+    def renew(self, parameters: Sequence[Float32]) -> None:
+        """Take other coefficients."""
+        self._coefficients[:] = parameters[0]
+
+    def __call__(self, x: Float32, out: Float32) -> None:
+        grid, last = x.reshape(-1), len(self._steps) - 1
+        with self._turn:
+            for number, (one, step) in enumerate(zip(self._ones, self._steps, strict=True)):
+                to = out.reshape(-1)
+                if number < last:
+                    to = self._between[number % 2][: math.prod(one.output_shape)]
+                step(grid, to)
+                grid = to
+
+
+def single_steps(problem: Stencil) -> list[Stencil]:
+    """The problem of each step, which may be of fewer cells than the one before."""
+    found, shape = [], problem.shape
+    for _ in range(problem.steps):
+        found.append(Stencil(shape, problem.points, 1, problem.boundary))
+        shape = found[-1].output_shape
+    return found
+
+
+def lead(problem: Stencil) -> tuple[int, ...]:
+    """How far before a result's own index its box begins, along planes, rows and columns."""
+    return tuple(size // 2 if problem.boundary == "zero" else 0 for size in problem.mask)

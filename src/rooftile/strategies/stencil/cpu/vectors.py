@@ -1,0 +1,59 @@
+"""Rung 3, `vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
+
+The points that a stencil has are written out; nothing is multiplied by a zero between them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.ops import AnyArray, Float32
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies import CpuKernel, HostStrategy
+from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
+from rooftile.strategies.stencil.cpu._steps import Step, Steps, lead
+
+
+class Vectors(HostStrategy):
+    """Takes every problem."""
+
+    operation = "stencil"
+    name = "vectors"
+    order = 3
+    summary = "explicit vectors, a block of rows in registers, rows staged with their ghost cells"
+
+    def why_not(self, problem: Stencil) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def units(self, problem: Stencil) -> int:
+        """Bands of rows of the last step."""
+        planes, rows, _ = problem.output_size
+        return units(planes, rows)
+
+    def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
+        """See `HostStrategy.prepare`."""
+        pattern = _pattern(problem)
+        function = kernel(pattern)
+
+        def make(one: Stencil, coefficients: Float32) -> Step:
+            planes, rows, columns = one.output_size
+            made = CpuKernel(
+                function,
+                units=lambda _: units(planes, rows),
+                scratch=pattern.scratch,
+                sizes=(1, *one.size, 1, planes, rows, columns, *lead(one)),
+            )
+            return VolumeKernel(made, coefficients, math.prod(one.shape), threads)
+
+        return Steps(problem, parameters[0], make)
+
+
+def _pattern(problem: Stencil) -> Pattern:
+    """The points as places in the mask; all of them where the stencil is a box."""
+    if not problem.star:
+        return Pattern(problem.mask)
+    return Pattern(problem.mask, problem.places)
+
+
+STRATEGY = Vectors()

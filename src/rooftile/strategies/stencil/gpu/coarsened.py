@@ -1,0 +1,31 @@
+"""Rung 3, `coarsened`: a column of cells a thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.volumes import CoarsenedStrategy
+from rooftile.strategies.gpu import Tunable
+
+
+class Coarsened(CoarsenedStrategy):
+    """Takes every problem; a grid of two axes has no columns to make."""
+
+    operation = "stencil"
+    name = "coarsened"
+    order = 3
+    summary = "a column of cells a thread, over tiles of the grid in shared memory"
+    tunables = (
+        Tunable("THREAD_PLANES", (1, 2, 4, 8), 4),
+        Tunable("BLOCK_Y", (4, 8, 16), 8),
+        Tunable("BLOCK_X", (16, 32), 32),
+    )
+
+    def defaults(self, problem: Stencil) -> dict[str, int]:
+        """One plane where there is only one."""
+        return {**super().defaults(problem), "THREAD_PLANES": 4 if problem.rank == 3 else 1}
+
+
+STRATEGY = Coarsened()

@@ -1,0 +1,56 @@
+"""Rung 1, `naive`: a thread a cell.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rooftile.ops import AnyArray
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.volumes import PlainStrategy
+from rooftile.strategies.gpu import Config, Fill, Step, Tunable
+
+
+class Naive(PlainStrategy):
+    """Takes every problem."""
+
+    operation = "stencil"
+    name = "naive"
+    order = 1
+    summary = "a thread a cell"
+    reads_weights = True
+    tunables = (
+        Tunable("BLOCK_Z", (1, 2, 4, 8), 1),
+        Tunable("BLOCK_Y", (2, 4, 8), 8),
+        Tunable("BLOCK_X", (8, 16, 32), 32),
+    )
+
+    def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
+        """See `VolumeStrategy.macros`; and the points."""
+        points = " ".join(f"use({k}, {d}, {p}, {q})" for k, (d, p, q) in enumerate(problem.places))
+        return {**super().macros(problem, config), "EACH_POINT(use)": points}
+
+    def constants(self, problem: Stencil, config: Config) -> dict[str, Fill]:
+        """None."""
+        return {}
+
+    def packed(
+        self, problem: Stencil, parameters: Mapping[str, AnyArray], config: Config
+    ) -> dict[str, AnyArray]:
+        """The coefficients as they are."""
+        return dict(parameters)
+
+    def steps(self, problem: Stencil, config: Config) -> tuple[Step, ...]:
+        """A launch a step."""
+        found = []
+        for step in super().steps(problem, config):
+            source, *others = step.arguments
+            launch = replace(step.launch, constants=())
+            found.append(Step(launch, (source, "coefficients", *others)))
+        return tuple(found)
+
+
+STRATEGY = Naive()

@@ -1,0 +1,160 @@
+"""Rung 5, `several_steps`: several time steps in one launch.
+
+Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
+on Modern CPUs and GPUs", SC10.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from rooftile.analysis.accesses import Accesses, warps_of
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.volume_accesses import results, tile_loads, tiles_of
+from rooftile.strategies.common.volume_march import MarchingStrategy
+from rooftile.strategies.common.volumes import Tile, times
+from rooftile.strategies.gpu import Config, Tunable
+
+_MOST_LEVELS = {1: 4, 2: 2, 4: 1}
+"""Steps of a launch, by how far a stencil reaches: rims and registers grow with both."""
+_BANKS = 32
+"""Of shared memory, and threads of a warp."""
+_BARRIER = 128
+"""What waiting for each other costs a block, in threads that it could have more."""
+_FURTHER_REGISTERS = 32
+"""Of a thread, beside those of open sums: less does not do."""
+_WARPS_TOGETHER = 4
+"""Registers are given out to so many warps alike, one of each part of a multiprocessor."""
+_MOST_OPEN = 96
+"""Open sums a thread, which are registers."""
+
+
+class SeveralSteps(MarchingStrategy):
+    """Takes every problem whose rims leave something of a tile."""
+
+    operation = "stencil"
+    name = "several_steps"
+    order = 5
+    summary = "several time steps a launch, each a few planes behind the one before"
+    tunables = (
+        Tunable("LEVELS", (1, 2, 3, 4), 4),
+        Tunable("THREADS_X", (16, 32, 36), 32),
+        Tunable("THREADS_Y", (4, 8, 12, 14, 16, 18), 16),
+        Tunable("THREAD_ROWS", (1, 2, 4), 4),
+        Tunable("THREAD_COLUMNS", (1, 2), 2),
+        Tunable("BLOCKS", (1, 2, 3), 1),
+    )
+
+    def why_slow(self, problem: Stencil) -> str | None:
+        """One step, or rims that are as large as a tile."""
+        if problem.steps == 1:
+            return "a single step has nothing to share with others"
+        if problem.radius > 1:
+            return "tiles lose more to their rims than a step's reads and writes take"
+        return None
+
+    def defaults(self, problem: Stencil) -> dict[str, int]:
+        """The launches' steps are shared out evenly; the block is the one with the least to do,
+        rims included, until the last of the grid's blocks ends."""
+        most = _MOST_LEVELS[problem.radius]
+        levels = blocks(problem.steps, blocks(problem.steps, most))
+        config = {**super().defaults(problem), "LEVELS": levels}
+        tunables = {tunable.name: tunable.values for tunable in self.tunables}
+        found = [
+            {**config, "THREADS_X": across, "THREADS_Y": down}
+            for across, down in product(tunables["THREADS_X"], tunables["THREADS_Y"])
+        ]
+        fit = [one for one in found if self.invalid(problem, one) is None]
+        return min(fit, key=lambda one: self._cost(problem, one)) if fit else config
+
+    def _cost(self, problem: Stencil, config: Config) -> int:
+        """Planes that a multiprocessor goes through, times its threads and what a barrier takes."""
+        tile = self.tile(problem, config)
+        waves = blocks(self.grid(problem, config), self.machine.multiprocessors * config["BLOCKS"])
+        planes = tile.sums[0] + self.further(problem, config)
+        return waves * planes * config["BLOCKS"] * (tile.thread_count + _BARRIER)
+
+    def invalid(self, problem: Stencil, config: Config) -> str | None:
+        """The tile's limits, and open sums that registers cannot hold."""
+        places = config["THREAD_ROWS"] * config["THREAD_COLUMNS"]
+        made = config["LEVELS"] * (problem.mask[0] - 1) * places
+        if made > _MOST_OPEN:
+            return f"{made} open sums a thread, at most {_MOST_OPEN}"
+        threads = config["THREADS_X"] * config["THREADS_Y"]
+        together = _BANKS * _WARPS_TOGETHER
+        held = config["BLOCKS"] * blocks(threads, together) * together
+        if held * (made + _FURTHER_REGISTERS) > self.machine.registers:
+            return f"{threads} threads with {made} open sums each: registers do not hold them"
+        return super().invalid(problem, config)
+
+    def front(self, problem: Stencil, config: Config) -> tuple[int, int]:
+        """Rows and columns of the block's threads, without the rims."""
+        rim = 2 * config["LEVELS"] * problem.radius
+        return (
+            config["THREADS_Y"] * config["THREAD_ROWS"] - rim,
+            config["THREADS_X"] * config["THREAD_COLUMNS"] - rim,
+        )
+
+    def further(self, problem: Stencil, config: Config) -> int:
+        """Those that the steps reach, before and behind."""
+        return config["LEVELS"] * (problem.mask[0] - 1)
+
+    def tile(self, problem: Stencil, config: Config) -> Tile:
+        """A segment of the front."""
+        sums = (self.segment(problem, config), *self.front(problem, config))
+        down, across = config["THREADS_Y"], config["THREADS_X"]
+        rows = down * config["THREAD_ROWS"] + 2 * problem.radius
+        held = config["THREAD_COLUMNS"] * rows * _pitch(problem, config)
+        return Tile(sums, (1, down, across), 2 * held)
+
+    def unrolled(self, problem: Stencil, config: Config) -> int:
+        """The points of all places of a thread, in every step."""
+        places = config["THREAD_ROWS"] * config["THREAD_COLUMNS"]
+        return problem.points * places * config["LEVELS"]
+
+    def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
+        """See `VolumeStrategy.macros`; and whether a thread's two columns lie on 8 bytes."""
+        even = problem.size[2] % 2 == 0 and config["LEVELS"] * problem.radius % 2 == 0
+        pairs = config["THREAD_COLUMNS"] == 2 and even and not any(problem.crop)
+        pitch = _pitch(problem, config)
+        return {**super().macros(problem, config), "PAIRS": int(pairs), "PITCH": pitch}
+
+    def rounds(self, problem: Stencil, config: Config) -> int:
+        """As many launches as the steps need."""
+        return blocks(problem.steps, config["LEVELS"])
+
+    def accesses(self, problem: Stencil, config: Config) -> dict[str, Accesses]:
+        """A tile with its rims once a launch; then, in every step, what lies around a thread's
+        places."""
+        tile, covered = self.tile(problem, config), self.covered(problem)
+        rim = 2 * config["LEVELS"] * problem.radius
+        planes = tile.sums[0] + self.further(problem, config)
+        loaded = (planes, tile.sums[1] + rim, tile.sums[2] + rim)
+        loads = tile_loads(problem, covered, tile.sums, loaded)
+        rows, columns, reach = config["THREAD_ROWS"], config["THREAD_COLUMNS"], 2 * problem.radius
+        around = rows * reach + columns * reach + (0 if problem.star else reach * reach)
+        warps = tiles_of(problem, covered, tile.sums) * warps_of(tile.thread_count)
+        rounds = self.rounds(problem, config)
+        shared = Accesses(shared_reads=warps * planes * around * problem.steps)
+        made = results(problem, rounds, tile.threads[2])
+        return {"sums": times(loads, rounds) + shared + made}
+
+    def more(self, problem: Stencil, config: Config, number: int) -> tuple[int, ...]:
+        """A launch's steps: the last one makes those that are left."""
+        return (min(config["LEVELS"], problem.steps - number * config["LEVELS"]),)
+
+
+def _pitch(problem: Stencil, config: Config) -> int:
+    """From one row of a plane in shared memory to the next.
+
+    Where a warp's threads belong to two rows, the second row's follow the first's in the order of
+    banks, as far as that can be.
+    """
+    across, rows = config["THREADS_X"], config["THREAD_ROWS"]
+    least = across + 2 * blocks(problem.radius, config["THREAD_COLUMNS"])
+    apart = (p for p in range(least, least + _BANKS) if (rows * p - across) % _BANKS == 0)
+    return least if across % _BANKS == 0 else next(apart, least)
+
+
+STRATEGY = SeveralSteps()

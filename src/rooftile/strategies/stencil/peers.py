@@ -1,0 +1,38 @@
+"""`stencil` in PyTorch: convolutions with a mask that holds zeros where a star has no points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.stencil import Stencil
+
+ATEN = "convolution"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Stencil, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that convolves as often as there are steps."""
+    import torch
+
+    p = problem
+    mask = p.dense(parameters[0])
+    weights = torch.from_numpy(mask).reshape(1, 1, *p.mask[3 - p.rank :])
+    convolve = torch.nn.functional.conv2d if p.rank == 2 else torch.nn.functional.conv3d
+    ghosts = tuple(size // 2 for size in p.mask[3 - p.rank :]) if p.boundary == "zero" else 0
+
+    class Steps(torch.nn.Module):  # type: ignore[misc]
+        """All steps on its input."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = torch.nn.Parameter(weights, requires_grad=False)
+
+        def forward(self, x: Any) -> Any:
+            x = x.reshape(1, 1, *p.shape)
+            for _ in range(p.steps):
+                x = convolve(x, self.weights, padding=ghosts)
+            return x
+
+    return [Steps()]

@@ -1,0 +1,207 @@
+"""Every rung of `stencil`: right for every stencil, any number of steps and both boundaries."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.lab.judge.verify import verify
+from rooftile.ops import named
+from rooftile.ops.stencil import Stencil, offsets_of
+from rooftile.strategies import ladder, strategy
+
+CPU, GPU = ladder("stencil"), ladder("stencil", "opencl")
+STENCILS = ((2, 5), (2, 9), (3, 7), (3, 13), (3, 25), (3, 27))
+PROBLEMS = (
+    Stencil((1, 1), 5),
+    Stencil((1, 1, 1), 25, 2),
+    Stencil((37, 140), 9, 5),
+    Stencil((5, 18, 136), 7, 8),
+    Stencil((11, 10, 61), 7, 3, "valid"),
+    Stencil((9, 9, 40), 13, 2),
+    Stencil((9, 20, 21), 25),
+    Stencil((4, 9, 33), 27, 2),
+)
+examples = settings(
+    max_examples=2,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@st.composite
+def problems(draw, steps=4):
+    """Grids of one cell and more."""
+    rank, points = draw(st.sampled_from(STENCILS))
+    size = draw(st.tuples(st.integers(1, 9), st.integers(1, 20), st.integers(1, 150)))
+    steps, boundary = draw(st.integers(1, steps)), draw(st.sampled_from(["zero", "valid"]))
+    reach = max(max(offset) for offset in offsets_of(rank, points))
+    lost = 2 * reach * steps if boundary == "valid" else 0
+    return Stencil(tuple(n + lost for n in size[-rank:]), points, steps, boundary)
+
+
+def named_rung(rung):
+    return rung.name
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=range(len(PROBLEMS)))
+@pytest.mark.parametrize("rung", CPU, ids=named_rung)
+def test_right_on_the_cpu(rung, problem):
+    verify(problem, rung, hard=True).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=range(len(PROBLEMS)))
+@pytest.mark.parametrize("rung", GPU, ids=named_rung)
+def test_right_on_a_gpu(rung, problem, device):
+    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+
+
+@settings(max_examples=30)
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_any_problem_on_the_cpu(problem, seed):
+    for rung in CPU:
+        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("rung", GPU, ids=named_rung)
+@examples
+@given(data=st.data())
+def test_any_problem_with_any_config_on_a_gpu(rung, opencl_device, data):
+    problem = data.draw(problems())
+    config = {tunable.name: data.draw(st.sampled_from(tunable.values)) for tunable in rung.tunables}
+    fits = rung.invalid(problem, config) is None
+    verify(
+        problem, rung, device=opencl_device, config=config if fits else None, neighbours=False
+    ).raise_if_wrong()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+def test_steps_that_launches_share_out(levels, opencl_device):
+    """Odd numbers of steps a launch, and a last launch with fewer."""
+    rung = strategy("stencil", "several_steps", "opencl")
+    problem = Stencil((5, 12, 50), 7, 5)
+    config = {"LEVELS": levels, "THREADS_Y": 8}
+    verify(problem, rung, device=opencl_device, config=config, neighbours=False).raise_if_wrong()
+    steps = rung.steps(problem, rung.config(problem, config))
+    assert sum(step.arguments[-1] for step in steps) == problem.steps
+    assert [step.arguments[2] for step in steps] == [0] * (len(steps) - 1) + [1]
+
+
+def test_neighbours_are_judged_too(opencl_device):
+    problem = Stencil((8, 8, 32), 7, 2)
+    rung = strategy("stencil", "several_steps", "opencl")
+    verify(problem, rung, device=opencl_device).raise_if_wrong()
+
+
+# Each is a right text with one thing changed.
+WRONG = {
+    "a star without arms": ("tile", "(q) == BEFORE_X) >= 2)", "(q) == BEFORE_X) >= 3)"),
+    "one sum of a column for all": ("coarsened", "made[k], last", "made[0], last"),
+    "open sums that do not move on": ("march", "DEPTH ? made[k + 1]", "DEPTH ? made[k]"),
+    "no ghost cells between steps": ("several_steps", "mine[y][n] = 0.0f;", ";"),
+    "a rim that is too small": ("several_steps", "RIM_Y (LEVELS * BEFORE_Y)", "RIM_Y BEFORE_Y"),
+    "one step fewer": ("several_steps", "if (t < levels)", "if (t < levels - (levels > 1))"),
+    "neighbours of the thread itself": ("several_steps", "column / THREAD_COLUMNS - MORE_X", "0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_text_is_caught(name, opencl_device):
+    rung, before, after = WRONG[name]
+    wrong = copy(strategy("stencil", rung, "opencl"))
+    assert before in wrong.whole_text
+    wrong.text = wrong.whole_text.replace(before, after)
+    problem = Stencil((7, 70, 45), 7, 3)
+    assert not verify(problem, wrong, device=opencl_device, neighbours=False).passed
+
+
+def test_coefficients_in_another_order_are_caught(opencl_device):
+    class Reversed(type(strategy("stencil", "naive", "opencl"))):
+        def macros(self, problem, config):
+            macros = super().macros(problem, config)
+            points = (
+                macros["EACH_POINT(use)"].replace("use(0,", "use(@,").replace("use(6,", "use(0,")
+            )
+            return {**macros, "EACH_POINT(use)": points.replace("use(@,", "use(6,")}
+
+    wrong = Reversed()
+    wrong.text = strategy("stencil", "naive", "opencl").whole_text
+    assert not verify(Stencil((5, 6, 7), 7), wrong, device=opencl_device, neighbours=False).passed
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("rung", GPU, ids=named_rung)
+def test_compiles_for_every_architecture_without_spills(rung, architecture):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    names = ["star-7-steps-8"]
+    if architecture == "sm_90":
+        names += ["box-9-steps-8", "star-13", "star-25", "box-27"]
+    for name in names:
+        problem = named("stencil", name)
+        config = rung.config(problem)
+        code = compile_cubin(
+            rung.text, rung.macros(problem, config), specific(architecture), rung.folders
+        )
+        step = rung.steps(problem, config)[0]
+        taken = resources(code)[step.launch.kernel]
+        assert taken.frame_bytes == 0
+        assert taken.registers * step.launch.threads <= 65536
+
+
+@pytest.mark.parametrize("rung", ladder("stencil", "cuda"), ids=named_rung)
+def test_models_of_accesses(rung):
+    """A launch stores a grid, and steps that share a launch store one grid together."""
+    problem = Stencil((64, 64, 64), 7, 4)
+    config = rung.config(problem)
+    (model,) = rung.accesses(problem, config).values()
+    launches = len(rung.steps(problem, config))
+    assert launches == (1 if rung.name == "several_steps" else 4)
+    assert model.stores == launches * 64**3
+    assert model.loads > launches * 64**3
+    assert (model.shared_reads == 0) == (rung.name == "naive")
+
+
+def test_coefficients_come_in_the_order_of_memory():
+    for rank, points in STENCILS:
+        offsets = offsets_of(rank, points)
+        assert len(offsets) == points
+        strides = [100**axis for axis in reversed(range(rank))]
+        places = [np.dot(offset, strides) for offset in offsets]
+        assert places == sorted(places)
+        assert offsets[points // 2] == (0,) * rank
+
+
+def test_two_steps_are_a_step_after_a_step():
+    problem = Stencil((4, 6, 9), 13)
+    x, coefficients = problem.random(3)
+    twice = Stencil((4, 6, 9), 13, 2).reference(x, coefficients)
+    assert np.allclose(twice, problem.reference(problem.reference(x, coefficients), coefficients))
+    inner = Stencil((12, 13, 14), 13, 2, "valid")
+    x, coefficients = inner.random(4)
+    whole = Stencil((12, 13, 14), 13, 2).reference(x, coefficients)
+    assert np.allclose(inner.reference(x, coefficients), whole[4:-4, 4:-4, 4:-4])
+
+
+def test_a_problem_refuses_what_has_no_result():
+    for wrong, argument in (
+        ({"points": 8}, "coefficients"),
+        ({"shape": (5, 5)}, "coefficients"),
+        ({"shape": (5,)}, "x"),
+        ({"shape": (5, 0, 5)}, "axis 1 of x"),
+        ({"steps": 0}, "steps"),
+        ({"boundary": "wrap"}, "boundary"),
+        ({"steps": 3, "boundary": "valid"}, "x"),
+    ):
+        with pytest.raises(InputError) as caught:
+            Stencil(**{"shape": (5, 5, 5), "points": 7, **wrong})
+        assert caught.value.argument == argument

@@ -6,6 +6,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
+from rooftile.ops.matmul import Matmul
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
 
@@ -156,8 +157,8 @@ def matmul(
     """The matrix product ``a b``, with either matrix transposed on request.
 
     a[rows, inner] and b[inner, columns] give y[rows, columns]; with ``transpose_a`` a is
-    a[inner, rows], with ``transpose_b`` b is b[columns, inner].  The strategies are those of
-    `linear`, which read b[columns, inner]: a matrix that lies the other way is copied first.
+    a[inner, rows], with ``transpose_b`` b is b[columns, inner].  Both are read as they lie, and a
+    view of a transpose, such as ``b.T``, counts as what it is a view of.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
@@ -165,14 +166,21 @@ def matmul(
     given = Arguments(a, "a")
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
-    left = given.take("a", a, axes_a, transposed=bool(transpose_a))
-    right = given.take_packed("b", b, axes_b, transposed=not transpose_b)
-    inner = left.shape[1]
-    if right.shape[1] != inner:
-        raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")
-    parameters = {"weights": right, "bias": None}
-    problem = linear_problem(left.shape, right.shape, "none")
-    return run(given, problem, [left], parameters, precision, strategy, device, out)
+    left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a))
+    right, turned_b = given.take_matrix("b", b, axes_b, bool(transpose_b))
+    problem = _matmul(left.shape, right.shape, turned_a, turned_b)
+    return run(given, problem, [left, right], {}, precision, strategy, device, out)
+
+
+@remembered
+def _matmul(
+    left: tuple[int, ...], right: tuple[int, ...], turned_a: bool, turned_b: bool
+) -> Matmul:
+    inner, rows = left if turned_a else left[::-1]
+    columns, terms = right if turned_b else right[::-1]
+    if terms != inner:
+        raise InputError("b", f"{terms} to sum over", f"a's {inner}")
+    return Matmul(rows, inner, columns, turned_a, turned_b)
 
 
 def softmax(

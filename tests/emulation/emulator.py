@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import os
 import re
 import shutil
@@ -72,22 +71,25 @@ def emulate(
 ) -> Any:
     """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said.
 
+    ``x`` is the problem's input, or a tuple of them.
     The arrays lie in the folder, the program beside it.  Where all numbers are ``finite``, the
     program ends at a computation on shared memory, workspace or results that nobody wrote.
     """
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
-    named = dict(zip(problem.parameter_shapes, parameters, strict=True))
+    named = dict(zip((p.name for p in problem.parameter_arrays), parameters, strict=True))
+    inputs = x if isinstance(x, tuple) else (x,)
     arrays = {
-        "x": x,
+        **dict(zip((a.name for a in problem.input_arrays), inputs, strict=True)),
         **rung.packed(problem, named, values),
         **rung.constants(problem, named, values),
     }
     if values.get("X_NARROW"):
         arrays["x"] = narrowed(x, rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
-    arrays["out"] = _unwritten(math.prod(problem.output_shape), 2 if narrow_out else 4)
+    (output,) = problem.output_arrays
+    arrays["out"] = _unwritten(output.size, 2 if narrow_out else 4)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = _unwritten(count)
     for name, array in arrays.items():
@@ -101,7 +103,7 @@ def emulate(
     source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", _main(steps, arrays)])
     _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
-    made = np.fromfile(folder / "out", kind).reshape(problem.output_shape)
+    made = np.fromfile(folder / "out", kind).reshape(output.shape)
     return widened(made, rung.narrow) if narrow_out else made
 
 

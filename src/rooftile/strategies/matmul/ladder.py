@@ -2,6 +2,9 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "blocked", "blas", "orders", "loops"),
-    "gpu": ("register_tile", "tiled_any", "naive"),
-}
-"""The fastest first, by measurements; each says itself which problems it pays for."""
+    "gpu": (
+        "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
+        "warpgroups_ieee", "mma_ieee", "register_tile", "tiled_any", "naive",
+    ),
+}  # fmt: skip
+"""The fastest first; each says itself which problems it pays for."""

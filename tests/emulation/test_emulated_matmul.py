@@ -1,0 +1,93 @@
+"""`matmul` on tensor cores, emulated on the host: right, inside its arrays, without races."""
+
+import numpy as np
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies import strategy
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+PRECISIONS = ("fp16", "bf16", "tf32", "ieee")
+LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
+SMALL_TILES = {"WARP_R": 16, "WARP_C": 16, "WARPS_R": 2, "WARPS_C": 2, "STAGES": 3, "BLOCKS": 1}
+
+
+def judged(rung, problem, folder, config=None, arrays=None, **options):
+    given = problem.random(3) if arrays is None else arrays
+    out = emulate(rung, problem, tuple(given), (), config, folder, **options)
+    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_matrices_as_they_lie(precision, layout, tmp_path):
+    """Rows of no whole 16 bytes; tiles, slices and pairs of results left over; two parts."""
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    problem = Matmul(37, 105, 51, *layout)
+    verdict = judged(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2}, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies_of_four(layout, tmp_path):
+    rung = strategy("matmul", "mma_fp16", "cuda")
+    verdict = judged(rung, Matmul(36, 68, 44, *layout), tmp_path, SMALL_TILES, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_few_rows_by_default(precision, tmp_path):
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    verdict = judged(rung, Matmul(5, 300, 132), tmp_path, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["tf32", "ieee"])
+def test_hard_inputs(precision, tmp_path):
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    problem = Matmul(18, 97, 20)
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2}, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize("scales", [(1e-33, 1e20), (1e38, 1e-30), (1e-20, 1e-15)])
+def test_float32s_whole_range(scales, tmp_path):
+    """Numbers whose low parts bfloat16 cannot hold, or that round to infinity there."""
+    rung = strategy("matmul", "mma_ieee", "cuda")
+    problem = Matmul(18, 97, 20)
+    a, b = (np.clip(array, -3.4, 3.4) for array in problem.random(0))
+    a[3, 5] = 3.4
+    arrays = [a * np.float32(scales[0]), b * np.float32(scales[1])]
+    verdict = judged(rung, problem, tmp_path, SMALL_TILES, arrays)
+    assert verdict.passed, verdict
+
+
+def test_threads_do_not_race(tmp_path):
+    rung = strategy("matmul", "mma_fp16", "cuda")
+    judged(rung, Matmul(37, 200, 51), tmp_path, SMALL_TILES, sanitizer="thread")
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_warpgroups_with_b_laid_before(precision, transpose_b, tmp_path):
+    """Tiles left over in all directions, and rows of tiles in parts."""
+    rung = strategy("matmul", f"warpgroups_{precision}", "cuda")
+    problem = Matmul(70, 104, 39, False, transpose_b)
+    config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 2}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_warpgroups_mend_hard_inputs(transpose_b, tmp_path):
+    rung = strategy("matmul", "warpgroups_ieee", "cuda")
+    problem = Matmul(70, 104, 39, False, transpose_b)
+    config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 1}
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, config, arrays)
+        assert verdict.passed, (kind, verdict)

@@ -19,6 +19,8 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
@@ -50,6 +52,13 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+    ),
+    "matmul": (
+        Matmul(300, 520, 140), Matmul(64, 128, 192), Matmul(37, 105, 51, True, True),
+        Matmul(3, 1000, 260), Matmul(3, 1000, 260, False, True), Matmul(1100, 520, 1100),
+    ),
+    "matvec": (
+        Matvec(300, 1000), Matvec(300, 1000, True), Matvec(37, 101), Matvec(37, 101, True),
     ),
 }  # fmt: skip
 

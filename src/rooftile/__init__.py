@@ -21,7 +21,17 @@ from rooftile.errors import (
 )
 
 if TYPE_CHECKING:
-    from rooftile.functional import Conv2d, Linear, conv2d, linear, matmul, pool2d, reduce, softmax
+    from rooftile.functional import (
+        Conv2d,
+        Linear,
+        conv2d,
+        linear,
+        matmul,
+        matvec,
+        pool2d,
+        reduce,
+        softmax,
+    )
     from rooftile.nn import load
 
 __all__ = [
@@ -39,6 +49,7 @@ __all__ = [
     "linear",
     "load",
     "matmul",
+    "matvec",
     "pool2d",
     "reduce",
     "softmax",
@@ -51,6 +62,7 @@ _LAZY = {
     "linear": "rooftile.functional",
     "load": "rooftile.nn",
     "matmul": "rooftile.functional",
+    "matvec": "rooftile.functional",
     "pool2d": "rooftile.functional",
     "reduce": "rooftile.functional",
     "softmax": "rooftile.functional",

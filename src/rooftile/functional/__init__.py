@@ -20,8 +20,10 @@ On arrays in a GPU's memory a call only starts the work, on the stream that is c
 caller's library (JAX has none: there the call waits).
 """
 
-from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
 from rooftile.functional.patterns import reduce
 from rooftile.functional.prepared import Conv2d, Linear
 
-__all__ = ["Conv2d", "Linear", "conv2d", "linear", "matmul", "pool2d", "reduce", "softmax"]
+__all__ = [
+    "Conv2d", "Linear", "conv2d", "linear", "matmul", "matvec", "pool2d", "reduce", "softmax",
+]  # fmt: skip

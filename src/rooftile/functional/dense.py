@@ -7,6 +7,7 @@ from rooftile.functional._call import remembered, run
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
 
@@ -181,6 +182,41 @@ def _matmul(
     if terms != inner:
         raise InputError("b", f"{terms} to sum over", f"a's {inner}")
     return Matmul(rows, inner, columns, turned_a, turned_b)
+
+
+def matvec(
+    a: Array,
+    x: Array,
+    *,
+    transpose: bool = False,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The product ``a x`` of a matrix with a vector.
+
+    a[rows, columns] and x[columns] give y[rows]; with ``transpose`` a is a[columns, rows], as
+    weights that are stored [inputs, outputs].  The matrix is read as it lies, and a view of a
+    transpose counts as what it is a view of.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
+    exercise 2.
+    """
+    given = Arguments(a, "a")
+    axes = "columns, rows" if transpose else "rows, columns"
+    matrix, turned = given.take_matrix("a", a, axes, bool(transpose))
+    vector = given.take("x", x, "columns")
+    problem = _matvec(matrix.shape, vector.shape[0], turned)
+    return run(given, problem, [matrix, vector], {}, precision, strategy, device, out)
+
+
+@remembered
+def _matvec(matrix: tuple[int, ...], count: int, turned: bool) -> Matvec:
+    columns, rows = matrix if turned else matrix[::-1]
+    if count != columns:
+        raise InputError("x", f"{count} elements", f"a's {columns} columns")
+    return Matvec(rows, columns, turned)
 
 
 def softmax(

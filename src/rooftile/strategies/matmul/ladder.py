@@ -3,7 +3,8 @@
 PREFERENCE = {
     "cpu": ("vectors", "blocked", "blas", "orders", "loops"),
     "gpu": (
-        "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
+        "few_rows", "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16",
+        "warpgroups_tf32", "mma_tf32",
         "warpgroups_ieee", "mma_ieee", "register_tile", "tiled_any", "naive",
     ),
 }  # fmt: skip

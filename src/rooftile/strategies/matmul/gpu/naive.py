@@ -5,7 +5,16 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import WARP, Accesses, broadcasts, row_loads, row_stores
+import math
+
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    broadcasts,
+    row_loads,
+    row_stores,
+)
 from rooftile.analysis.divergence import guard_2d
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.gpu import Config, Tunable
@@ -42,10 +51,14 @@ class Naive(TiledMatmul):
         rows, inner, columns = problem.rows, problem.inner, problem.columns
         along, lines = (rows, columns) if self.along_rows else (columns, rows)
         lanes = min(WARP, config["BLOCK_X"])
-        apart = problem.transpose_b != 0 if not self.along_rows else problem.transpose_a == 0
+        apart = not problem.transpose_a if self.along_rows else problem.transpose_b
         products = rows * inner * columns
         found = broadcasts(products / min(lanes, along), min(lanes, along))
-        found += row_loads(along, lines * inner, stride=inner if apart else 1, lanes=lanes)
+        if apart:
+            found += row_loads(along, lines * inner, stride=inner, lanes=lanes)
+        else:
+            alignment = math.gcd(along, SECTOR_FLOATS)
+            found += row_loads(along, lines * inner, lanes=lanes, alignment=alignment)
         stride = columns if self.along_rows else 1
         found += row_stores(along, lines, stride=stride, lanes=lanes)
         guard = guard_2d(along, lines, config["BLOCK_X"], config["BLOCK_Y"])

@@ -72,21 +72,21 @@ def test_threads_do_not_race(tmp_path):
     judged(rung, Matmul(37, 200, 51), tmp_path, SMALL_TILES, sanitizer="thread")
 
 
-@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("layout", [(False, False), (True, True)])
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_warpgroups_with_b_laid_before(precision, transpose_b, tmp_path):
+def test_warpgroups_with_b_laid_before(precision, layout, tmp_path):
     """Tiles left over in all directions, and rows of tiles in parts."""
     rung = strategy("matmul", f"warpgroups_{precision}", "cuda")
-    problem = Matmul(70, 104, 39, False, transpose_b)
+    problem = Matmul(70, 104, 39, *layout)
     config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 2}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("transpose_b", [False, True])
-def test_warpgroups_mend_hard_inputs(transpose_b, tmp_path):
+@pytest.mark.parametrize("layout", [(True, False), (False, True)])
+def test_warpgroups_mend_hard_inputs(layout, tmp_path):
     rung = strategy("matmul", "warpgroups_ieee", "cuda")
-    problem = Matmul(70, 104, 39, False, transpose_b)
+    problem = Matmul(70, 104, 39, *layout)
     config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 1}
     for kind, arrays in problem.hard(1).items():
         verdict = judged(rung, problem, tmp_path, config, arrays)

@@ -97,5 +97,11 @@ def test_what_they_do_not_take():
     assert "sums of 64" in reason("mma_ieee", 9, 64, 9)
     assert "the cores sum up to 8192" in reason("mma_fp16", 1, 300_000, 1)
     assert reason("mma_ieee", 1, 300_000, 1) is None
-    assert "transposed" in reason("warpgroups_tf32", 9, 64, 9, True)
     assert "multiples of 4" in reason("warpgroups_tf32", 9, 66, 9)
+
+
+def test_a_pass_over_b_is_for_many_rows():
+    rung = strategy("matmul", "warpgroups_tf32", "cuda")
+    assert rung.why_slow(named("matmul", "matmul-4096")) is None
+    for name in ("matmul-64x4096", "matmul-1x4096", "matmul-1000"):
+        assert "beyond 384 rows" in rung.why_slow(named("matmul", name))

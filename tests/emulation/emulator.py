@@ -190,7 +190,12 @@ def _product(code: str, sums: list[str], given: list[str]) -> str:
     *a, b = given[len(sums) :] if known else given[len(sums) : -1]
     adds = known[1] if known else given[-1]
     rows = ", ".join(a)
-    return f"::wgmma<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b})"
+    # Flags at the end are for matrices in shared memory: a's, unless in registers, and b's.
+    flags = re.search(r"adds, 1, 1((?:, [01])*);", code)
+    across = [flag == "1" for flag in re.findall(r"[01]", flags[1])] if flags else []
+    across = [False] * (2 - len(across)) + across
+    kinds = ", ".join([f"::{_KINDS[kind[1]]}", *(str(one).lower() for one in across)])
+    return f"::wgmma<{kinds}>({adds}, {{{places}}}, {{{rows}}}, {b})"
 
 
 def _closing(text: str, at: int) -> int:

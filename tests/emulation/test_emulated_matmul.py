@@ -91,3 +91,29 @@ def test_warpgroups_mend_hard_inputs(layout, tmp_path):
     for kind, arrays in problem.hard(1).items():
         verdict = judged(rung, problem, tmp_path, config, arrays)
         assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_both_matrices_from_shared_memory(precision, layout, tmp_path):
+    """Several tiles each way, the last ones partial; more slices than stages."""
+    rung = strategy("matmul", f"bulk_{precision}", "cuda")
+    problem = Matmul(72, 136, 200, *layout)
+    config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+def test_a_group_of_tiles_and_the_rest(tmp_path):
+    """More tiles across than a group has, and odd numbers of columns."""
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    problem = Matmul(136, 16, 601, False, True)
+    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+def test_copies_and_products_do_not_race(tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    judged(rung, Matmul(40, 600, 72), tmp_path, config, sanitizer="thread")

@@ -39,10 +39,8 @@ class Warpgroups(GpuMatmul):
         return super().why_not(problem) or self.layer.why_not(as_layer(problem))
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, or products."""
-        products = problem.rows * problem.inner * problem.columns
-        few = problem.rows <= _FEW_ROWS or products <= _FEW_PRODUCTS
-        return f"it pays beyond {_FEW_ROWS} rows and {_FEW_PRODUCTS} products" if few else None
+        """See `few_products`."""
+        return few_products(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """Those of linear."""
@@ -87,6 +85,13 @@ class Warpgroups(GpuMatmul):
     @property
     def _placed(self) -> LinearWarpgroups:
         return self.layer.on(self.machine)
+
+
+def few_products(problem: Matmul) -> str | None:
+    """Why passes over both matrices take longer than they save; None where they pay."""
+    products = problem.rows * problem.inner * problem.columns
+    few = problem.rows <= _FEW_ROWS or products <= _FEW_PRODUCTS
+    return f"it pays beyond {_FEW_ROWS} rows and {_FEW_PRODUCTS} products" if few else None
 
 
 def as_layer(problem: Matmul) -> Linear:

@@ -7,13 +7,16 @@ from emulator import emulate, missing
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies import strategy
+from rooftile.strategies import ladder, strategy
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
 PRECISIONS = ("fp16", "bf16", "tf32", "ieee")
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
 SMALL_TILES = {"WARP_R": 16, "WARP_C": 16, "WARPS_R": 2, "WARPS_C": 2, "STAGES": 3, "BLOCKS": 1}
+
+
+SHARED = [r for r in ladder("matmul", "opencl") if "__shared__" in r.whole_text]
 
 
 def judged(rung, problem, folder, config=None, arrays=None, **options):
@@ -117,3 +120,13 @@ def test_copies_and_products_do_not_race(tmp_path):
     rung = strategy("matmul", "bulk_fp16", "cuda")
     config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
     judged(rung, Matmul(40, 600, 72), tmp_path, config, sanitizer="thread")
+
+
+@pytest.mark.parametrize("rung", SHARED, ids=lambda rung: rung.name)
+def test_nothing_is_computed_on_shared_memory_that_nobody_wrote(rung, tmp_path):
+    """What runs on every device runs elsewhere for its results; OpenCL tells no more."""
+    problem = next(
+        one for one in (Matmul(5, 39, 17, True), Matmul(16, 32, 8)) if rung.why_not(one) is None
+    )
+    verdict = judged(rung, problem, tmp_path, finite=True)
+    assert verdict.passed, verdict

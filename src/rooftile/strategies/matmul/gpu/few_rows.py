@@ -10,7 +10,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.matmul.gpu._base import GpuMatmul
+from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
 
 _MOST_ROWS = 8
 _FINISH_THREADS = 256
@@ -36,9 +36,11 @@ class FewRows(GpuMatmul):
     )
 
     def why_not(self, problem: Matmul) -> str | None:
-        """More than eight rows."""
+        """More than eight rows, or results than an index reaches."""
         if problem.rows > _MOST_ROWS:
             return f"it takes up to {_MOST_ROWS} rows"
+        if problem.rows * problem.columns > MOST:
+            return f"{problem.rows * problem.columns} results: indices are 32-bit"
         return super().why_not(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -16,6 +17,7 @@ from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
+from rooftile.lab.peers import cpu as peers
 from rooftile.ops import parse
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
@@ -78,6 +80,29 @@ def test_the_number_of_threads_changes_no_bit():
             bound(a, b, results[-1])
         assert (results[0] == results[1]).all()
         assert (results[0] == results[2]).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+def test_new_memory_changes_no_bit_and_nothing_computes_on_it(rung, layout):
+    problem = Matmul(37, 37, 45, *layout)
+    if rung.why_not(problem) is not None:
+        return
+    a, b = problem.random(0)
+
+    def bind():
+        bound = rung.bind(problem, (), cpu.open_device(1))
+        return lambda x, out: bound(x, b, out)
+
+    assert_same_bits(bind, (a,), (45,))
+    assert not computes_on_new_memory(bind, a, (45,))
+
+
+def test_pytorch_computes_the_same():
+    pytest.importorskip("torch")
+    for problem in (Matmul(5, 6, 7, *layout) for layout in LAYOUTS):
+        exam = Exam(problem)
+        exam.examine(peers.PEERS[0].bind(problem, ()), "ieee").raise_if_wrong()
 
 
 CONFIGS = {

@@ -77,6 +77,11 @@ class Matmul(Problem):
         admit of any order of float32 additions, that of BLAS included."""
         return {kind: arrays for kind, arrays in super().hard(seed).items() if kind != "ties"}
 
+    def neighbours(self) -> tuple[Matmul, ...]:
+        """And sizes of whole 32 bytes, which are all that some methods take, off every tile."""
+        whole = dataclasses.replace(self, rows=72, inner=104, columns=136)
+        return (*super().neighbours(), whole)
+
     def shrunk(self) -> Matmul:
         """At most 64 rows."""
         return dataclasses.replace(self, rows=min(_SHRUNK, self.rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from traces import Trace, blocks, warps
 
@@ -75,6 +75,7 @@ def test_sectors_of_naive_where_warps_are_full(transpose_a, transpose_b):
 
 
 @unhurried
+@example(problem=Matmul(32, 16, 48, False, True), tile=16)
 @given(problem=problems, tile=st.sampled_from((8, 16, 32)))
 def test_tiles(problem, tile):
     trace, (in_a, in_b) = Trace(), places(problem)
@@ -86,9 +87,13 @@ def test_tiles(problem, tile):
         trace.store(
             (i0 + y) * columns + j0 + x for x, y in warp if i0 + y < rows and j0 + x < columns
         )
-    _, found = model(problem, "tiled_any", TILE=tile)
-    assert found.loads == pytest.approx(trace.loads)
-    assert found.stores == trace.stores
+    names = (
+        ["tiled_any"] if rows % tile or inner % tile or columns % tile else ["tiled_any", "tiled"]
+    )
+    for name in names:
+        _, found = model(problem, name, TILE=tile)
+        assert found.loads == pytest.approx(trace.loads)
+        assert found.stores == trace.stores
 
 
 @unhurried

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.gpu import Config, Tunable
-from rooftile.strategies.matmul.gpu._base import SquareMatmul
+from rooftile.strategies.matmul.gpu.tiled_any import TiledAny
 
 
-class Tiled(SquareMatmul):
+class Tiled(TiledAny):
     """Takes sizes that tiles divide: there it guards nothing."""
 
     name = "tiled"

@@ -14,7 +14,7 @@ import numpy as np
 from rooftile.devices.launches import PlainLaunches
 from some_gpu import some_gpu
 
-_addresses = itertools.count(2**20, 2**24)
+_addresses = itertools.count(2**20, 2**26)
 OWN = "own"
 gpus: dict[int, int] = {}
 """The GPU of each address that an `Array` has."""

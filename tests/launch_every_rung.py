@@ -24,6 +24,8 @@ from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
@@ -94,6 +96,13 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "stencil": (
         Stencil((9, 70, 136), 7, 7), Stencil((12, 20, 61), 27, 3, "valid"),
         Stencil((11, 20, 68), 25), Stencil((70, 141), 9, 5),
+    ),
+    "matmul": (
+        Matmul(300, 520, 140), Matmul(64, 128, 192), Matmul(37, 105, 51, True, True),
+        Matmul(3, 1000, 260), Matmul(3, 1000, 260, False, True), Matmul(1100, 520, 1100),
+    ),
+    "matvec": (
+        Matvec(300, 1000), Matvec(300, 1000, True), Matvec(37, 101), Matvec(37, 101, True),
     ),
 }  # fmt: skip
 

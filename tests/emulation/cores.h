@@ -95,14 +95,18 @@ template <kind kind, class... Operands> static void mma(float& c0, float& c1, fl
 }
 
 // A number of a matrix in shared memory by its descriptor: core matrices of eight rows of 16 bytes
-// or, swizzled, rows of 128 bytes.
-static double described(kind kind, uint64_t matrix, int row, int k)
+// or, swizzled, rows of 128 bytes.  Of a matrix that lies `across`, these are terms.
+static double described(kind kind, uint64_t matrix, int row, int k, bool across)
 {
     const int half = kind == TF32 ? 4 : 8, size = 16 / half;
     uint64_t start = (matrix & 0x3fff) << 4, below = (matrix >> 32 & 0x3fff) << 4;
     uint64_t beside = (matrix >> 16 & 0x3fff) << 4, at = start + row / 8 * below;
     at = matrix >> 62 ? swizzled(at + row % 8 * 128 + k * size)
                       : at + k / half * beside + row % 8 * 16 + k % half * size;
+    if (across) {
+        if (!(matrix >> 62) || kind == TF32) abort();
+        at = swizzled((start + row / 64 * beside) + k / 8 * below + k % 8 * 128 + row % 64 * size);
+    }
     unsigned word = 0;
     memcpy(&word, shared_at(at), size);
     return element(kind, &word, 0);
@@ -111,7 +115,8 @@ static double described(kind kind, uint64_t matrix, int row, int k)
 // A warpgroup's product: the left matrix in registers or, as the right one, in shared memory.  Each
 // thread reads a part of both, for all.
 static double rows_of_a[MOST_THREADS / 128][64][16], columns_of_right[MOST_THREADS / 128][256][16];
-template <kind kind> static void wgmma(bool adds, std::initializer_list<float*> registers,
+template <kind kind, bool a_across, bool b_across>
+static void wgmma(bool adds, std::initializer_list<float*> registers,
                                        std::initializer_list<uint64_t> left_matrix, uint64_t right_matrix)
 {
     const int deep = kind == TF32 ? 8 : 16, columns = 2 * registers.size();
@@ -125,10 +130,10 @@ template <kind kind> static void wgmma(bool adds, std::initializer_list<float*> 
     for (int e = member; e < 64 * deep; e += 128) {
         int row = e / deep, k = e % deep;
         a[row][k] = in_registers ? left(kind, group * 4 + row / 16, row % 16, k)
-                                 : described(kind, *left_matrix.begin(), row, k);
+                                 : described(kind, *left_matrix.begin(), row, k, a_across);
     }
     for (int e = member; e < columns * deep; e += 128)
-        b[e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep);
+        b[e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, b_across);
     bar_sync(8 + group);
     for (int e = 0; e < columns / 2; e++) {
         int row = member / 32 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;

@@ -71,20 +71,25 @@ def emulate(
 ) -> Any:
     """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said.
 
+    ``x`` is the problem's input, or a tuple of them.
     The arrays lie in the folder, the program beside it.  Where all numbers are ``finite``, the
     program ends at a computation on shared memory, workspace or results that nobody wrote.
     """
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
-    names = [array.name for array in problem.parameter_arrays]
-    named = dict(zip(names, parameters, strict=True))
-    (result,) = problem.output_arrays
-    arrays = {"x": x, **rung.packed(problem, named, values), **rung.tables(problem, values)}
+    named = dict(zip((p.name for p in problem.parameter_arrays), parameters, strict=True))
+    inputs = x if isinstance(x, tuple) else (x,)
+    arrays = {
+        **dict(zip((a.name for a in problem.input_arrays), inputs, strict=True)),
+        **rung.packed(problem, named, values),
+        **rung.tables(problem, values),
+    }
     if values.get("X_NARROW"):
         arrays["x"] = narrowed(x, rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
-    arrays["out"] = _unwritten(result.size, 2 if narrow_out else 4)
+    (output,) = problem.output_arrays
+    arrays["out"] = _unwritten(output.size, 2 if narrow_out else 4)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = _unwritten(count)
     for name, array in arrays.items():
@@ -100,7 +105,7 @@ def emulate(
     source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", main])
     _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
-    made = np.fromfile(folder / "out", kind).reshape(result.shape)
+    made = np.fromfile(folder / "out", kind).reshape(output.shape)
     return widened(made, rung.narrow) if narrow_out else made
 
 
@@ -187,7 +192,12 @@ def _product(code: str, sums: list[str], given: list[str]) -> str:
     *a, b = given[len(sums) :] if known else given[len(sums) : -1]
     adds = known[1] if known else given[-1]
     rows = ", ".join(a)
-    return f"::wgmma<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b})"
+    # Flags at the end are for matrices in shared memory: a's, unless in registers, and b's.
+    flags = re.search(r"adds, 1, 1((?:, [01])*);", code)
+    across = [flag == "1" for flag in re.findall(r"[01]", flags[1])] if flags else []
+    across = [False] * (2 - len(across)) + across
+    kinds = ", ".join([f"::{_KINDS[kind[1]]}", *(str(one).lower() for one in across)])
+    return f"::wgmma<{kinds}>({adds}, {{{places}}}, {{{rows}}}, {b})"
 
 
 def _closing(text: str, at: int) -> int:

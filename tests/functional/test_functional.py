@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.devices import cpu
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.runtime import choice as dispatch
+from rooftile.runtime.arguments import Arguments
 from rooftile.strategies import ladder
 
 
@@ -59,6 +61,32 @@ def test_matmul(transpose_a, transpose_b):
     # Views of either order are as good.
     again = rooftile.matmul(a.T, b.T, transpose_a=not transpose_a, transpose_b=not transpose_b)
     np.testing.assert_array_equal(y, again)
+
+
+@pytest.mark.parametrize("strategy", [None, "loops", "vectors"])
+def test_matvec(strategy):
+    x, out = ROWS[0], np.full(6, np.nan, np.float32)
+    assert rooftile.matvec(MATRIX, x, strategy=strategy, out=out) is out
+    np.testing.assert_allclose(out, MATRIX.astype(np.float64) @ x, rtol=1e-5, atol=1e-5)
+    # Stored the other way, and views of either order.
+    stored = MATRIX.T.copy()
+    for again in (
+        rooftile.matvec(stored, x, transpose=True, strategy=strategy),
+        rooftile.matvec(stored.T, x, strategy=strategy),
+        rooftile.matvec(MATRIX.T, x, transpose=True, strategy=strategy),
+    ):
+        np.testing.assert_allclose(again, out, rtol=1e-5, atol=1e-5)
+
+
+def test_a_view_of_a_transpose_is_read_as_it_lies(monkeypatch):
+    def copied(*given):
+        raise AssertionError("a copy was made")
+
+    monkeypatch.setattr(cpu, "aligned", copied)
+    given = Arguments(ROWS, "a")
+    taken, turned = given.take_matrix("b", MATRIX.T, "inner, columns", False)
+    assert turned
+    assert np.shares_memory(taken, MATRIX)
 
 
 def test_matmul_of_what_is_not_finite_and_by_name():
@@ -208,6 +236,10 @@ BAD = {
     "empty matmul": ("b", lambda: rooftile.matmul(ROWS, MATRIX.T[:, :0])),
     "list for matmul": ("a", lambda: rooftile.matmul(ROWS.tolist(), MATRIX)),
     "float64 for matmul": ("b", lambda: rooftile.matmul(ROWS, MATRIX.T.astype(np.float64))),
+    "rank of matvec": ("a", lambda: rooftile.matvec(ROWS[0], ROWS[0])),
+    "rank of matvec's x": ("x", lambda: rooftile.matvec(MATRIX, ROWS)),
+    "length of matvec's x": ("x", lambda: rooftile.matvec(MATRIX, ROWS[0], transpose=True)),
+    "empty matvec": ("a", lambda: rooftile.matvec(MATRIX[:0], ROWS[0])),
     "out of matmul": ("out", lambda: rooftile.matmul(ROWS, MATRIX.T, out=MATRIX)),
     "rank of softmax": ("x", lambda: rooftile.softmax(B)),
     "no classes": ("x", lambda: rooftile.softmax(ROWS[:, :0])),

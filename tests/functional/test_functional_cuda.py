@@ -149,13 +149,12 @@ BAD = {
         "out",
         lambda: conv(images(address=2**20), masks(), out=result(address=2**20 + 64)),
     ),
-    # What only has the interface cannot be turned round, so b must lie transposed.
-    "matmul of b as it is": (
-        "b", lambda: rooftile.matmul(Array((4, 7)), Array((7, 6)), out=Array((4, 6)))
-    ),
-    "matmul of a transposed": (
-        "a",
-        lambda: rooftile.matmul(Array((7, 4)), Array((6, 7)), transpose_a=True, transpose_b=True),
+    # What only has the interface cannot be copied either.
+    "matmul of b with gaps": (
+        "b",
+        lambda: rooftile.matmul(
+            Array((4, 7)), Array((7, 6), strides=(48, 4)), out=Array((4, 6))
+        ),
     ),
     "the CPU": ("device", lambda: conv(images(), masks(), device="cpu")),
     "OpenCL": ("device", lambda: conv(images(), masks(), device="opencl")),
@@ -233,9 +232,14 @@ def test_a_librarys_view_is_copied_by_the_library(cupy, device):
         assert launches(device)[-1][2][0] not in (x.data.ptr, None)
 
 
-def test_matmul_of_a_transposed_b_copies_nothing(device):
-    out = Array((4, 6))
-    assert rooftile.matmul(Array((4, 7)), Array((6, 7)), transpose_b=True, out=out) is out
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_matmul_of_matrices_in_either_order_copies_nothing(transpose_a, transpose_b, device):
+    a, b, out = ((7, 4), (6, 7), (4, 6)) if transpose_a else ((4, 7), (6, 7), (4, 6))
+    b = b if transpose_b else b[::-1]
+    a, b, out = Array(a), Array(b), Array(out)
+    made = rooftile.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+    assert made is out
     assert launches(device)
     assert not device.of("copy")
 

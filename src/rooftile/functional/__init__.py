@@ -20,7 +20,7 @@ On arrays in a GPU's memory a call only starts the work, on the stream that is c
 caller's library (JAX has none: there the call waits).
 """
 
-from rooftile.functional.dense import conv2d, linear, matmul, pool2d, softmax
+from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
 from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.images import box_blur, grayscale
@@ -41,6 +41,7 @@ __all__ = [
     "grayscale",
     "linear",
     "matmul",
+    "matvec",
     "permute_columns",
     "pool2d",
     "reduce",

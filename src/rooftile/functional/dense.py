@@ -6,6 +6,8 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
 from rooftile.runtime.repeats import repeated
@@ -161,8 +163,8 @@ def matmul(
     """The matrix product ``a b``, with either matrix transposed on request.
 
     a[rows, inner] and b[inner, columns] give y[rows, columns]; with ``transpose_a`` a is
-    a[inner, rows], with ``transpose_b`` b is b[columns, inner].  The strategies are those of
-    `linear`, which read b[columns, inner]: a matrix that lies the other way is copied first.
+    a[inner, rows], with ``transpose_b`` b is b[columns, inner].  Both are read as they lie, and a
+    view of a transpose, such as ``b.T``, counts as what it is a view of.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
@@ -170,14 +172,57 @@ def matmul(
     given = Arguments(a, "a", forms=True)
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
-    left = given.take("a", a, axes_a, transposed=bool(transpose_a))
-    right = given.take_packed("b", b, axes_b, transposed=not transpose_b)
-    inner = left.shape[1]
-    if right.shape[1] != inner:
-        raise InputError("b", f"{right.shape[1]} to sum over", f"a's {inner}")
-    parameters = {"weights": right, "bias": None}
-    problem = linear_problem(left.shape, right.shape, "none")
-    return run(given, problem, [left], parameters, precision, strategy, device, out)
+    left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a))
+    right, turned_b = given.take_matrix("b", b, axes_b, bool(transpose_b))
+    problem = _matmul(left.shape, right.shape, turned_a, turned_b)
+    return run(given, problem, [left, right], {}, precision, strategy, device, out)
+
+
+@remembered
+def _matmul(
+    left: tuple[int, ...], right: tuple[int, ...], turned_a: bool, turned_b: bool
+) -> Matmul:
+    inner, rows = left if turned_a else left[::-1]
+    columns, terms = right if turned_b else right[::-1]
+    if terms != inner:
+        raise InputError("b", f"{terms} to sum over", f"a's {inner}")
+    return Matmul(rows, inner, columns, turned_a, turned_b)
+
+
+@repeated("a", "x")
+def matvec(
+    a: Array,
+    x: Array,
+    *,
+    transpose: bool = False,
+    precision: str = "ieee",
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The product ``a x`` of a matrix with a vector.
+
+    a[rows, columns] and x[columns] give y[rows]; with ``transpose`` a is a[columns, rows], as
+    weights that are stored [inputs, outputs].  The matrix is read as it lies, and a view of a
+    transpose counts as what it is a view of.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
+    exercise 2.
+    """
+    given = Arguments(a, "a")
+    axes = "columns, rows" if transpose else "rows, columns"
+    matrix, turned = given.take_matrix("a", a, axes, bool(transpose))
+    vector = given.take("x", x, "columns")
+    problem = _matvec(matrix.shape, vector.shape[0], turned)
+    return run(given, problem, [matrix, vector], {}, precision, strategy, device, out)
+
+
+@remembered
+def _matvec(matrix: tuple[int, ...], count: int, turned: bool) -> Matvec:
+    columns, rows = matrix if turned else matrix[::-1]
+    if count != columns:
+        raise InputError("x", f"{count} elements", f"a's {columns} columns")
+    return Matvec(rows, columns, turned)
 
 
 @repeated("x")

@@ -9,7 +9,12 @@ from typing import Any
 
 from rooftile.errors import InputError
 from rooftile.ops import registry
-from rooftile.ops.problem import Problem, integer_from_text, pair_from_text
+from rooftile.ops.problem import (
+    Problem,
+    boolean_from_text,
+    integer_from_text,
+    pair_from_text,
+)
 
 
 def operations() -> list[str]:
@@ -39,8 +44,8 @@ def named(operation: str, shape: str, batch: int | None = None) -> Problem:
 def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     """A named problem, or one from ``key=value`` pairs separated by commas.
 
-    Values are integers, ``AxB`` pairs, or words; a pool is ``max:2``, ``average:3x3:2``
-    (kind, window, stride).  Example:
+    Values are integers, ``AxB`` pairs, 0 or 1 for no or yes, or words; a pool is ``max:2``,
+    ``average:3x3:2`` (kind, window, stride).  Example:
     ``channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,pool=max:2``.
     """
     if "=" not in shape:
@@ -74,6 +79,8 @@ def _value(key: str, text: str, hint: Any) -> object:
     for kind in kinds:
         if hasattr(kind, "from_text"):
             return kind.from_text(text)
+    if bool in kinds:
+        return boolean_from_text(key, text)
     if int in kinds:
         return integer_from_text(key, text)
     if typing.get_origin(hint) is tuple:

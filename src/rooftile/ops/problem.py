@@ -297,6 +297,13 @@ def integer_from_text(key: str, text: str) -> int:
         raise InputError(f"shape {key}", repr(text), "an integer") from None
 
 
+def boolean_from_text(key: str, text: str) -> bool:
+    """0 or 1 as the command line gives it.  Raises `InputError` naming the key."""
+    if text not in ("0", "1"):
+        raise InputError(f"shape {key}", repr(text), "0 or 1")
+    return text == "1"
+
+
 def pair_from_text(key: str, text: str) -> tuple[int, int]:
     """``A`` or ``AxB``.  Raises `InputError` naming the key."""
     first, _, second = text.partition("x")
@@ -311,6 +318,7 @@ __all__ = [
     "Float64",
     "Problem",
     "Role",
+    "boolean_from_text",
     "check_positive",
     "integer_from_text",
     "numpy_dtype",

@@ -76,10 +76,9 @@ class Arguments(Generic[Array]):
         value: Any,
         axes: str,
         *,
-        transposed: bool = False,
         dtypes: tuple[str, ...] = FLOAT32,
     ) -> Taken:
-        """An array whose rank is that of ``axes``, or its transpose.
+        """An array whose rank is that of ``axes``.
 
         A view that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
         """
@@ -93,8 +92,6 @@ class Arguments(Generic[Array]):
             raise InputError(
                 name, f"the empty shape {tuple(shape)}", f"[{axes}] of at least 1 each"
             )
-        if transposed:
-            array = self._look(name, self.library.transposed(name, value), dtypes)
         if isinstance(array, CudaArray):
             return self._on_gpu(name, array)
         if self._forms and array.dtype != np.float32:
@@ -137,11 +134,16 @@ class Arguments(Generic[Array]):
             result = result.astype(numpy_dtype(self.dtype))
         return self.library.from_host(result)
 
-    def take_packed(self, name: str, value: Any, axes: str, *, transposed: bool) -> Taken:
-        """See `take`; of an array that a strategy packs before use, a view will do on the CPU."""
-        if transposed and self.gpu is None:
-            return self.take(name, value, axes).T
-        return self.take(name, value, axes, transposed=transposed)
+    def take_matrix(self, name: str, value: Any, axes: str, transposed: bool) -> tuple[Taken, bool]:
+        """A matrix as it lies, and whether it lies transposed: of a view whose transpose is
+        contiguous that is taken, and nothing is copied.  Raises the errors of `take`."""
+        dtypes = FLOATS if self._forms else FLOAT32
+        array = self._look(name, value, dtypes)
+        if len(array.shape) == 2 and not _contiguous(array):
+            turned = self.library.transposed(name, value)
+            if _contiguous(self._look(name, turned, dtypes)):
+                value, transposed = turned, not transposed
+        return self.take(name, value, axes), transposed
 
     def take_bias(self, value: Any, count: int) -> Taken | None:
         """A vector, one element for each of the weights' first axis; None stands for zeros."""
@@ -199,6 +201,11 @@ def _qualities(array: Taken, channels_last: bool) -> dict[str, bool]:
         }
     flags = array.flags
     return {w: bool(flags[w.upper()]) for w in ("c_contiguous", "aligned", "writeable")}
+
+
+def _contiguous(array: Taken) -> bool:
+    is_cuda = isinstance(array, CudaArray)
+    return bool(array.contiguous if is_cuda else array.flags.c_contiguous)
 
 
 def _overlap(out: Taken, other: Taken) -> bool:

@@ -88,6 +88,13 @@ class Repeat:
         self._start(stream, addresses, to, keep=not captured)
         return out
 
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """Whether arrays are as plain as it needs them: views of others may have their shapes."""
+        return all(
+            array is None or self.library.plain_address(array, self.gpu, dtype)
+            for array, dtype in zip(arrays, self.dtypes, strict=False)
+        )
+
     @cached_property
     def _asks(self) -> bool:
         """Whether a captured call differs."""
@@ -153,9 +160,12 @@ def note(kind: type, recipe: Recipe) -> None:
         hash(key)
     except (AttributeError, TypeError):
         return
+    repeat = recipe()
+    if not repeat.takes(call[0]):
+        return
     if len(seen) >= _MOST_KEPT:
         seen.clear()
-    seen[key] = recipe()
+    seen[key] = repeat
     _kinds.add(kind)
 
 

@@ -13,6 +13,14 @@ __device__ __forceinline__ word matrix(unsigned address, unsigned pitch)
     return (word)(address >> 4) | (word)1 << 16 | (word)(pitch >> 4) << 32 | (word)1 << 62;
 }
 
+// The descriptor of a matrix whose rows of 128 bytes, swizzled, are terms: eight terms follow each
+// other, `below` bytes lead to the next eight, and `beside` bytes to the next 128 of each row.
+__device__ __forceinline__ word matrix_across(unsigned address, unsigned beside, unsigned below)
+{
+    return (word)(address >> 4) | (word)(beside >> 4) << 16 | (word)(below >> 4) << 32 |
+           (word)1 << 62;
+}
+
 // The descriptor of pieces of 8 rows of 16 bytes, without a swizzle.  They lie below each other,
 // and `apart` bytes lead to the piece beside one.  (As a function it would be compiled to other
 // instructions.)

@@ -25,11 +25,19 @@ def elements(array: str, *shape: int) -> list[str]:
     return [array + "".join(f"[{n}]" for n in index) for index in np.ndindex(*shape)]
 
 
-def product(cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, adds: bool | str) -> str:
+def product(
+    cores: Cores,
+    sums: Sequence[str],
+    a: Sequence[str],
+    b: str,
+    adds: bool | str,
+    lies_across: tuple[bool, bool] = (False, False),
+) -> str:
     """The ``wgmma`` statement for sums += a b, or = where not ``adds``: known, or an expression.
 
     A warpgroup multiplies 64 rows by twice as many columns as a thread has sums, 32 bytes deep:
-    ``a`` in four registers or, as ``b``, in shared memory by its descriptor.
+    ``a`` in four registers or, as ``b``, in shared memory by its descriptor.  Of matrices of 16
+    bits in shared memory ``lies_across`` says whether the lines of a, and of b, are terms.
     """
     count, registers = len(sums), len(a) > 1
     names = ", ".join(f"%{n}" for n in range(count))
@@ -42,8 +50,8 @@ def product(cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, adds: b
     else:
         begin = f"setp.ne.b32 adds, %{count + len(given)}, 0"
         given.append(f'"r"((int)({adds}))')
-    # Matrices of 16 bits in shared memory may be transposed: none is.
-    transposed = "" if cores.bytes == 4 else ", 0" if registers else ", 0, 0"
+    flags = "".join(f", {int(across)}" for across in lies_across[registers:])
+    transposed = "" if cores.bytes == 4 else flags
     instruction = (
         f"{{ .reg .pred adds; {begin}; "
         f"wgmma.mma_async.sync.aligned.m64n{2 * count}k{cores.depth}.f32.{cores.ptx}.{cores.ptx} "

@@ -6,6 +6,13 @@
 
 #include "common/fused.h"
 
+// What is read of a bias.  Products of matrices, which some texts of linear make too, have none.
+#if UNBIASED
+#define BIAS(value) 0.0f
+#else
+#define BIAS(value) (value)
+#endif
+
 #ifdef PARTS
 // Adds the sums that the parts of a result have left in partial[PARTS][results], in their order.
 __device__ __forceinline__ float sum_of_parts(const GLOBAL float* partial, int64 result,

@@ -12,6 +12,10 @@
 #include "common/narrow.h"
 #include "linear/gpu/linear.h"
 
+#ifndef WEIGHTS_BY_INPUT
+#define WEIGHTS_BY_INPUT 0
+#endif
+
 // 2^exponent over a power of two.
 __device__ __forceinline__ float over(int exponent, float power)
 {
@@ -123,6 +127,24 @@ __device__ __forceinline__ float scaled_back(float sum, struct row row, struct s
     return fabsf(sum) >= least ? finite(sum) * span.unit : __int_as_float(0x7fffffff);
 }
 
+// Where an output's weights begin, and four of them: they lie as weights[OUTPUTS][INPUTS] or, with
+// WEIGHTS_BY_INPUT, as weights[INPUTS][OUTPUTS].
+__device__ __forceinline__ const float* weights_of(const float* weights, int output)
+{
+    return weights + (WEIGHTS_BY_INPUT ? output : (size_t)output * INPUTS);
+}
+__device__ __forceinline__ float4 four_weights(const float* with, int k)
+{
+#if WEIGHTS_BY_INPUT
+    float four[4];
+    UNROLL for (int e = 0; e < 4; e++)
+        four[e] = k + e < INPUTS ? with[(size_t)(k + e) * OUTPUTS] : 0.0f;
+    return make_float4(four[0], four[1], four[2], four[3]);
+#else
+    return four_inputs(with, k);
+#endif
+}
+
 // Computes results from their definition.  Each lane brings one that is in doubt, or none; all
 // lanes of the warp compute it together.
 __device__ __forceinline__ void mend(const float* x, const float* weights, const float* bias,
@@ -132,14 +154,14 @@ __device__ __forceinline__ void mend(const float* x, const float* weights, const
     for (; left; left &= left - 1) {
         int lane = __ffs(left) - 1;
         const float* row = x + (size_t)__shfl_sync(~0u, n, lane) * INPUTS;
-        const float* with = weights + (size_t)__shfl_sync(~0u, output, lane) * INPUTS;
+        const float* with = weights_of(weights, __shfl_sync(~0u, output, lane));
         float sum = 0.0f;
         UNROLL_BY(8) for (int k = threadIdx.x % 32 * 4; k < INPUTS; k += 128) {
-            float4 a = four_inputs(row, k), b = four_inputs(with, k);
+            float4 a = four_inputs(row, k), b = four_weights(with, k);
             sum += a.x * b.x + a.y * b.y + (a.z * b.z + a.w * b.w);
         }
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
         if (threadIdx.x % 32 == lane)
-            out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
+            out[(size_t)n * OUTPUTS + output] = activate(sum + BIAS(bias[output]));
     }
 }

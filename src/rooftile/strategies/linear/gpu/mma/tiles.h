@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "common/copies.h"
 #include "common/mma.h"
 #include "linear/gpu/tensor_cores.h"
 
@@ -23,23 +24,6 @@
 #define COLUMNS (WARP_O / 8)
 
 #define X_PIECE (X_ALIGNED ? 16 / (int)sizeof(given) : 1)
-
-// Starts a copy to a place of `size` bytes: the first `bytes` come from memory, the others are
-// zeros.
-__device__ __forceinline__ void bring(char* to, const void* from, int size, int bytes)
-{
-    unsigned place = (unsigned)__cvta_generic_to_shared(to);
-    if (size == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from),
-                     "r"(bytes)
-                     : "memory");
-    else if (size == 4)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place), "l"(from),
-                     "r"(bytes)
-                     : "memory");
-    else
-        *(narrow*)to = bytes ? *(const narrow*)from : (narrow)0;
-}
 
 // Where 16 bytes of a row lie.  Rows of 128 bytes are swizzled, so that what lanes read at a time
 // of two rows meets all banks.
@@ -84,17 +68,4 @@ __device__ __forceinline__ struct tile tile_of_block()
     tile.input = blockIdx.y * PART_INPUTS;
     tile.slices = (min(tile.input + PART_INPUTS, PADDED_INPUTS) - tile.input) / SLICE;
     return tile;
-}
-
-// The copies started since the last call are a group, and a stage's.
-__device__ __forceinline__ void end_copies()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Waits for the oldest stage's copies; the stage before it has been read.
-__device__ __forceinline__ void await_stage()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-    __syncthreads();
 }

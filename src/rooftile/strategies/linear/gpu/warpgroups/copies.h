@@ -2,8 +2,11 @@
 
 #pragma once
 
-#include "common/warpgroups.h"
+// The ring's stages have the size that these give them.
 #include "linear/gpu/warpgroups/weights.h"
+
+#include "common/clusters.h"
+#include "common/warpgroups.h"
 
 #define THREADS (128 * (WARPGROUPS + 1))
 #define PART_SLICES ((SLICES + PARTS - 1) / PARTS)
@@ -12,11 +15,6 @@
 
 // What a cluster's blocks do at a time: a tile each of the same images, of all inputs or of a part.
 struct work { int64 image; int output, part, slice, end; };
-
-__device__ __forceinline__ int rank_in_cluster()
-{
-    return CLUSTER == 1 ? 0 : blockIdx.x % CLUSTER;
-}
 
 // The work of a number; `whole` tiles' rows of images come first.
 __device__ __forceinline__ struct work work_of(int number, int whole)
@@ -70,46 +68,6 @@ __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounde
             start_slice(x, weights, stages + turn.at * STAGE_BYTES, full, s, work.image);
         }
     }
-}
-
-// A warp says to all blocks that copy to a stage that it is done with it, unless it has said so.
-__device__ __forceinline__ void leave(unsigned* barrier)
-{
-#if CLUSTER > 1
-    int lane = threadIdx.x % 32;
-    if (*barrier && lane < CLUSTER)
-        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
-                     "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(*barrier),
-                     "r"(lane)
-                     : "memory");
-    *barrier = 0;
-#else
-    release(barrier);
-#endif
-}
-
-__device__ __forceinline__ void meet_cluster()
-{
-#if CLUSTER > 1
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-#else
-    __syncthreads();
-#endif
-}
-
-// Sets up the ring's barriers, which lie behind its stages.  Returns their address.
-__device__ __forceinline__ unsigned set_up(unsigned stages)
-{
-    unsigned barriers = stages + STAGES * STAGE_BYTES;
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            expect(1, FULL(barriers, s));
-            expect(4 * WARPGROUPS * CLUSTER, EMPTY(barriers, s, STAGES));
-        }
-        barriers_ready();
-    }
-    meet_cluster();
-    return barriers;
 }
 
 // 8x8 matrices of the weights' pieces: the next outputs 128 bytes on, the next inputs a half

@@ -13,7 +13,7 @@ __device__ __forceinline__ void store_tile(float sum[TILE_O / 2], const float* b
     UNROLL for (int e = 0; e < TILE_O / 2; e += 4) {
         int o = output + 2 * e;
         float shift[2];
-        UNROLL for (int i = 0; i < 2; i++) shift[i] = o + i < OUTPUTS ? __ldg(bias + o + i) : 0.0f;
+        UNROLL for (int i = 0; i < 2; i++) shift[i] = o + i < OUTPUTS ? BIAS(__ldg(bias + o + i)) : 0.0f;
         UNROLL for (int i = 0; i < 4; i += 2) {
             int64 n = first + 4 * i;
             float y0 = sum[e + i], y1 = sum[e + i + 1];

@@ -148,6 +148,6 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
     float sum = sum_of_parts(partial, e, results);
     int64 n = before + e / OUTPUTS;
     int output = e % OUTPUTS;
-    out[n * OUTPUTS + output] = RESULT(activate(sum + bias[output]));
+    out[n * OUTPUTS + output] = RESULT(activate(sum + BIAS(bias[output])));
 }
 #endif

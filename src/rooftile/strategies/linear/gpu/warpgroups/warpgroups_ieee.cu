@@ -224,7 +224,7 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
     float sum = 0.0f;
     if (e < results) {
         sum = finite(sum_of_parts(partial, e, results));
-        out[(size_t)n * OUTPUTS + output] = activate(sum + bias[output]);
+        out[(size_t)n * OUTPUTS + output] = activate(sum + BIAS(bias[output]));
     }
     mend(x, weights, bias, out, n, output, sum != sum);
 }

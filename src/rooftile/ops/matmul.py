@@ -1,0 +1,103 @@
+"""`matmul`: the product of two matrices, either of which may lie transposed.
+
+``out = a b``.  Both matrices are inputs: nothing of them may be prepared before a call.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapters 3, 5
+and 6.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+
+_SHRUNK = 64
+"""Rows of the problem that a slow strategy's rate is estimated from."""
+
+
+@dataclass(frozen=True)
+class Matmul(Problem):
+    """a[rows, inner], b[inner, columns], out[rows, columns].
+
+    With ``transpose_a`` a lies as a[inner, rows], with ``transpose_b`` b as b[columns, inner].
+    Raises `InputError` for a size below 1.
+    """
+
+    operation: ClassVar[str] = "matmul"
+
+    rows: int
+    inner: int
+    columns: int
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive(rows=self.rows, inner=self.inner, columns=self.columns)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """a and b as they lie, and out[rows, columns]."""
+        a, b = (self.rows, self.inner), (self.inner, self.columns)
+        return (
+            Array("a", a[::-1] if self.transpose_a else a),
+            Array("b", b[::-1] if self.transpose_b else b),
+            Array("out", (self.rows, self.columns), role="output"),
+        )
+
+    @property
+    def reduction(self) -> int:
+        """The inner size."""
+        return self.inner
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each term."""
+        return 2 * self.rows * self.inner * self.columns
+
+    def reference(self, a: Float32, b: Float32) -> Float64:
+        """The product in float64."""
+        left, right = self._turned(a.astype(np.float64), b.astype(np.float64))
+        with np.errstate(invalid="ignore", over="ignore"):
+            product: Float64 = left @ right
+        return product
+
+    def magnitude(self, a: Float32, b: Float32) -> Float64:
+        """Sum of |a||b| behind each element."""
+        return self.reference(np.abs(a), np.abs(b))
+
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """Without ties: equal terms round the same way all along a sum, which the budget does not
+        admit of any order of float32 additions, that of BLAS included."""
+        return {kind: arrays for kind, arrays in super().hard(seed).items() if kind != "ties"}
+
+    def neighbours(self) -> tuple[Matmul, ...]:
+        """And sizes of whole 32 bytes, which are all that some methods take, off every tile."""
+        whole = dataclasses.replace(self, rows=72, inner=104, columns=136)
+        return (*super().neighbours(), whole)
+
+    def shrunk(self) -> Matmul:
+        """At most 64 rows."""
+        return dataclasses.replace(self, rows=min(_SHRUNK, self.rows))
+
+    def _turned(self, a: Float64, b: Float64) -> tuple[Float64, Float64]:
+        """Both as [rows, inner] and [inner, columns]."""
+        return (a.T if self.transpose_a else a), (b.T if self.transpose_b else b)
+
+
+NAMED = {
+    "matmul-512": Matmul(512, 512, 512),
+    "matmul-1000": Matmul(1000, 1000, 1000),
+    "matmul-2048": Matmul(2048, 2048, 2048),
+    "matmul-4096": Matmul(4096, 4096, 4096),
+    "matmul-8192": Matmul(8192, 8192, 8192),
+    "matmul-64x4096": Matmul(64, 4096, 4096),
+    "matmul-1x4096": Matmul(1, 4096, 4096),
+}
+"""Named problems."""

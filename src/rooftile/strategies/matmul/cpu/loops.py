@@ -1,0 +1,52 @@
+"""Rung 1, `loops`: one dot product for each element of the result, on one thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def dot_products(a, b, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are results.  ``sizes``: inner, columns; how far apart a's rows lie and its terms,
+    b's terms and its columns."""
+    inner, columns = sizes[0], sizes[1]
+    for unit in range(begin, end):
+        i, j = unit // columns, unit % columns
+        total = a[i * sizes[2]] * b[j * sizes[5]]
+        for k in range(1, inner):
+            total += a[i * sizes[2] + k * sizes[3]] * b[k * sizes[4] + j * sizes[5]]
+        out[unit] = total
+
+
+def pitches(problem: Matmul) -> tuple[int, int, int, int]:
+    """How far apart a's rows lie and its terms, b's terms and its columns."""
+    a = (1, problem.rows) if problem.transpose_a else (problem.inner, 1)
+    b = (1, problem.inner) if problem.transpose_b else (problem.columns, 1)
+    return (*a, *b)
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "matmul"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "rows, columns, terms: one dot product an element, one thread"
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Matmul) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        sizes = (problem.inner, problem.columns, *pitches(problem))
+        return ArrayKernel(dot_products, problem.rows * problem.columns, sizes)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,97 @@
+"""Rung 4, `vectors`: explicit vectors of columns, both matrices read as they lie.
+
+A register block of rows x vectors of columns is summed over a block of terms: a loaded vector of b
+serves every row of the block, a broadcast element of a every vector.  Nothing is packed, so that
+b passes once for a few rows; with many rows it passes again for each block of them, and out of
+cache.  Of a transposed b, squares are transposed in registers on their way to the sums, by the
+kernel of `linear` for few images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.ops import AnyArray, Float32, Linear
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.cpu import BoundKernel
+from rooftile.strategies.linear.cpu.blocked import rows_kernel
+from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
+from rooftile.strategies.matmul.cpu.loops import pitches
+
+_FEW_ROWS = 4
+"""Up to so many rows, to pack b takes longer than to multiply."""
+_SMALL = 2**16
+"""Fewer elements of a transposed b are packed in less time than a kernel takes to bind."""
+_BLOCK_TERMS = 448
+"""At most so many terms are summed in one go; longer sums round worse."""
+
+
+class Vectors(HostStrategy):
+    """Takes problems with at most one transposed matrix."""
+
+    operation = "matmul"
+    name = "vectors"
+    order = 4
+    summary = "explicit vectors of columns, rows blocked in registers, nothing packed"
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """Two transposed matrices: the kernel for such a b reads rows of a."""
+        both = problem.transpose_a and problem.transpose_b
+        return "both matrices lie transposed" if both else None
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Many rows, and a small b that lies transposed."""
+        if problem.rows > _FEW_ROWS:
+            return f"it pays up to {_FEW_ROWS} rows: more want b packed"
+        small = problem.transpose_b and problem.inner * problem.columns < _SMALL
+        return f"to pack fewer than {_SMALL} elements takes less than to bind it" if small else None
+
+    def units(self, problem: Matmul) -> int:
+        """Vectors of columns, or panels of them for chunks of rows."""
+        if problem.transpose_b:
+            return -(-problem.columns // vector.lanes())
+        return -(-problem.columns // (PANEL * vector.lanes())) * -(-problem.rows // CHUNK)
+
+    def prepare(
+        self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        if problem.transpose_b:
+            return _of_transposed(problem, threads)
+        step = -(-problem.inner // -(-problem.inner // _BLOCK_TERMS))
+        shape = (problem.rows, problem.inner, problem.columns)
+        sizes = np.array((*shape, step, *pitches(problem)[:2]), np.int64)
+        compiled = _compiled(vector.lanes(), vector.registers())
+        run, units = cpu.Spread(compiled, ("float32",) * 3), self.units(problem)
+        return lambda a, b, out: run((a, b, out), sizes, units, threads)
+
+
+STRATEGY = Vectors()
+
+
+def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:
+    kernel = rows_kernel(as_linear(problem), vector.lanes())
+    zeros = no_bias(problem.columns)
+    return lambda a, b, out: BoundKernel(kernel, b, zeros, problem.inner, threads)(a, out)
+
+
+def as_linear(problem: Matmul) -> Linear:
+    """The layer that multiplies as the problem does, with a for images and b for weights."""
+    return Linear(problem.rows, problem.inner, problem.columns)
+
+
+@lru_cache(maxsize=64)
+def no_bias(columns: int) -> Float32:
+    """What stands for a layer's bias."""
+    return np.zeros(columns, np.float32)
+
+
+@cache
+def _compiled(lanes: int, registers: int) -> Native:
+    return source("matmul_vectors", generate(lanes, registers), lanes=lanes)

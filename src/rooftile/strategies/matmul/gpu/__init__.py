@@ -1,0 +1,1 @@
+"""The ladder of `matmul` on GPUs: textbook kernels in both languages, tensor cores on CUDA."""

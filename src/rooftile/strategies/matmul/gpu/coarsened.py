@@ -1,0 +1,30 @@
+"""Rung 8, `coarsened`: a thread makes a strip of 1 x 16 results.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
+(thread coarsening).
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._base import TiledMatmul
+
+
+class Coarsened(TiledMatmul):
+    """Takes every problem."""
+
+    name = "coarsened"
+    order = 8
+    summary = "a strip of 1 x 16 results a thread: a's tiles are loaded once for all"
+    tunables = (Tunable("TILE", (8, 16), 16), Tunable("STRIP", (2, 4, 8, 16), 16))
+
+    def tile(self, config: Config) -> tuple[int, int]:
+        """See `TiledMatmul.tile`."""
+        return config["TILE"], config["TILE"] * config["STRIP"]
+
+    def block(self, config: Config) -> tuple[int, int, int]:
+        """A thread a strip."""
+        return config["TILE"], config["TILE"], 1
+
+
+STRATEGY = Coarsened()

@@ -1,0 +1,138 @@
+// Rung 11, few_rows: all rows of a at once, b once.
+//
+// With few rows a tile of them is mostly empty, and b, each element of which is needed for one
+// multiply-add a row, must come from memory once: nothing else counts.  Of b[inner][columns] a thread
+// has VECTOR neighbouring columns, which one load brings, and every SLICES-th term of a part; of
+// b[columns][inner] a team of threads walks along a line, four terms at a time.  AHEAD loads are on
+// their way at once, and each thread keeps a sum for every row.
+// What it removes: idle threads and empty tiles.
+//
+// a, b, out: see matmul.h; rows <= ROWS.  VECTOR: 4 where lines of b begin on 16 bytes, else 1.  With
+// several parts, sums[parts][rows][columns] between the kernels.
+
+#include "matmul/gpu/matmul.h"
+
+#define STRIP (LANES * VECTOR)
+
+#if VECTOR == 4
+typedef float4 vector;
+#define EACH(v, e) ((e) == 0 ? (v).x : (e) == 1 ? (v).y : (e) == 2 ? (v).z : (v).w)
+#else
+typedef float vector;
+#define EACH(v, e) (v)
+#endif
+
+#if !TRANSPOSE_B
+// Grid: x over strips of columns, y over parts of `share` terms.
+// Block: x over LANES vectors of columns, y over SLICES.
+__global__ void LAUNCH_BOUNDS(LANES * SLICES)
+strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+       GLOBAL float* __restrict__ out, int rows, int inner, int columns, int share)
+{
+    __shared__ float held[ROWS][TERMS];
+    __shared__ float joined[SLICES][STRIP];
+    int tx = threadIdx.x, ty = threadIdx.y, thread = ty * LANES + tx;
+    int first = blockIdx.x * STRIP, j = first + tx * VECTOR;
+    int begin = blockIdx.y * share, end = inner - begin < share ? inner : begin + share;
+    // Columns beyond the last repeat the first, and are not stored.
+    const GLOBAL given* column = b + (j < columns ? j : 0);
+
+    float sum[ROWS][VECTOR];
+    UNROLL for (int e = 0; e < ROWS * VECTOR; e++) sum[e / VECTOR][e % VECTOR] = 0.0f;
+    for (int start = begin; start < end; start += TERMS) {
+        __syncthreads();
+        for (int e = thread; e < ROWS * TERMS; e += LANES * SLICES) {
+            int r = e / TERMS, k = start + e % TERMS;
+            held[r][e % TERMS] = r < rows && k < end ? a[place_in_a(r, k, rows, inner)] : 0.0f;
+        }
+        __syncthreads();
+        for (int term = ty; term < TERMS; term += AHEAD * SLICES) {
+            vector loaded[AHEAD];
+            UNROLL for (int l = 0; l < AHEAD; l++) {
+                // Terms beyond the last repeat it, and are not used.
+                int k = start + term + l * SLICES;
+                loaded[l] = *(const GLOBAL vector*)(column + (int64)(k < end ? k : end - 1) * columns);
+            }
+            UNROLL for (int l = 0; l < AHEAD; l++)
+                if (start + term + l * SLICES < end)
+                    UNROLL for (int e = 0; e < ROWS * VECTOR; e++)
+                        sum[e / VECTOR][e % VECTOR] +=
+                            held[e / VECTOR][term + l * SLICES] * EACH(loaded[l], e % VECTOR);
+        }
+    }
+
+    for (int r = 0; r < ROWS; r++) {
+        __syncthreads();
+        UNROLL for (int e = 0; e < VECTOR; e++) joined[ty][tx * VECTOR + e] = sum[r][e];
+        __syncthreads();
+        for (int e = thread; e < STRIP; e += LANES * SLICES) {
+            float total = 0.0f;
+            UNROLL for (int slice = 0; slice < SLICES; slice++) total += joined[slice][e];
+            if (r < rows && first + e < columns)
+                out[((int64)blockIdx.y * rows + r) * columns + first + e] = total;
+        }
+    }
+}
+
+// Adds the parts' sums, in their order.  Grid: x over the results.
+__global__ void finish(const GLOBAL float* __restrict__ sums, GLOBAL float* __restrict__ out,
+                       int results, int parts)
+{
+    int e = blockIdx.x * FINISH_THREADS + threadIdx.x;
+    if (e >= results) return;
+    float total = 0.0f;
+    for (int part = 0; part < parts; part++) total += sums[(int64)part * results + e];
+    out[e] = total;
+}
+#else
+// The vector of a row of a from term `k` on: its terms lie apart where a lies transposed.
+__device__ __forceinline__ vector terms_of(const GLOBAL given* a, int r, int k, int rows, int inner)
+{
+#if VECTOR == 1
+    return a[place_in_a(r, k, rows, inner)];
+#elif TRANSPOSE_A
+    return make_float4(a[place_in_a(r, k, rows, inner)], a[place_in_a(r, k + 1, rows, inner)],
+                       a[place_in_a(r, k + 2, rows, inner)], a[place_in_a(r, k + 3, rows, inner)]);
+#else
+    return *(const GLOBAL float4*)(a + place_in_a(r, k, rows, inner));
+#endif
+}
+
+// Grid: x over runs of SLICES columns.
+// Block: x over the LANES (a power of two) threads of a team, y over SLICES columns.
+__global__ void LAUNCH_BOUNDS(LANES * SLICES)
+teams(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+      GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+{
+    __shared__ float joined[SLICES][ROWS][LANES];
+    int lane = threadIdx.x, slot = threadIdx.y, j = blockIdx.x * SLICES + slot;
+    const GLOBAL given* line = b + (int64)(j < columns ? j : columns - 1) * inner;
+
+    float sum[ROWS];
+    UNROLL for (int r = 0; r < ROWS; r++) sum[r] = 0.0f;
+    for (int k = lane * VECTOR; k < inner; k += AHEAD * STRIP) {
+        vector loaded[AHEAD];
+        UNROLL for (int l = 0; l < AHEAD; l++)
+            if (k + l * STRIP < inner) loaded[l] = *(const GLOBAL vector*)(line + k + l * STRIP);
+        UNROLL for (int l = 0; l < AHEAD; l++) {
+            if (k + l * STRIP >= inner) break;
+            UNROLL for (int r = 0; r < ROWS; r++) {
+                // Rows beyond the last repeat it.
+                vector of = terms_of(a, r < rows ? r : rows - 1, k + l * STRIP, rows, inner);
+                UNROLL for (int e = 0; e < VECTOR; e++) sum[r] += EACH(loaded[l], e) * EACH(of, e);
+            }
+        }
+    }
+
+    UNROLL for (int r = 0; r < ROWS; r++) joined[slot][r][lane] = sum[r];
+    for (int reach = LANES / 2; reach > 0; reach /= 2) {
+        __syncthreads();
+        if (lane < reach)
+            UNROLL for (int r = 0; r < ROWS; r++)
+                joined[slot][r][lane] += joined[slot][r][lane + reach];
+    }
+    __syncthreads();
+    if (j < columns)
+        for (int r = lane; r < rows; r += LANES) out[(int64)r * columns + j] = joined[slot][r][0];
+}
+#endif

@@ -1,0 +1,113 @@
+"""Rung 11, `few_rows`: all rows of a at once, b once.
+
+Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
+
+_MOST_ROWS = 8
+_FINISH_THREADS = 256
+_TERMS = 256
+"""Terms of a that lie in shared memory at a time, and the least of a part."""
+_LANE_TERMS = 32
+"""Terms a thread of a team has, where there are enough."""
+_RESIDENT = 6
+"""Blocks of a multiprocessor that keep its memory busy."""
+
+
+class FewRows(GpuMatmul):
+    """Takes up to eight rows; sums are the same in every run."""
+
+    name = "few_rows"
+    order = 11
+    summary = "all rows at once, b once: for few rows"
+    tunables = (
+        Tunable("LANES", (32, 64, 128, 256), 32),
+        Tunable("SLICES", (1, 2, 4, 8, 16), 8),
+        Tunable("AHEAD", (1, 2, 4, 8), 4),
+        Tunable("PARTS", (1, 2, 4, 8, 16, 32, 64), 1),
+    )
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """More than eight rows, or results than an index reaches."""
+        if problem.rows > _MOST_ROWS:
+            return f"it takes up to {_MOST_ROWS} rows"
+        if problem.rows * problem.columns > MOST:
+            return f"{problem.rows * problem.columns} results: indices are 32-bit"
+        return super().why_not(problem)
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """No more threads a line than its terms occupy; parts that keep the device busy."""
+        ahead = 8 if problem.rows == 1 else 4 if problem.rows < _MOST_ROWS else 2
+        if problem.transpose_b:
+            lanes = tile_of(blocks(problem.inner, _LANE_TERMS), 32, 256)
+            # Partial sums of all rows lie in shared memory.
+            slices = max(1, 256 // lanes)
+            return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1}
+        strips = blocks(problem.columns, 32 * _vector(problem))
+        wanted = blocks(_RESIDENT * self.machine.multiprocessors, strips)
+        parts = tile_of(min(wanted, max(1, problem.inner // _TERMS)), 1, 64)
+        return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts}
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """Too many threads, or sums in shared memory; parts of lines."""
+        threads = config["LANES"] * config["SLICES"]
+        if problem.transpose_b:
+            if config["PARTS"] > 1:
+                return "lines of a transposed b have no parts"
+            return beyond_block(threads, 4 * threads * _rows(problem))
+        return beyond_block(threads, 4 * (4 * threads + _rows(problem) * _TERMS))
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """How the matrices lie, rows in a power of two, and the tunables but for the parts."""
+        named = {name: value for name, value in config.items() if name != "PARTS"}
+        return {
+            **super().macros(problem, named),
+            "ROWS": _rows(problem),
+            "VECTOR": _vector(problem),
+            "TERMS": _TERMS,
+            "FINISH_THREADS": _FINISH_THREADS,
+        }
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Every part's sums, where there are several."""
+        parts = config["PARTS"]
+        return {"sums": parts * problem.rows * problem.columns} if parts > 1 else {}
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """Teams of columns; or strips of them, and parts, whose sums another kernel adds."""
+        sizes = problem.rows, problem.inner, problem.columns
+        block = config["LANES"], config["SLICES"], 1
+        if problem.transpose_b:
+            grid = (blocks(problem.columns, config["SLICES"]), 1, 1)
+            return (Step(Launch("teams", grid, block), ("a", "b", "out", *sizes)),)
+        parts, results = config["PARTS"], problem.rows * problem.columns
+        across = blocks(problem.columns, config["LANES"] * _vector(problem))
+        strips = Launch("strips", (across, parts, 1), block)
+        share = blocks(problem.inner, parts)
+        if parts == 1:
+            return (Step(strips, ("a", "b", "out", *sizes, share)),)
+        finish = Launch("finish", (blocks(results, _FINISH_THREADS), 1, 1), (_FINISH_THREADS, 1, 1))
+        return (
+            Step(strips, ("a", "b", "sums", *sizes, share)),
+            Step(finish, ("sums", "out", results, parts)),
+        )
+
+
+STRATEGY = FewRows()
+
+
+def _rows(problem: Matmul) -> int:
+    return tile_of(problem.rows, 1, _MOST_ROWS)
+
+
+def _vector(problem: Matmul) -> int:
+    """Elements of a load of b."""
+    return 4 if problem.arrays[1].shape[1] % 4 == 0 else 1

@@ -1,0 +1,18 @@
+// What texts of matmul share.  Macros say how the matrices lie: a[rows][inner], with TRANSPOSE_A
+// a[inner][rows]; b[inner][columns], with TRANSPOSE_B b[columns][inner]; out[rows][columns].  Sizes
+// come with the launch.
+
+#pragma once
+
+// An element of a or b as it lies in memory.
+typedef float given;
+
+__device__ __forceinline__ int64 place_in_a(int i, int k, int rows, int inner)
+{
+    return TRANSPOSE_A ? (int64)k * rows + i : (int64)i * inner + k;
+}
+
+__device__ __forceinline__ int64 place_in_b(int k, int j, int inner, int columns)
+{
+    return TRANSPOSE_B ? (int64)j * inner + k : (int64)k * columns + j;
+}

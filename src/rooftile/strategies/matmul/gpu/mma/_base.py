@@ -1,0 +1,159 @@
+"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
+
+_THREADS = 256
+"""Threads of a block of the kernel that adds parts."""
+_SLICE = 32
+_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_OTHER_REGISTERS = 48
+"""Registers of a thread beside its sums and columns."""
+_FEW_TERMS = 256
+"""Least terms of a part."""
+
+
+class Mma(GpuMatmul):
+    """Takes every sum that some number of parts makes short enough for the cores."""
+
+    devices = ("cuda",)
+    least_architecture = 80
+    tensor_cores = True
+    source = "mma"
+    numbers = 1
+    """How many numbers of the cores' type stand for one value."""
+    tunables = (
+        Tunable("WARP_R", (16, 32, 64), 64),
+        Tunable("WARP_C", (16, 32, 64), 32),
+        Tunable("WARPS_R", (1, 2, 4), 2),
+        Tunable("WARPS_C", (1, 2, 4, 8), 4),
+        Tunable("STAGES", (2, 3, 4), 3),
+        Tunable("BLOCKS", (1, 2), 1),
+        Tunable("PARTS", _PARTS, 1),
+    )
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """Sums that no number of parts makes short enough, and more tiles than a grid has."""
+        if self._too_long(problem, _PARTS[-1]):
+            return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
+        return super().why_not(problem)
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """Wide tiles of few rows, where there are no more, so that b passes once; square ones
+        else; parts where those are few."""
+        tile = {"WARP_R": 64, "WARP_C": 32, "WARPS_R": 2, "WARPS_C": 4, "STAGES": 3}
+        if problem.rows <= 64:
+            tile |= {"WARP_R": max(16, min(64, 1 << (problem.rows - 1).bit_length())),
+                     "WARPS_R": 1, "STAGES": 4}  # fmt: skip
+        tile |= {"BLOCKS": 2 if problem.rows <= 64 or self.numbers == 1 else 1, "PARTS": 1}
+        return {**tile, "PARTS": self._parts(problem, tile)}
+
+    def _parts(self, problem: Matmul, tile: Config) -> int:
+        """Parts that keep the device busy to the end, counted in terms of a tile: to write and read
+        a part's sums takes as long as to read some terms."""
+        rows, columns = _tile(tile)
+        sums = 2 * rows * columns // (rows + columns)
+        resident = tile["BLOCKS"] * self.machine.multiprocessors
+
+        def terms(parts: int) -> int:
+            rounds = blocks(parts * _tiles(problem, tile), resident)
+            return rounds * (blocks(problem.inner, parts) + (sums if parts > 1 else 0))
+
+        possible = [p for p in _PARTS if p == 1 or p * _FEW_TERMS <= problem.inner]
+        short = [p for p in possible if not self._too_long(problem, p)]
+        return min(short or [_PARTS[-1]], key=terms)
+
+    def _too_long(self, problem: Matmul, parts: int) -> str | None:
+        terms = self._share(problem, parts)
+        if terms <= MOST_SUMMED:
+            return None
+        return f"{terms} products summed by the cores, at most {MOST_SUMMED}"
+
+    def _share(self, problem: Matmul, parts: int) -> int:
+        """Terms of a part, in whole slices."""
+        return blocks(blocks(problem.inner, _SLICE), parts) * _SLICE
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """Threads, shared memory, registers, sums too long for the cores."""
+        threads, shared = _threads(config), self._shared(problem, config)
+        if threads > 512:
+            return f"{threads} threads a block, at most 512"
+        if shared > self.machine.shared_room(config["BLOCKS"]):
+            return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
+        held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
+        room = self.machine.register_room(threads * config["BLOCKS"])
+        if held + _OTHER_REGISTERS > min(255, room):
+            return f"{held} registers of products and sums a thread, {room} registers in all"
+        return self._too_long(problem, config["PARTS"])
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """How the matrices lie, the cores' type, the tunables but for the parts."""
+        named = {name: value for name, value in config.items() if name != "PARTS"}
+        return {
+            **super().macros(problem, named),
+            "CORES": self.cores.word,
+            "NUMBERS": self.numbers,
+            "FINISH_THREADS": _THREADS,
+            "A_PIECE": _piece(problem.arrays[0].shape[1]),
+            "B_PIECE": _piece(problem.arrays[1].shape[1]),
+        }
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Every part's sums, where there are several."""
+        parts = config["PARTS"]
+        return {"sums": parts * problem.rows * problem.columns} if parts > 1 else {}
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles and parts; another that adds parts and mends what is not finite,
+        where there are several or numbers are split."""
+        parts, sizes = config["PARTS"], (problem.rows, problem.inner, problem.columns)
+        sums = "sums" if parts > 1 else "out"
+        grid, shared = (_tiles(problem, config), parts, 1), self._shared(problem, config)
+        launch = Launch("matmul", grid, (_threads(config), 1, 1), shared)
+        multiply = Step(launch, ("a", "b", sums, *sizes, self._share(problem, parts)))
+        if parts == 1 and self.numbers == 1:
+            return (multiply,)
+        across = (blocks(problem.rows * problem.columns, _THREADS), 1, 1)
+        finish = Launch("finish", across, (_THREADS, 1, 1))
+        return (multiply, Step(finish, ("a", "b", sums, "out", *sizes, parts)))
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
+
+    def _shared(self, problem: Matmul, config: Config) -> int:
+        """Bytes of a block's stages."""
+        rows, columns = _tile(config)
+        a = _SLICE * (rows + 8) if problem.transpose_a else rows * (_SLICE + 4)
+        b = columns * (_SLICE + 4) if problem.transpose_b else _SLICE * (columns + 8)
+        return 4 * config["STAGES"] * (a + b)
+
+
+def _tile(config: Config) -> tuple[int, int]:
+    """Rows and columns of a block's results."""
+    return config["WARP_R"] * config["WARPS_R"], config["WARP_C"] * config["WARPS_C"]
+
+
+def _tiles(problem: Matmul, config: Config) -> int:
+    rows, columns = _tile(config)
+    return blocks(problem.rows, rows) * blocks(problem.columns, columns)
+
+
+def _threads(config: Config) -> int:
+    return 32 * config["WARPS_R"] * config["WARPS_C"]
+
+
+def _piece(length: int) -> int:
+    """Elements of a copy: rows of whole 16 bytes begin on 16 bytes."""
+    return 4 if length % 4 == 0 else 1

@@ -1,0 +1,36 @@
+"""Rung 7, `rectangular`: wide tiles, so that a passes less often.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, with
+tiles of another shape.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import beyond_block
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._base import TiledMatmul
+
+
+class Rectangular(TiledMatmul):
+    """Takes every problem."""
+
+    name = "rectangular"
+    order = 7
+    summary = "tiles of 16 x 64 results, so that a passes less often"
+    tunables = (Tunable("TILE_ROWS", (4, 8, 16), 16), Tunable("TILE_COLUMNS", (32, 64, 128), 64))
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """Too many threads."""
+        return beyond_block(config["TILE_ROWS"] * config["TILE_COLUMNS"])
+
+    def tile(self, config: Config) -> tuple[int, int]:
+        """See `TiledMatmul.tile`."""
+        return config["TILE_ROWS"], config["TILE_COLUMNS"]
+
+    def block(self, config: Config) -> tuple[int, int, int]:
+        """A thread an element."""
+        return config["TILE_COLUMNS"], config["TILE_ROWS"], 1
+
+
+STRATEGY = Rectangular()

@@ -1,0 +1,30 @@
+"""Rung 9, `two_by_two`: a thread makes 2 x 2 results.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
+(thread coarsening), in both directions.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._base import TiledMatmul
+
+
+class TwoByTwo(TiledMatmul):
+    """Takes every problem."""
+
+    name = "two_by_two"
+    order = 9
+    summary = "2 x 2 results a thread: half of the reads of shared memory"
+    tunables = (Tunable("HALF", (8, 16), 16),)
+
+    def tile(self, config: Config) -> tuple[int, int]:
+        """See `TiledMatmul.tile`."""
+        return 2 * config["HALF"], 2 * config["HALF"]
+
+    def block(self, config: Config) -> tuple[int, int, int]:
+        """A thread for four results."""
+        return config["HALF"], config["HALF"], 1
+
+
+STRATEGY = TwoByTwo()

@@ -1,0 +1,37 @@
+"""Rung 27, `warpgroups_ieee`: Hopper's warpgroups with float32's error.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Step
+from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import STRATEGY as LAYER
+from rooftile.strategies.matmul.gpu.warpgroups._base import Warpgroups
+
+
+class WarpgroupsIeee(Warpgroups):
+    """A number is split in two of scaled float16, and three products stand for one."""
+
+    name = "warpgroups_ieee"
+    order = 27
+    layer = LAYER
+    tunables = LAYER.tunables
+    summary = "Hopper's warpgroups, float32 as two numbers of scaled float16, b laid before"
+
+    def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
+        """Find the span of each column, then split and lay b."""
+        if problem.transpose_b:
+            warps = blocks(32 * problem.columns, THREADS)
+            measure = Launch("measure_weights", (warps, 1, 1), (THREADS, 1, 1))
+        else:
+            measure = Launch("measure_columns", (blocks(problem.columns, 32), 1, 1), (32, 32, 1))
+        return (Step(measure, ("b", "spans")), Step(lay, ("b", "spans", "numbers")))
+
+
+STRATEGY = WarpgroupsIeee()

@@ -1,0 +1,11 @@
+"""Which strategies of `matmul` are picked without being named."""
+
+PREFERENCE = {
+    "cpu": ("vectors", "blocked", "blas", "orders", "loops"),
+    "gpu": (
+        "few_rows", "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16",
+        "warpgroups_tf32", "mma_tf32",
+        "warpgroups_ieee", "mma_ieee", "register_tile", "tiled_any", "naive",
+    ),
+}  # fmt: skip
+"""The fastest first; each says itself which problems it pays for."""

@@ -1,0 +1,39 @@
+"""Rung 1, `loops`: one dot product for each row, on one thread."""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def dot_products(a, x, y, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are rows.  ``sizes``: columns; how far apart a's rows lie, and its terms."""
+    for i in range(begin, end):
+        total = a[i * sizes[1]] * x[0]
+        for j in range(1, sizes[0]):
+            total += a[i * sizes[1] + j * sizes[2]] * x[j]
+        y[i] = total
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "matvec"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one dot product a row, one thread"
+
+    def why_not(self, problem: Matvec) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Matvec) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        apart = (1, problem.rows) if problem.transpose else (problem.columns, 1)
+        return ArrayKernel(dot_products, problem.rows, (problem.columns, *apart))
+
+
+STRATEGY = Loops()

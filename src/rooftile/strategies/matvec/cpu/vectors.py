@@ -1,0 +1,48 @@
+"""Rung 2, `vectors`: explicit vectors of rows on all cores, the matrix read once as it lies.
+
+This is the product of a matrix of one row, x, with a: that of `matmul` for few rows.  Of a[rows,
+columns], squares are transposed in registers on their way to the sums; a[columns, rows] is read in
+long pieces of its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rooftile.ops import AnyArray
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.matmul.cpu.vectors import STRATEGY as PRODUCT
+
+
+class Vectors(HostStrategy):
+    """Takes every problem."""
+
+    operation = "matvec"
+    name = "vectors"
+    order = 2
+    summary = "explicit vectors of rows on all cores, the matrix read once as it lies"
+
+    def why_not(self, problem: Matvec) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def units(self, problem: Matvec) -> int:
+        """Vectors of rows, or panels of them."""
+        return PRODUCT.units(as_product(problem))
+
+    def prepare(
+        self, problem: Matvec, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        product = PRODUCT.prepare(as_product(problem), (), threads)
+        return lambda a, x, y: product(x, a, y)
+
+
+STRATEGY = Vectors()
+
+
+def as_product(problem: Matvec) -> Matmul:
+    """The product x a^T, of a matrix of one row."""
+    return Matmul(1, problem.columns, problem.rows, transpose_b=not problem.transpose)

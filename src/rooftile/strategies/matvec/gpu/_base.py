@@ -1,0 +1,84 @@
+"""What the GPU strategies of `matvec` share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.matmul.gpu.few_rows import FewRows
+
+_CLEAR_THREADS = 256
+_MOST = 2**30
+_NAMES = {"a": "x", "b": "a", "out": "y"}
+"""What the arrays of matmul are called here."""
+
+
+class GpuMatvec(GpuStrategy):
+    """A GPU strategy of `matvec`; takes every problem.  Sizes are no macros."""
+
+    operation = "matvec"
+    wide_indices = True
+
+    def why_not(self, problem: Matvec) -> str | None:
+        """Sizes that an index does not reach."""
+        largest = max(problem.rows, problem.columns)
+        return f"a size of {largest}: indices are 32-bit" if largest > _MOST else None
+
+    def macros(self, problem: Matvec, config: Config) -> dict[str, int | str]:
+        """How the matrix lies, and the tunables."""
+        return {"TRANSPOSE": int(problem.transpose), "CLEAR_THREADS": _CLEAR_THREADS, **config}
+
+    def product(self, problem: Matvec, launch: Launch) -> Step:
+        """The kernel that reads the matrix."""
+        return Step(launch, ("a", "x", "y", problem.rows, problem.columns))
+
+    def clearing(self, problem: Matvec) -> Step:
+        """What comes before atomics."""
+        grid = (blocks(problem.rows, _CLEAR_THREADS), 1, 1)
+        return Step(Launch("clear", grid, (_CLEAR_THREADS, 1, 1)), ("y", problem.rows))
+
+
+class FewRowsMatvec(GpuStrategy):
+    """`few_rows` of matmul for a matrix of one row, x."""
+
+    operation = "matvec"
+    wide_indices = True
+    rung: ClassVar[FewRows] = FewRows()
+    tunables = FewRows.tunables
+
+    def defaults(self, problem: Matvec) -> dict[str, int]:
+        """Those of matmul's."""
+        return self.rung.on(self.machine).defaults(as_product(problem))
+
+    def invalid(self, problem: Matvec, config: Config) -> str | None:
+        """See matmul's."""
+        return self.rung.invalid(as_product(problem), config)
+
+    def macros(self, problem: Matvec, config: Config) -> dict[str, int | str]:
+        """Those of matmul's."""
+        return self.rung.macros(as_product(problem), config)
+
+    def workspace(self, problem: Matvec, config: Config) -> dict[str, int]:
+        """That of matmul's."""
+        return self.rung.workspace(as_product(problem), config)
+
+    def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
+        """Those of matmul's."""
+        steps = self.rung.steps(as_product(problem), config)
+        return tuple(
+            replace(step, arguments=tuple(map(_renamed, step.arguments))) for step in steps
+        )
+
+
+def as_product(problem: Matvec) -> Matmul:
+    """The product x a^T, of a matrix of one row."""
+    return Matmul(1, problem.columns, problem.rows, transpose_b=not problem.transpose)
+
+
+def _renamed(argument: Any) -> Any:
+    return _NAMES.get(argument, argument) if isinstance(argument, str) else argument

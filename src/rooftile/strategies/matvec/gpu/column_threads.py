@@ -1,0 +1,32 @@
+"""Rung 2, `column_threads`: a thread a column, sums by atomics.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2
+(atomic operations).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._base import GpuMatvec
+
+
+class ColumnThreads(GpuMatvec):
+    """Neighbours read neighbours of a row."""
+
+    name = "column_threads"
+    order = 2
+    atomic = True
+    summary = "a thread a column, every product added to y by an atomic"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 128), Tunable("RUNS", (1, 16, 256), 16))
+
+    def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
+        """Zeros, then the products."""
+        grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, config["RUNS"]), 1)
+        launch = Launch("matvec", grid, (config["BLOCK"], 1, 1))
+        return self.clearing(problem), self.product(problem, launch)
+
+
+STRATEGY = ColumnThreads()

@@ -1,0 +1,30 @@
+"""Rung 4, `shared_x`: a thread a row, x in shared memory tile by tile.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, on a
+vector.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._base import GpuMatvec
+
+
+class SharedX(GpuMatvec):
+    """A thread walks along its own row, x in shared memory."""
+
+    name = "shared_x"
+    order = 4
+    summary = "a thread a row, x in shared memory tile by tile"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a row."""
+        grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
+        return (self.product(problem, Launch("matvec", grid, (config["BLOCK"], 1, 1))),)
+
+
+STRATEGY = SharedX()

@@ -1,0 +1,27 @@
+"""Rung 6, `strips`: of a transposed matrix, strips of rows and parts of columns.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
+(thread coarsening), on a vector.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.matvec import Matvec
+from rooftile.strategies.matvec.gpu._base import FewRowsMatvec, as_product
+
+
+class Strips(FewRowsMatvec):
+    """See `rooftile.strategies.matmul.gpu.few_rows`."""
+
+    name = "strips"
+    order = 6
+    summary = "of a transposed matrix, strips of rows and parts of columns"
+
+    def why_not(self, problem: Matvec) -> str | None:
+        """A matrix that lies the other way."""
+        if not problem.transpose:
+            return "a lies as it is: that is warp_rows"
+        return self.rung.why_not(as_product(problem))
+
+
+STRATEGY = Strips()

@@ -1,0 +1,22 @@
+"""`matvec` in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.matvec import Matvec
+
+
+def torch_modules(problem: Matvec, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that multiplies its two inputs, read as they lie."""
+    import torch
+
+    class Product(torch.nn.Module):  # type: ignore[misc]
+        """The product of its inputs."""
+
+        def forward(self, a: Any, x: Any) -> Any:
+            return torch.mv(a.t() if problem.transpose else a, x)
+
+    return [Product()]

@@ -1,0 +1,137 @@
+"""`matmul` on tensor cores, emulated on the host: right, inside its arrays, without races."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies import ladder, strategy
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+PRECISIONS = ("fp16", "bf16", "tf32", "ieee")
+LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
+SMALL_TILES = {"WARP_R": 16, "WARP_C": 16, "WARPS_R": 2, "WARPS_C": 2, "STAGES": 3, "BLOCKS": 1}
+
+
+SHARED = [r for r in ladder("matmul", "opencl") if "__shared__" in r.whole_text]
+
+
+def judged(rung, problem, folder, config=None, arrays=None, **options):
+    given = problem.random(3) if arrays is None else arrays
+    out = emulate(rung, problem, tuple(given), (), config, folder, **options)
+    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+
+
+@pytest.mark.parametrize(
+    ("precision", "layout"),
+    [*product(("fp16", "ieee"), LAYOUTS), *product(("bf16", "tf32"), LAYOUTS[1:3])],
+)
+def test_matrices_as_they_lie(precision, layout, tmp_path):
+    """Rows of no whole 16 bytes; tiles, slices and pairs of results left over; two parts."""
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    problem = Matmul(37, 105, 51, *layout)
+    verdict = judged(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2}, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies_of_four(layout, tmp_path):
+    rung = strategy("matmul", "mma_fp16", "cuda")
+    verdict = judged(rung, Matmul(36, 68, 44, *layout), tmp_path, SMALL_TILES, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["tf32", "ieee"])
+def test_a_few_rows_by_default(precision, tmp_path):
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    verdict = judged(rung, Matmul(5, 300, 132), tmp_path, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("precision", ["tf32", "ieee"])
+def test_hard_inputs(precision, tmp_path):
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    problem = Matmul(18, 97, 20)
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2}, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize("scales", [(1e-33, 1e20), (1e38, 1e-30), (1e-20, 1e-15)])
+def test_float32s_whole_range(scales, tmp_path):
+    """Numbers whose low parts bfloat16 cannot hold, or that round to infinity there."""
+    rung = strategy("matmul", "mma_ieee", "cuda")
+    problem = Matmul(18, 97, 20)
+    a, b = (np.clip(array, -3.4, 3.4) for array in problem.random(0))
+    a[3, 5] = 3.4
+    arrays = [a * np.float32(scales[0]), b * np.float32(scales[1])]
+    verdict = judged(rung, problem, tmp_path, SMALL_TILES, arrays)
+    assert verdict.passed, verdict
+
+
+def test_threads_do_not_race(tmp_path):
+    rung = strategy("matmul", "mma_fp16", "cuda")
+    judged(rung, Matmul(37, 200, 51), tmp_path, SMALL_TILES, sanitizer="thread")
+
+
+@pytest.mark.parametrize("layout", [(False, False), (True, True)])
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_warpgroups_with_b_laid_before(precision, layout, tmp_path):
+    """Tiles left over in all directions, and rows of tiles in parts."""
+    rung = strategy("matmul", f"warpgroups_{precision}", "cuda")
+    problem = Matmul(70, 104, 39, *layout)
+    config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 2}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", [(True, False), (False, True)])
+def test_warpgroups_mend_hard_inputs(layout, tmp_path):
+    rung = strategy("matmul", "warpgroups_ieee", "cuda")
+    problem = Matmul(70, 104, 39, *layout)
+    config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 1}
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, config, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize(
+    ("precision", "layout"), [*product(["fp16"], LAYOUTS), ("bf16", (False, False))]
+)
+def test_both_matrices_from_shared_memory(precision, layout, tmp_path):
+    """Several tiles each way, the last ones partial; more slices than stages."""
+    rung = strategy("matmul", f"bulk_{precision}", "cuda")
+    problem = Matmul(72, 136, 200, *layout)
+    config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+def test_a_group_of_tiles_and_the_rest(tmp_path):
+    """More tiles across than a group has, and odd numbers of columns."""
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    problem = Matmul(136, 16, 601, False, True)
+    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+def test_copies_and_products_do_not_race(tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    judged(rung, Matmul(40, 600, 72), tmp_path, config, sanitizer="thread")
+
+
+@pytest.mark.parametrize("rung", SHARED, ids=lambda rung: rung.name)
+def test_nothing_is_computed_on_shared_memory_that_nobody_wrote(rung, tmp_path):
+    """What runs on every device runs elsewhere for its results; OpenCL tells no more."""
+    problem = next(
+        one for one in (Matmul(5, 39, 17, True), Matmul(16, 32, 8)) if rung.why_not(one) is None
+    )
+    verdict = judged(rung, problem, tmp_path, finite=True)
+    assert verdict.passed, verdict

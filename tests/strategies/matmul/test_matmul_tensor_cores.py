@@ -1,0 +1,107 @@
+"""`matmul` on tensor cores: the texts run on a GPU; each compiles without one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rooftile.devices.cuda import compile_cubin
+from rooftile.devices.cuda.compile import cuda_core
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing
+from rooftile.lab.judge.verify import verify
+from rooftile.ops import named
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies import ladder, strategy
+
+RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]
+LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
+SIZES = [
+    (1, 1, 1), (7, 33, 5), (37, 129, 45), (130, 1024, 32), (257, 100, 130), (1100, 520, 1100),
+    (64, 4096, 512), (300, 328, 136), (3, 30_016, 9),
+]  # fmt: skip
+PROBLEMS = [Matmul(*sizes, *layout) for sizes in SIZES for layout in LAYOUTS]
+each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+shapes = st.builds(
+    Matmul, st.integers(1, 5000), st.integers(1, 9000), st.integers(1, 5000),
+    st.booleans(), st.booleans(),
+)  # fmt: skip
+
+
+@each_rung
+def test_right_on_a_gpu(rung, cuda_device):
+    reason = rung.why_not_on(cuda_device.description.architecture)
+    if reason is not None:
+        pytest.skip(reason)
+    for problem in PROBLEMS:
+        if rung.why_not(problem) is None:
+            verify(problem, rung, device=cuda_device, hard=True, neighbours=False).raise_if_wrong()
+
+
+@each_rung
+@given(problem=shapes)
+def test_defaults_run(rung, problem):
+    if rung.why_not(problem) is None:
+        config = rung.config(problem)
+        assert rung.invalid(problem, config) is None
+
+
+@each_rung
+@given(problem=shapes)
+def test_parts_cover_all_terms_and_their_sums_have_room(rung, problem):
+    if rung.why_not(problem) is not None or not rung.name.startswith("mma"):
+        return
+    config = rung.config(problem)
+    multiply, *_ = rung.steps(problem, config)
+    parts, share = config["PARTS"], multiply.arguments[-1]
+    assert parts * share >= problem.inner
+    assert share % 32 == 0
+    if parts > 1:
+        room = rung.workspace(problem, config)["sums"]
+        assert room == parts * problem.rows * problem.columns
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+@each_rung
+def test_compiles_without_spills(rung, architecture, compiler):
+    if rung.why_not_on(architecture.rstrip("a")) is not None:
+        return
+    for name in ("matmul-4096", "matmul-64x4096"):
+        problem = named("matmul", name)
+        code = compile_cubin(
+            rung.text, rung.macros(problem, rung.config(problem)), architecture, rung.folders
+        )
+        assert not any(kernel.frame_bytes for kernel in resources(code).values())
+
+
+def test_few_rows_make_wide_tiles_in_parts():
+    config = strategy("matmul", "mma_fp16", "cuda").config(named("matmul", "matmul-64x4096"))
+    assert (config["WARP_R"], config["WARPS_R"], config["PARTS"]) == (64, 1, 8)
+    config = strategy("matmul", "mma_fp16", "cuda").config(named("matmul", "matmul-4096"))
+    assert config["PARTS"] == 1
+
+
+def test_what_they_do_not_take():
+    def reason(name, *sizes):
+        return strategy("matmul", name, "cuda").why_not(Matmul(*sizes))
+
+    assert "sums of 64" in reason("mma_ieee", 9, 64, 9)
+    assert "the cores sum up to 8192" in reason("mma_fp16", 1, 300_000, 1)
+    assert reason("mma_ieee", 1, 300_000, 1) is None
+    assert "multiples of 4" in reason("warpgroups_tf32", 9, 66, 9)
+
+
+def test_a_pass_over_b_is_for_many_rows():
+    rung = strategy("matmul", "warpgroups_tf32", "cuda")
+    assert rung.why_slow(named("matmul", "matmul-4096")) is None
+    for name in ("matmul-64x4096", "matmul-1x4096", "matmul-1000"):
+        assert "beyond 384 rows" in rung.why_slow(named("matmul", name))

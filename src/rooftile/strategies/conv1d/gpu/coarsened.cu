@@ -25,6 +25,9 @@ CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK)
 #define SKIPPED (ROUNDED - BEFORE)
 #define WINDOW ((SKIPPED + MASK + 3 + 3) / 4 * 4)
 #define APART (4 * BLOCK)
+// Threads of a multiprocessor that registers are to suffice for.  Left to itself, the compiler aims
+// at all that there can be, and parks numbers in memory for it.
+#define RESIDENT 1280
 
 // Elements that the windows of a thread span, from the first quad's to the last one's end.
 #define SPAN ((QUADS - 1) * APART + WINDOW)
@@ -55,7 +58,7 @@ __device__ __forceinline__ void put(GLOBAL float* row, int64 quad, const float s
 #endif
 }
 
-__global__ void LAUNCH_BOUNDS(BLOCK)
+__global__ void RESIDENT_BOUNDS(BLOCK, RESIDENT / BLOCK)
 conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
        int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {

@@ -78,9 +78,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
                 if (i >= outputs) break;
                 float sum = 0.0f;
                 for (int c = 0; c < CHANNELS; c++)
-                    ROLLED for (int begin = 0; begin < MASK; begin += CHAIN) {
+                    ROLLED for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                         float part = 0.0f;
-                        UNROLL_BY(8) for (int q = begin; q < CHAIN_END(begin); q++)
+                        UNROLL_BY(8) for (int q = begin; q < PART_END(begin); q++)
                             part += taps[(slot * CHANNELS + c) * MASK + q] *
                                     element(item + c * length, i + q - BEFORE, length);
                         sum += part;
@@ -97,9 +97,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             UNROLL for (int u = 0; u < QUADS; u++)
                 bring(windows[u], item + c * length + at + u * APART);
             UNROLL for (int u = 0; u < QUADS; u++)
-                UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                     float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                    UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                    UNROLL for (int q = begin; q < PART_END(begin); q++)
                         UNROLL for (int v = 0; v < 4; v++)
                             parts[v] += taps[(slot * CHANNELS + c) * MASK + q] *
                                         windows[u][SKIPPED + q + v];

@@ -14,7 +14,7 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.separable import Separable
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.common.correlate import CHAIN
+from rooftile.strategies.common.correlate import PART_TERMS
 
 BAND = 16
 """Rows of a unit."""
@@ -28,9 +28,9 @@ def sum_down(x, column, sizes, image, i, j):  # type: ignore[no-untyped-def]
     total = np.float32(0.0)
     if replicate:
         j = min(max(j, 0), width - 1)
-    for start in range(0, taps, CHAIN):
+    for start in range(0, taps, PART_TERMS):
         part = np.float32(0.0)
-        for p in range(start, min(start + CHAIN, taps)):
+        for p in range(start, min(start + PART_TERMS, taps)):
             at = i + p - top
             if replicate:
                 at = min(max(at, 0), height - 1)

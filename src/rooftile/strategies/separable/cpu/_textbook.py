@@ -5,6 +5,7 @@ Ghost cells take part as what they are: an infinite tap on a zero gives NaN, as 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -72,7 +73,8 @@ class FilterStrategy(HostStrategy):
 
 
 class _Call:
-    """A strategy's function with column and row, and its own memory for column sums."""
+    """A strategy's function with column and row, and its own memory for column sums; calls from
+    several threads take turns."""
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class _Call:
         self._units = strategy.units(problem) // problem.batch
         self._batched = problem.rank == 3
         self.nbytes = self._between.nbytes
+        self._turn = threading.Lock()
         self.renew(parameters)
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
@@ -96,8 +99,9 @@ class _Call:
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
         sizes = np.array((*self._sizes, cpu.address(out) // 4), np.int64)
         units = (len(x) if self._batched else 1) * self._units
-        arrays = (x, self._column, self._row, self._between, out)
-        self._run(arrays, sizes, units, self._threads)
+        with self._turn:
+            arrays = (x, self._column, self._row, self._between, out)
+            self._run(arrays, sizes, units, self._threads)
 
 
 def _sizes(problem: Separable) -> tuple[int, ...]:

@@ -50,9 +50,9 @@ def run(rung, problem, folder, config=None, **options):
         ("tile_three_loads", SIGNAL, {"BLOCK": 64}),
         ("tile_input", SIGNAL, {"BLOCK": 64}),
         ("tile_core", SIGNAL, {"BLOCK": 64}),
-        ("coarsened", IMAGE, {"ROWS": 4, "GROUPS": 2}),
+        ("coarsened", IMAGE, {"ROWS": 4, "TEAMS": 2}),
         ("coarsened", VALID, None),
-        ("shared", IMAGE, {"TILE_Y": 8, "GROUPS": 4}),
+        ("shared", IMAGE, {"TILE_Y": 8, "TEAMS": 4}),
     ],
 )
 def test_stays_inside_its_arrays_and_computes_on_what_was_written(name, problem, config, tmp_path):
@@ -77,7 +77,7 @@ def test_a_race_between_two_images_is_found(tmp_path):
     problem = Separable(20, 60, (3, 3), "zero", 2, 3)
     rung.grid = lambda problem, config: (1, 1, 1)
     with pytest.raises(AssertionError, match="data race"):
-        run(rung, problem, tmp_path, {"GROUPS": 2, "ROWS": 16}, sanitizer="thread")
+        run(rung, problem, tmp_path, {"TEAMS": 2, "ROWS": 16}, sanitizer="thread")
 
 
 def test_a_window_beyond_the_signal_is_found(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,16 @@ def test_a_second_call_has_its_own_mask():
     assert np.allclose(rooftile.conv1d(SIGNAL, 2 * MASK), 2 * first, atol=1e-5)
     y = rooftile.separable(IMAGES, MASK, MASK)
     assert np.allclose(rooftile.separable(IMAGES, MASK, -MASK), -y, atol=1e-5)
+
+
+def test_eight_threads_at_first_use():
+    masks = [np.full(7, number, np.float32) for number in range(16)]
+    ones = np.ones((3, 41, 43), np.float32)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda mask: rooftile.separable(ones, mask, masks[1]), masks))
+        lines = list(pool.map(lambda mask: rooftile.conv1d(ones[0, 0], mask), masks))
+    assert all((y[:, 3:-3, 3:-3] == 49 * number).all() for number, y in enumerate(found))
+    assert all((y[3:-3] == 7 * number).all() for number, y in enumerate(lines))
 
 
 def test_views_and_out():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 from filter_checks import (
     ARCHITECTURES,
@@ -13,6 +16,7 @@ from filter_checks import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rooftile.devices import cpu
 from rooftile.lab.judge.verify import verify
 from rooftile.ops.separable import AROUND, Separable
 from rooftile.strategies import ladder, strategy
@@ -88,6 +92,20 @@ def test_threads_and_places_change_no_bit(stream, monkeypatch):
     for problem in (Separable(67, 1501, (5, 9)), Separable(40, 70, (3, 4), "valid")):
         same_for_all_threads_and_places(rung, problem)
         verify(problem, rung, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+def test_calls_of_one_bound_strategy_take_turns(rung):
+    problem = Separable(60, 70, (3, 3), "valid")
+    bound = rung.bind(problem, (np.ones(3, np.float32),) * 2, cpu.open_device())
+
+    def call(number):
+        out = np.empty(problem.output_size, np.float32)
+        bound(np.full((60, 70), number, np.float32), out)
+        return (out == 9 * number).all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(40)))
 
 
 def test_strips_follow_each_other_over_a_wide_image():

@@ -41,7 +41,7 @@ def test_a_tile_is_loaded_with_its_halo():
 @pytest.mark.parametrize("rows", [4, 8])
 def test_a_thread_walks_down_its_rows_and_their_halo(rows):
     problem = Separable(4 * rows * 10, 120 * 8, (5, 5))
-    found = model(problem, "coarsened", ROWS=rows, GROUPS=4, LANES=32)["separable"]
+    found = model(problem, "coarsened", ROWS=rows, TEAMS=4, LANES=32)["separable"]
     walked = 10 * 8 * 4 * (rows + 4)
     assert found.loads == walked * 32 * 4
     assert found.load_requests == walked

@@ -22,7 +22,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes, registers
 
-CHAIN = 16
+PART_TERMS = 16
 """Terms that are summed in a row, before their sum is added to the output's: in one long row of
 equal terms, every addition would round the same way."""
 _WRITTEN_OUT = 8
@@ -65,16 +65,16 @@ def correlation(taps: int, stream: bool = False) -> Native:
 def _emit_sums(to: Writer, taps: int, vectors: int, load: str) -> None:
     """Write the sums of some neighbouring vectors, over all channels and taps."""
     _emit_zeros(to, "a", vectors)
-    step = max(1, CHAIN // taps)
+    step = max(1, PART_TERMS // taps)
     with to.block(f"for start in range(0, channels, {step}):"):
-        if taps <= CHAIN:
+        if taps <= PART_TERMS:
             _emit_zeros(to, "b", vectors)
         with to.block(f"for c in range(start, min(start + {step}, channels)):"):
             to.line(f"s, t = at + c * pitch, first + c * {taps}")
-            if taps > CHAIN:
-                with to.block(f"for chain in range(0, {taps}, {CHAIN}):"):
+            if taps > PART_TERMS:
+                with to.block(f"for begin in range(0, {taps}, {PART_TERMS}):"):
                     _emit_zeros(to, "b", vectors)
-                    with to.block(f"for q in range(chain, min(chain + {CHAIN}, {taps})):"):
+                    with to.block(f"for q in range(begin, min(begin + {PART_TERMS}, {taps})):"):
                         _emit_tap(to, vectors, load.replace("{q}", " + q"), "q")
                     _emit_added(to, vectors)
             elif taps > _WRITTEN_OUT:
@@ -83,7 +83,7 @@ def _emit_sums(to: Writer, taps: int, vectors: int, load: str) -> None:
             else:
                 for q in range(taps):
                     _emit_tap(to, vectors, load.replace("{q}", f" + {q}"), str(q))
-        if taps <= CHAIN:
+        if taps <= PART_TERMS:
             _emit_added(to, vectors)
 
 

@@ -11,7 +11,7 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.conv1d import Conv1d
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.common.correlate import CHAIN
+from rooftile.strategies.common.correlate import PART_TERMS
 
 BLOCK = 2**14
 """Outputs of a unit: enough to make little of what a unit costs, few enough for every core."""
@@ -30,9 +30,9 @@ def one_output(x, weights, sizes, item, first, i):  # type: ignore[no-untyped-de
     if interior and (i < before or i >= length - (mask - 1 - before)):
         return total
     for c in range(channels):
-        for start in range(0, mask, CHAIN):
+        for start in range(0, mask, PART_TERMS):
             part = np.float32(0.0)
-            for q in range(start, min(start + CHAIN, mask)):
+            for q in range(start, min(start + PART_TERMS, mask)):
                 at = i + q - before
                 if replicate:
                     at = min(max(at, 0), length - 1)

@@ -25,6 +25,9 @@ CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK)
 #define SKIPPED (ROUNDED - BEFORE)
 #define WINDOW ((SKIPPED + MASK + 3 + 3) / 4 * 4)
 #define APART (4 * BLOCK)
+// Threads of a multiprocessor that registers are to suffice for.  Left to itself, the compiler aims
+// at all that there can be, and parks numbers in memory for it.
+#define RESIDENT 1280
 
 // Elements that the windows of a thread span, from the first quad's to the last one's end.
 #define SPAN ((QUADS - 1) * APART + WINDOW)
@@ -55,7 +58,7 @@ __device__ __forceinline__ void put(GLOBAL float* row, int64 quad, const float s
 #endif
 }
 
-__global__ void LAUNCH_BOUNDS(BLOCK)
+__global__ void RESIDENT_BOUNDS(BLOCK, RESIDENT / BLOCK)
 conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
        int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
@@ -75,9 +78,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
                 if (i >= outputs) break;
                 float sum = 0.0f;
                 for (int c = 0; c < CHANNELS; c++)
-                    ROLLED for (int begin = 0; begin < MASK; begin += CHAIN) {
+                    ROLLED for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                         float part = 0.0f;
-                        UNROLL_BY(8) for (int q = begin; q < CHAIN_END(begin); q++)
+                        UNROLL_BY(8) for (int q = begin; q < PART_END(begin); q++)
                             part += taps[(slot * CHANNELS + c) * MASK + q] *
                                     element(item + c * length, i + q - BEFORE, length);
                         sum += part;
@@ -94,9 +97,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             UNROLL for (int u = 0; u < QUADS; u++)
                 bring(windows[u], item + c * length + at + u * APART);
             UNROLL for (int u = 0; u < QUADS; u++)
-                UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                     float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                    UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                    UNROLL for (int q = begin; q < PART_END(begin); q++)
                         UNROLL for (int v = 0; v < 4; v++)
                             parts[v] += taps[(slot * CHANNELS + c) * MASK + q] *
                                         windows[u][SKIPPED + q + v];

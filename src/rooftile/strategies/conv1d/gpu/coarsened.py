@@ -18,10 +18,9 @@ _QUAD = 4
 """Outputs whose vector has 16 bytes."""
 _MOST_TAPS = 64
 """Of masks whose window registers hold."""
-_FEW_TAPS = 8
-"""Of masks whose windows are so small that two fit without costing resident warps."""
 _LONG = 2**16
-"""Outputs of a row from which on there are blocks enough for two quads a thread."""
+"""Outputs of a row from which on there are blocks enough for two quads a thread, which share what
+each thread does besides."""
 
 
 class Coarsened(ConstantConv1d):
@@ -33,8 +32,8 @@ class Coarsened(ConstantConv1d):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("QUADS", (1, 2, 4), 1))
 
     def defaults(self, problem: Conv1d) -> dict[str, int]:
-        """Two quads where windows are small and rows long; no more threads than a row has quads."""
-        quads = 2 if problem.mask <= _FEW_TAPS and problem.outputs >= _LONG else 1
+        """Two quads where rows are long; no more threads than a row has quads."""
+        quads = 2 if problem.outputs >= _LONG else 1
         block = 64
         while block < 256 and block * _QUAD < problem.outputs:
             block *= 2

@@ -27,9 +27,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
         float sum = 0.0f;
         for (int c = 0; c < CHANNELS; c++) {
             const GLOBAL float* signal = x + (n * CHANNELS + c) * length;
-            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                 float part = 0.0f;
-                UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                UNROLL for (int q = begin; q < PART_END(begin); q++)
                     part += taps[(slot * CHANNELS + c) * MASK + q] *
                             element(signal, i + q - BEFORE, length);
                 sum += part;

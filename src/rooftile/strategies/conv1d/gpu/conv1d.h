@@ -9,8 +9,8 @@
 #define BEHIND (MASK - 1 - BEFORE)
 // Taps that are summed in a row, before their sum is added to the output's: in one long row of equal
 // terms, every addition would round the same way.
-#define CHAIN 16
-#define CHAIN_END(begin) ((begin) + CHAIN < MASK ? (begin) + CHAIN : MASK)
+#define PART_TAPS 16
+#define PART_END(begin) ((begin) + PART_TAPS < MASK ? (begin) + PART_TAPS : MASK)
 
 // The element i of a signal, or what its ghost cell holds.
 __device__ __forceinline__ float element(const GLOBAL float* signal, int64 i, int64 length)

@@ -20,9 +20,9 @@ conv1d(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* out, in
         for (int c = 0; c < CHANNELS; c++) {
             const GLOBAL float* signal = x + (row / MAPS * CHANNELS + c) * length;
             const GLOBAL float* mask = weights + (row % MAPS * CHANNELS + c) * MASK;
-            for (int begin = 0; begin < MASK; begin += CHAIN) {
+            for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                 float part = 0.0f;
-                for (int q = begin; q < CHAIN_END(begin); q++)
+                for (int q = begin; q < PART_END(begin); q++)
                     part += mask[q] * element(signal, i + q - BEFORE, length);
                 sum += part;
             }

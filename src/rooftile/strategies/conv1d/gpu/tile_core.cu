@@ -30,9 +30,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             const GLOBAL float* signal = x + (n * CHANNELS + c) * length;
             tile[thread] = element(signal, i, length);
             __syncthreads();
-            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                 float part = 0.0f;
-                UNROLL for (int q = begin; q < CHAIN_END(begin); q++) {
+                UNROLL for (int q = begin; q < PART_END(begin); q++) {
                     int at = thread + q - BEFORE, near = at < 0 ? 0 : at < BLOCK ? at : BLOCK - 1;
                     float value = tile[near];
                     if (at != near) value = element(signal, start + at, length);

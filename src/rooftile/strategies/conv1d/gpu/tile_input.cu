@@ -33,9 +33,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             tile[thread] = element(signal, i - BEFORE, length);
             __syncthreads();
             if (thread < TILE) {
-                UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+                UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                     float part = 0.0f;
-                    UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                    UNROLL for (int q = begin; q < PART_END(begin); q++)
                         part += taps[(slot * CHANNELS + c) * MASK + q] * tile[thread + q];
                     sum += part;
                 }

@@ -35,9 +35,9 @@ conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64
             if (thread < BEHIND)
                 tile[BEFORE + BLOCK + thread] = element(signal, i + BLOCK, length);
             __syncthreads();
-            UNROLL for (int begin = 0; begin < MASK; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < MASK; begin += PART_TAPS) {
                 float part = 0.0f;
-                UNROLL for (int q = begin; q < CHAIN_END(begin); q++)
+                UNROLL for (int q = begin; q < PART_END(begin); q++)
                     part += taps[(slot * CHANNELS + c) * MASK + q] * tile[thread + q];
                 sum += part;
             }

@@ -5,6 +5,7 @@ Ghost cells take part as what they are: an infinite tap on a zero gives NaN, as 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,7 +15,7 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.separable import Separable
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.common.correlate import CHAIN
+from rooftile.strategies.common.correlate import PART_TERMS
 
 BAND = 16
 """Rows of a unit."""
@@ -28,9 +29,9 @@ def sum_down(x, column, sizes, image, i, j):  # type: ignore[no-untyped-def]
     total = np.float32(0.0)
     if replicate:
         j = min(max(j, 0), width - 1)
-    for start in range(0, taps, CHAIN):
+    for start in range(0, taps, PART_TERMS):
         part = np.float32(0.0)
-        for p in range(start, min(start + CHAIN, taps)):
+        for p in range(start, min(start + PART_TERMS, taps)):
             at = i + p - top
             if replicate:
                 at = min(max(at, 0), height - 1)
@@ -72,7 +73,8 @@ class FilterStrategy(HostStrategy):
 
 
 class _Call:
-    """A strategy's function with column and row, and its own memory for column sums."""
+    """A strategy's function with column and row, and its own memory for column sums; calls from
+    several threads take turns."""
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class _Call:
         self._units = strategy.units(problem) // problem.batch
         self._batched = problem.rank == 3
         self.nbytes = self._between.nbytes
+        self._turn = threading.Lock()
         self.renew(parameters)
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
@@ -96,8 +99,9 @@ class _Call:
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
         sizes = np.array((*self._sizes, cpu.address(out) // 4), np.int64)
         units = (len(x) if self._batched else 1) * self._units
-        arrays = (x, self._column, self._row, self._between, out)
-        self._run(arrays, sizes, units, self._threads)
+        with self._turn:
+            arrays = (x, self._column, self._row, self._between, out)
+            self._run(arrays, sizes, units, self._threads)
 
 
 def _sizes(problem: Separable) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops.separable import Separable
-from rooftile.strategies.common.correlate import CHAIN
+from rooftile.strategies.common.correlate import PART_TERMS
 from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
 
 
@@ -28,9 +28,9 @@ def kernel(x, column, row, between, out, sizes, begin, end):  # type: ignore[no-
         for i in range(rows):
             for j in range(columns):
                 total = np.float32(0.0)
-                for start in range(0, taps, CHAIN):
+                for start in range(0, taps, PART_TERMS):
                     part = np.float32(0.0)
-                    for q in range(start, min(start + CHAIN, taps)):
+                    for q in range(start, min(start + PART_TERMS, taps)):
                         part += row[q] * between[i * wide + j + q]
                     total += part
                 out[(image * rows + i) * columns + j] = total

@@ -44,15 +44,15 @@ def tile_in_shared(problem: Separable, tile: tuple[int, int]) -> Accesses:
 
 
 def sums_in_registers(
-    problem: Separable, groups: int, lanes: int, rows: int, quads: int, *, vectors: bool
+    problem: Separable, teams: int, lanes: int, rows: int, quads: int, *, vectors: bool
 ) -> Accesses:
-    """Groups of lanes that each read a quad of rows + mask - 1 rows; windows of so many quads.
+    """Teams of lanes that each read a quad of rows + mask - 1 rows; windows of so many quads.
 
     A warp's read of vectors takes four passes of shared memory.
     """
-    walked = problem.batch * groups * (rows + problem.mask[0] - 1)
+    walked = problem.batch * teams * (rows + problem.mask[0] - 1)
     found = vector_loads(walked * lanes) if vectors else row_loads(lanes, 4 * walked, stride=4)
-    (high, columns), warps = problem.output_size, groups * lanes / WARP
+    (high, columns), warps = problem.output_size, teams * lanes / WARP
     found += Accesses(shared_reads=problem.batch * warps * rows * quads * 4)
     return found + row_stores(columns, problem.batch * high)
 

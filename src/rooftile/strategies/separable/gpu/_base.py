@@ -46,7 +46,7 @@ class TiledSeparable(GpuSeparable):
         raise NotImplementedError
 
     def block(self, config: Config) -> Size2:
-        """Groups of threads, and threads of a group."""
+        """Teams of threads, and threads of a team."""
         raise NotImplementedError
 
     def why_not(self, problem: Separable) -> str | None:
@@ -68,11 +68,11 @@ class TiledSeparable(GpuSeparable):
 
     def steps(self, problem: Separable, config: Config) -> tuple[Step, ...]:
         """One kernel."""
-        groups, threads = self.block(config)
+        teams, threads = self.block(config)
         launch = Launch(
             "separable",
             self.grid(problem, config),
-            (threads, groups, 1),
+            (threads, teams, 1),
             constants=("down_taps", "across_taps"),
         )
         return (Step(launch, ("x", "out", *numbers(problem))),)

@@ -3,7 +3,7 @@
 // In `shared` every input passes through shared memory twice, a word at a time.  Here a thread walks
 // down ROWS + HIGH - 1 rows of one quad, four neighbouring columns, and adds each input to all of the
 // ROWS sums that it belongs to: a load of 16 bytes serves HIGH of them, and the halo above and
-// below is read again only by the next group.  Only the sums go to shared memory, as vectors, from
+// below is read again only by the next team.  Only the sums go to shared memory, as vectors, from
 // where each thread makes ROWS quads of outputs.  What it removes: the input tile, one of two barriers,
 // three loads of four, three stores of four.
 //
@@ -11,8 +11,8 @@
 // multiple of 16 bytes, VECTOR_IN or VECTOR_OUT is 0, and elements are moved one by one.
 //
 // x[images][height][width], down_taps[HIGH], across_taps[WIDE], out[images][rows][columns].
-// Grid: x and y over tiles of 4 MADE x ROWS GROUPS, z over images.
-// Block: x over LANES quads, y over GROUPS of ROWS rows.
+// Grid: x and y over tiles of 4 MADE x ROWS TEAMS, z over images.
+// Block: x over LANES quads, y over TEAMS of ROWS rows.
 
 #include "separable.h"
 
@@ -47,14 +47,14 @@ __device__ __forceinline__ void put(GLOBAL float* row, int column, int columns, 
 #endif
 }
 
-__global__ void LAUNCH_BOUNDS(LANES * GROUPS)
+__global__ void LAUNCH_BOUNDS(LANES * TEAMS)
 separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int height, int width,
           int rows, int columns,
           int images CONSTANT_ARGUMENT(float, down_taps) CONSTANT_ARGUMENT(float, across_taps))
 {
-    __shared__ float4 sums[GROUPS * ROWS][LANES];
-    int lane = threadIdx.x, group = threadIdx.y;
-    int first = (blockIdx.y * GROUPS + group) * ROWS, column = (blockIdx.x * MADE + lane) * 4;
+    __shared__ float4 sums[TEAMS * ROWS][LANES];
+    int lane = threadIdx.x, team = threadIdx.y;
+    int first = (blockIdx.y * TEAMS + team) * ROWS, column = (blockIdx.x * MADE + lane) * 4;
     // Where the thread's inputs begin.
     int top = first - TOP, left = column - ROUNDED;
     int whole = top >= 0 && top + ROWS + HIGH - 1 <= height && left >= 0 && left + 4 <= width;
@@ -77,7 +77,7 @@ separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
                     parts[r][1] += down_taps[p] * four.y;
                     parts[r][2] += down_taps[p] * four.z;
                     parts[r][3] += down_taps[p] * four.w;
-                    if (p % CHAIN < CHAIN - 1 && p < HIGH - 1) continue;
+                    if (p % PART_TAPS < PART_TAPS - 1 && p < HIGH - 1) continue;
                     UNROLL for (int v = 0; v < 4; v++) {
                         made[r][v] += parts[r][v];
                         parts[r][v] = 0.0f;
@@ -85,20 +85,20 @@ separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
                 }
             }
             UNROLL for (int r = 0; r < ROWS; r++)
-                sums[group * ROWS + r][lane] =
+                sums[team * ROWS + r][lane] =
                     make_float4(made[r][0], made[r][1], made[r][2], made[r][3]);
         } else {
             ROLLED for (int r = 0; r < ROWS; r++) {
                 float made[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                ROLLED for (int begin = 0; used && begin < HIGH; begin += CHAIN) {
+                ROLLED for (int begin = 0; used && begin < HIGH; begin += PART_TAPS) {
                     float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                    UNROLL_BY(4) for (int p = begin; p < CHAIN_END(begin, HIGH); p++)
+                    UNROLL_BY(4) for (int p = begin; p < PART_END(begin, HIGH); p++)
                         UNROLL for (int v = 0; v < 4; v++)
                             parts[v] += down_taps[p] *
                                         element(image, top + r + p, left + v, height, width);
                     UNROLL for (int v = 0; v < 4; v++) made[v] += parts[v];
                 }
-                sums[group * ROWS + r][lane] = make_float4(made[0], made[1], made[2], made[3]);
+                sums[team * ROWS + r][lane] = make_float4(made[0], made[1], made[2], made[3]);
             }
         }
         __syncthreads();
@@ -106,15 +106,15 @@ separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
             if (lane >= MADE || column >= columns || first + r >= rows) break;
             float window[WINDOW], made[4] = {0.0f, 0.0f, 0.0f, 0.0f};
             UNROLL for (int e = 0; e < WINDOW; e += 4) {
-                float4 four = sums[group * ROWS + r][lane + e / 4];
+                float4 four = sums[team * ROWS + r][lane + e / 4];
                 window[e] = four.x;
                 window[e + 1] = four.y;
                 window[e + 2] = four.z;
                 window[e + 3] = four.w;
             }
-            UNROLL for (int begin = 0; begin < WIDE; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < WIDE; begin += PART_TAPS) {
                 float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                UNROLL for (int q = begin; q < CHAIN_END(begin, WIDE); q++)
+                UNROLL for (int q = begin; q < PART_END(begin, WIDE); q++)
                     UNROLL for (int v = 0; v < 4; v++)
                         parts[v] += across_taps[q] * window[SKIPPED + q + v];
                 UNROLL for (int v = 0; v < 4; v++) made[v] += parts[v];

@@ -28,18 +28,18 @@ class Coarsened(TiledSeparable):
     summary = "column sums of several rows in registers, read and written as vectors of 16 bytes"
     tunables = (
         Tunable("LANES", (32, 64), 32),
-        Tunable("GROUPS", (2, 4, 8), 4),
+        Tunable("TEAMS", (2, 4, 8), 4),
         Tunable("ROWS", (4, 8, 16), 8),
     )
 
     def tile(self, problem: Separable, config: Config) -> Size2:
-        """ROWS rows of each group; quads of outputs but for those that only halo needs."""
+        """ROWS rows of each team; quads of outputs but for those that only halo needs."""
         made = config["LANES"] - _window(problem) // _QUAD + 1
-        return config["GROUPS"] * config["ROWS"], _QUAD * made
+        return config["TEAMS"] * config["ROWS"], _QUAD * made
 
     def block(self, config: Config) -> Size2:
-        """GROUPS of LANES threads."""
-        return config["GROUPS"], config["LANES"]
+        """TEAMS of LANES threads."""
+        return config["TEAMS"], config["LANES"]
 
     def invalid(self, problem: Separable, config: Config) -> str | None:
         """Masks beyond registers; too many tiles."""
@@ -49,7 +49,7 @@ class Coarsened(TiledSeparable):
         tiles = self.grid(problem, config)[1]
         if tiles > MOST_BLOCKS:
             return f"{tiles} rows of tiles, at most {MOST_BLOCKS}"
-        threads = config["LANES"] * config["GROUPS"]
+        threads = config["LANES"] * config["TEAMS"]
         return beyond_block(threads, 16 * threads * config["ROWS"])
 
     def macros(self, problem: Separable, config: Config) -> dict[str, int | str]:
@@ -63,12 +63,12 @@ class Coarsened(TiledSeparable):
     def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
         """A vector for every ROWS + HIGH - 1 rows of a quad; sums and windows in shared memory."""
         across, down, _ = self.grid(problem, config)
-        groups, lanes = across * down * config["GROUPS"], config["LANES"]
+        teams, lanes = across * down * config["TEAMS"], config["LANES"]
         vectors = problem.width % _QUAD == 0
         quads = blocks(_window(problem), _QUAD)
         return {
             "separable": sums_in_registers(
-                problem, groups, lanes, config["ROWS"], quads, vectors=vectors
+                problem, teams, lanes, config["ROWS"], quads, vectors=vectors
             )
         }
 

@@ -21,9 +21,9 @@ down(const GLOBAL float* x, const GLOBAL float* column, GLOBAL float* sums, int 
         const GLOBAL float* image = x + (int64)n * height * width;
         for (int i = blockIdx.y; i < rows; i += gridDim.y) {
             float sum = 0.0f;
-            for (int begin = 0; begin < HIGH; begin += CHAIN) {
+            for (int begin = 0; begin < HIGH; begin += PART_TAPS) {
                 float part = 0.0f;
-                for (int p = begin; p < CHAIN_END(begin, HIGH); p++)
+                for (int p = begin; p < PART_END(begin, HIGH); p++)
                     part += column[p] * element(image, i + p - TOP, j - LEFT, height, width);
                 sum += part;
             }
@@ -42,9 +42,9 @@ across(const GLOBAL float* sums, const GLOBAL float* row, GLOBAL float* out, int
         for (int i = blockIdx.y; i < rows; i += gridDim.y) {
             const GLOBAL float* from = sums + ((int64)n * rows + i) * wide + j;
             float sum = 0.0f;
-            for (int begin = 0; begin < WIDE; begin += CHAIN) {
+            for (int begin = 0; begin < WIDE; begin += PART_TAPS) {
                 float part = 0.0f;
-                for (int q = begin; q < CHAIN_END(begin, WIDE); q++) part += row[q] * from[q];
+                for (int q = begin; q < PART_END(begin, WIDE); q++) part += row[q] * from[q];
                 sum += part;
             }
             out[((int64)n * rows + i) * columns + j] = sum;

@@ -8,8 +8,8 @@
 
 // Taps that are summed in a row, before their sum is added to the output's: in one long row of equal
 // terms, every addition would round the same way.
-#define CHAIN 16
-#define CHAIN_END(begin, taps) ((begin) + CHAIN < (taps) ? (begin) + CHAIN : (taps))
+#define PART_TAPS 16
+#define PART_END(begin, taps) ((begin) + PART_TAPS < (taps) ? (begin) + PART_TAPS : (taps))
 
 // The element of an image, or what its ghost cell holds.
 __device__ __forceinline__ float element(const GLOBAL float* image, int row, int column, int height,

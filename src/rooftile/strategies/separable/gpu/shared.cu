@@ -8,14 +8,14 @@
 //
 // x[images][height][width], down_taps[HIGH], across_taps[WIDE], out[images][rows][columns].
 // Grid: x and y over tiles of TILE_X x TILE_Y, z over images.
-// Block: x over 32 threads, y over GROUPS of them.
+// Block: x over 32 threads, y over TEAMS of them.
 
 #include "separable.h"
 
 CONSTANT_ARRAY(float, down_taps, HIGH)
 CONSTANT_ARRAY(float, across_taps, WIDE)
 
-#define THREADS (32 * GROUPS)
+#define THREADS (32 * TEAMS)
 #define LOADED_Y (TILE_Y + HIGH - 1)
 #define LOADED_X (TILE_X + WIDE - 1)
 
@@ -37,9 +37,9 @@ separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
         for (int e = thread; e < TILE_Y * LOADED_X; e += THREADS) {
             int i = e / LOADED_X, j = e % LOADED_X;
             float sum = 0.0f;
-            UNROLL for (int begin = 0; begin < HIGH; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < HIGH; begin += PART_TAPS) {
                 float part = 0.0f;
-                UNROLL for (int p = begin; p < CHAIN_END(begin, HIGH); p++)
+                UNROLL for (int p = begin; p < PART_END(begin, HIGH); p++)
                     part += down_taps[p] * tile[i + p][j];
                 sum += part;
             }
@@ -49,9 +49,9 @@ separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
         for (int e = thread; e < TILE_Y * TILE_X; e += THREADS) {
             int i = e / TILE_X, j = e % TILE_X;
             float sum = 0.0f;
-            UNROLL for (int begin = 0; begin < WIDE; begin += CHAIN) {
+            UNROLL for (int begin = 0; begin < WIDE; begin += PART_TAPS) {
                 float part = 0.0f;
-                UNROLL for (int q = begin; q < CHAIN_END(begin, WIDE); q++)
+                UNROLL for (int q = begin; q < PART_END(begin, WIDE); q++)
                     part += across_taps[q] * sums[i][j + q];
                 sum += part;
             }

@@ -25,7 +25,7 @@ class Shared(TiledSeparable):
     tunables = (
         Tunable("TILE_Y", (8, 16, 32), 32),
         Tunable("TILE_X", (32, 64), 32),
-        Tunable("GROUPS", (4, 8, 16), 8),
+        Tunable("TEAMS", (4, 8, 16), 8),
     )
 
     def tile(self, problem: Separable, config: Config) -> Size2:
@@ -33,8 +33,8 @@ class Shared(TiledSeparable):
         return config["TILE_Y"], config["TILE_X"]
 
     def block(self, config: Config) -> Size2:
-        """GROUPS of 32 threads."""
-        return config["GROUPS"], _THREADS
+        """TEAMS of 32 threads."""
+        return config["TEAMS"], _THREADS
 
     def defaults(self, problem: Separable) -> dict[str, int]:
         """The highest tile that fits."""
@@ -51,7 +51,7 @@ class Shared(TiledSeparable):
             return f"{tiles} rows of tiles, at most {MOST_BLOCKS}"
         loaded = wide + problem.mask[1] - 1
         floats = (2 * high + problem.mask[0] - 1) * loaded
-        return beyond_block(_THREADS * config["GROUPS"], 4 * floats)
+        return beyond_block(_THREADS * config["TEAMS"], 4 * floats)
 
     def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
         """The tile once; then an element a tap of both passes, from shared memory."""

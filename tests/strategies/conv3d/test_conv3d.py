@@ -9,6 +9,7 @@ import pytest
 from course_conv3d import cases
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -116,6 +117,19 @@ def test_the_number_of_threads_changes_no_bit():
         bound(x, results[-1])
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
+
+
+@pytest.mark.parametrize("boundary", ["zero", "valid"])
+def test_vectors_compute_on_nothing_that_nobody_wrote(boundary):
+    problem = Conv3d(3, 9, 45, (3, 3, 4), boundary, 2, 2, 3, "batch")
+    x, weights = problem.random(0)
+    shape = problem.output_arrays[0].shape[1:]
+
+    def bind():
+        return strategy("conv3d", "vectors").bind(problem, (weights,), cpu.open_device(1))
+
+    assert_same_bits(bind, (x, x[:1]), shape)
+    assert not computes_on_new_memory(bind, x, shape)
 
 
 # Each is a right text with one thing changed.

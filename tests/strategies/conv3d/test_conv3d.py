@@ -28,6 +28,8 @@ PROBLEMS = (
     # Several tiles along the rows, which begin on 16 bytes.
     Conv3d(5, 19, 136, (3, 3, 3)),
     Conv3d(6, 9, 70, (3, 2, 4), "valid"),
+    # Nothing is lost before the first output, but behind the last.
+    Conv3d(3, 8, 44, (1, 2, 2), "valid"),
     Conv3d(4, 5, 18, (3, 3, 3), "zero", 2, 3, 2, "batch"),
 )
 examples = settings(

@@ -9,6 +9,7 @@ import pytest
 from course_conv3d import cases
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -27,6 +28,8 @@ PROBLEMS = (
     # Several tiles along the rows, which begin on 16 bytes.
     Conv3d(5, 19, 136, (3, 3, 3)),
     Conv3d(6, 9, 70, (3, 2, 4), "valid"),
+    # Nothing is lost before the first output, but behind the last.
+    Conv3d(3, 8, 44, (1, 2, 2), "valid"),
     Conv3d(4, 5, 18, (3, 3, 3), "zero", 2, 3, 2, "batch"),
 )
 examples = settings(
@@ -116,6 +119,19 @@ def test_the_number_of_threads_changes_no_bit():
         bound(x, results[-1])
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
+
+
+@pytest.mark.parametrize("boundary", ["zero", "valid"])
+def test_vectors_compute_on_nothing_that_nobody_wrote(boundary):
+    problem = Conv3d(3, 9, 45, (3, 3, 4), boundary, 2, 2, 3, "batch")
+    x, weights = problem.random(0)
+    shape = problem.output_arrays[0].shape[1:]
+
+    def bind():
+        return strategy("conv3d", "vectors").bind(problem, (weights,), cpu.open_device(1))
+
+    assert_same_bits(bind, (x, x[:1]), shape)
+    assert not computes_on_new_memory(bind, x, shape)
 
 
 # Each is a right text with one thing changed.

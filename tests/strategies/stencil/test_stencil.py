@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from unwritten import assert_same_bits, computes_on_new_memory
 
+from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
@@ -16,6 +18,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
 from rooftile.ops.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.resident import places_of
 
 CPU, GPU = ladder("stencil"), ladder("stencil", "opencl")
 STENCILS = ((2, 5), (2, 9), (3, 7), (3, 13), (3, 25), (3, 27))
@@ -98,6 +101,28 @@ def test_neighbours_are_judged_too(opencl_device):
     problem = Stencil((8, 8, 32), 7, 2)
     rung = strategy("stencil", "several_steps", "opencl")
     verify(problem, rung, device=opencl_device).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", [Stencil((3, 9, 45), 7, 3), Stencil((13, 530), 9)], ids=str)
+def test_vectors_compute_on_nothing_that_nobody_wrote(problem):
+    x, coefficients = problem.random(0)
+
+    def bind():
+        return strategy("stencil", "vectors").bind(problem, (coefficients,), cpu.open_device(1))
+
+    assert_same_bits(bind, (x,), problem.output_shape[1:])
+    assert not computes_on_new_memory(bind, x, problem.output_shape[1:])
+
+
+def test_coefficients_on_a_gpu_come_to_constant_memory_by_their_places(opencl_device):
+    """A star's box has zeros between its points, which no coefficient is moved to."""
+    compiled = strategy("stencil", "march", "opencl").compile(Stencil((4, 5, 6), 7), opencl_device)
+    found = places_of(compiled)["taps"]
+    assert found.constant
+    box = found.places.reshape(3, 3, 3)
+    points = [tuple(1 + step for step in offset) for offset in offsets_of(3, 7)]
+    assert [box[point] for point in points] == list(range(7))
+    assert (box == -1).sum() == 20
 
 
 # Each is a right text with one thing changed.

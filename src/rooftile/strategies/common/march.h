@@ -57,7 +57,7 @@ __device__ __forceinline__ struct share pieces_of(SHARED float* stages, int thre
     return own;
 }
 
-// Start to bring the part of plane z of a channel that the block's tile reads.
+// Start to bring what the block's tile reads of plane z of a channel.
 __device__ __forceinline__ void bring(const GLOBAL float* x, int c, int z, struct share own,
                                       SHARED float* stage, int thread)
 {

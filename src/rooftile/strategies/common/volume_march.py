@@ -127,7 +127,7 @@ class MarchStrategy(MarchingStrategy):
         return {
             **super().macros(problem, config),
             "VECTOR": _VECTOR if aligned else 1,
-            "VECTOR_STORES": int(aligned and not any(problem.crop)),
+            "VECTOR_STORES": int(aligned and problem.output_size == problem.size),
         }
 
     def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:

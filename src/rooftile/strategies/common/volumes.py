@@ -88,7 +88,7 @@ class VolumeStrategy(GpuStrategy):
 
     def covered(self, problem: Any) -> tuple[Size3, Size3]:
         """The first place of which a sum is made, and at how many places one is."""
-        if problem.steps > 1 or not any(problem.crop):
+        if problem.steps > 1 or problem.output_size == problem.size:
             return (0, 0, 0), problem.size
         planes, rows, column = problem.crop
         first = column // self.aligned_columns * self.aligned_columns
@@ -167,7 +167,7 @@ class VolumeStrategy(GpuStrategy):
         """From which grid to which each launch goes; the result is one of them where it has the
         grid's size."""
         count = self.rounds(problem, config)
-        spare = "other" if any(problem.crop) else "out"
+        spare = "other" if problem.output_size != problem.size else "out"
         targets = ["between" if left % 2 else spare for left in range(count - 1, 0, -1)] + ["out"]
         return list(zip(["x", *targets[:-1]], targets, strict=True))
 

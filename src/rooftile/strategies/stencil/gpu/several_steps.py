@@ -116,7 +116,7 @@ class SeveralSteps(MarchingStrategy):
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
         """See `VolumeStrategy.macros`; and whether a thread's two columns lie on 8 bytes."""
         even = problem.size[2] % 2 == 0 and config["LEVELS"] * problem.radius % 2 == 0
-        pairs = config["THREAD_COLUMNS"] == 2 and even and not any(problem.crop)
+        pairs = config["THREAD_COLUMNS"] == 2 and even and problem.output_size == problem.size
         pitch = _pitch(problem, config)
         return {**super().macros(problem, config), "PAIRS": int(pairs), "PITCH": pitch}
 

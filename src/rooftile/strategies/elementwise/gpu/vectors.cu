@@ -2,8 +2,7 @@
 //
 // Below, a warp's load brings 128 bytes, and a thread waits for each before it computes.  Here it
 // brings 512, and a thread asks for all of its vectors before it needs the first.  What it
-// removes: three of four instructions that access memory, and waiting with little under way.  Half of
-// a multiprocessor's threads are enough for that, which leaves each the registers that it needs.
+// removes: three of four instructions that access memory, and waiting with little under way.
 //
 // x[count], y[count], alpha[1], out[count].
 // Grid: x over blocks of LOADS sections.
@@ -24,7 +23,7 @@ __device__ __forceinline__ VECTOR of_vectors(VECTOR x, VECTOR y, NUMBER alpha)
     return made;
 }
 
-__global__ void RESIDENT_BOUNDS(BLOCK, 1024 / BLOCK)
+__global__ void LAUNCH_BOUNDS(BLOCK)
 vectors(const GLOBAL NUMBER* __restrict__ x, const GLOBAL NUMBER* __restrict__ y,
         const GLOBAL NUMBER* __restrict__ alpha, GLOBAL NUMBER* __restrict__ out, int64 count)
 {
@@ -43,6 +42,7 @@ vectors(const GLOBAL NUMBER* __restrict__ x, const GLOBAL NUMBER* __restrict__ y
         for (int v = 0; v < LOADS; v++)
             outs[first + v * BLOCK] = of_vectors(from_x[v], from_y[v], *alpha);
     } else {
+        ROLLED
         for (int64 v = first; v < whole; v += BLOCK) outs[v] = of_vectors(xs[v], ys[v], *alpha);
     }
     // The last block takes what is left behind the last whole vector.

@@ -1,7 +1,7 @@
 """`elementwise`: ``x + y``, ``alpha x + y`` and ``alpha x``, element by element.
 
-Product and sum are rounded apart, so that every device gives the same bits: those of NumPy.
-Integers wrap around.
+Our strategies round product and sum apart, so that every device gives the same bits: those of
+NumPy.  Integers wrap around.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2;
 Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.ops.judgement import Exact, Judgement
+from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
@@ -76,16 +76,40 @@ class Elementwise(Problem):
         """An addition, a multiplication or both for each element."""
         return self.count * (2 if self.function == "axpy" else 1)
 
+    @property
+    def reduction(self) -> int:
+        """Terms of an element's sum."""
+        return 1 if self.function == "scale" else 2
+
     def reference(self, x: AnyArray, *others: AnyArray) -> AnyArray:
-        """The result in the problem's own dtype, as IEEE 754 rounds it."""
+        """As IEEE 754 rounds it in the problem's dtype; in float64 what has a budget."""
         if self.function == "add":
             return np.asarray(x + others[0])
-        scaled = np.asarray(others[-1][0] * x)
-        return scaled if self.function == "scale" else np.asarray(scaled + others[0])
+        alpha = others[-1][0]
+        if self.function == "scale":
+            return np.asarray(alpha * x)
+        return np.asarray((np.float64(alpha) if self._fusible else alpha) * x + others[0])
+
+    def magnitude(self, x: AnyArray, *others: AnyArray) -> AnyArray:
+        """The magnitudes of product and addend."""
+        return self.reference(np.abs(x), *map(np.abs, others))
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """Exactly: each operation is rounded as IEEE 754 says."""
-        return Exact()
+        """Exactly, as each operation is rounded as IEEE 754 says; but by a budget where others may
+        round product and sum at once."""
+        return Budget(self.reduction) if self._fusible else Exact()
+
+    @property
+    def _fusible(self) -> bool:
+        """Whether float64 tells the two ways to round apart from an error."""
+        return self.function == "axpy" and self.dtype == "float32"
+
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """See `Problem.random`; numbers of 64 bits use all of them."""
+        if self.dtype != "float64":
+            return super().random(seed)
+        generator = np.random.default_rng(seed)
+        return tuple(generator.standard_normal(array.shape) for array in self.given_arrays)
 
     def shrunk(self) -> Elementwise:
         """Fewer elements."""

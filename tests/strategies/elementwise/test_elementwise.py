@@ -1,4 +1,4 @@
-"""Every rung of `elementwise`: NumPy's bits, on ordinary and hard inputs."""
+"""Every rung of `elementwise`: right on ordinary and hard inputs, with NumPy's bits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
@@ -111,7 +112,7 @@ def changed(name, before, after):
         ("block_strided", "first + e * BLOCK", "first + e"),
         ("grid_stride", "i += stride", "i += 2 * stride"),
         ("vectors", "blockIdx.x == gridDim.x - 1 &&", "0 &&"),
-        ("vectors", "v < whole; v += BLOCK", "v < whole; v += 2 * BLOCK"),
+        ("vectors", "from_y[v] = ys[first + v * BLOCK]", "from_y[v] = ys[first]"),
     ],
 )
 def test_wrong_texts_are_caught(name, before, after, opencl_device):
@@ -119,9 +120,34 @@ def test_wrong_texts_are_caught(name, before, after, opencl_device):
     assert not verify(Elementwise("add", (70_003,)), wrong, device=opencl_device).passed
 
 
-def test_a_fused_product_is_caught(opencl_device):
+def results(rung, problem, where):
+    given = problem.random(3)
+    out = np.empty(problem.shape, problem.dtype)
+    rung.bind(problem, (), where)(*given, out)
+    return out, given
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_product_and_sum_are_rounded_apart(dtype, opencl_device):
+    """The judge lets others fuse them; our rungs have NumPy's bits."""
+    problem = Elementwise("axpy", (70_003,), dtype)
+    for rung in (*CPU, *GPU):
+        if takes(rung, problem):
+            where = cpu.open_device() if rung in CPU else opencl_device
+            out, (x, y, alpha) = results(rung, problem, where)
+            assert (out == alpha * x + y).all(), rung.name
+
+
+def test_a_fused_product_is_right_in_single_precision_alone(opencl_device):
     rung = changed("naive", "combined(x[i], y[i], *alpha)", "fma(*alpha, x[i], y[i])")
-    assert not verify(Elementwise("axpy", (70_003,)), rung, device=opencl_device).passed
+    problem = Elementwise("axpy", (70_003,))
+    assert verify(problem, rung, device=opencl_device).passed
+    out, (x, y, alpha) = results(rung, problem, opencl_device)
+    assert (out != alpha * x + y).any()
+    problem = Elementwise("axpy", (70_003,), "float64")
+    assert not verify(problem, rung, device=opencl_device).passed
+    wrong = changed("naive", "combined(x[i], y[i], *alpha)", "1.00001f * *alpha * x[i] + y[i]")
+    assert not verify(Elementwise("axpy", (70_003,)), wrong, device=opencl_device).passed
 
 
 def test_any_config(opencl_device):
@@ -137,14 +163,15 @@ def test_any_config(opencl_device):
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
 @pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_for_every_architecture(rung, architecture):
+def test_compiles_without_spills(rung, architecture):
     try:
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
     for problem in PROBLEMS[1:7]:
         macros = rung.macros(problem, rung.config(problem))
-        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_grids_cover_more_elements_than_32_bits_count():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
@@ -167,7 +168,7 @@ def test_any_config(opencl_device):
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
 @pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_for_every_architecture(rung, architecture):
+def test_compiles_without_spills(rung, architecture):
     try:
         cuda_core()
     except DeviceMissing as error:
@@ -175,7 +176,8 @@ def test_compiles_for_every_architecture(rung, architecture):
     for dtype in ("float32", "float16", "uint8", "float64"):
         problem = Transpose((64, 64), dtype=dtype)
         macros = rung.macros(problem, rung.config(problem))
-        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_more_elements_than_32_bits_count():

@@ -42,6 +42,7 @@ vectors(const GLOBAL NUMBER* __restrict__ x, const GLOBAL NUMBER* __restrict__ y
         for (int v = 0; v < LOADS; v++)
             outs[first + v * BLOCK] = of_vectors(from_x[v], from_y[v], *alpha);
     } else {
+        ROLLED
         for (int64 v = first; v < whole; v += BLOCK) outs[v] = of_vectors(xs[v], ys[v], *alpha);
     }
     // The last block takes what is left behind the last whole vector.

@@ -28,7 +28,7 @@ typedef uint4 vector;
 #endif
 
 // The square's columns from its rows, each WORDS words.
-__device__ __forceinline__ void turn(const unsigned* rows, unsigned* columns)
+__device__ __forceinline__ void transpose(const unsigned* rows, unsigned* columns)
 {
 #if BYTES == 8
     UNROLL
@@ -74,7 +74,7 @@ __global__ void LAUNCH_BOUNDS(SQUARES * SQUARES)
 vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int64 batch,
         int64 rows, int64 columns)
 {
-    __shared__ vector turned[TILE * SQUARES];
+    __shared__ vector exchanged[TILE * SQUARES];
     int64 tiles = (columns + TILE - 1) / TILE;
     int64 top = blockIdx.x / tiles * TILE, left = blockIdx.x % tiles * TILE;
     int across = threadIdx.x, down = threadIdx.y;
@@ -97,7 +97,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
                 given[k * WORDS + 3] = loaded[k].w;
 #endif
             }
-            turn(given, made);
+            transpose(given, made);
             UNROLL
             for (int k = 0; k < SIDE; k++) {
                 vector one;
@@ -107,7 +107,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
                 one.z = made[k * WORDS + 2];
                 one.w = made[k * WORDS + 3];
 #endif
-                turned[(across * SIDE + k) * SQUARES + (down ^ across)] = one;
+                exchanged[(across * SIDE + k) * SQUARES + (down ^ across)] = one;
             }
         }
         __syncthreads();
@@ -115,7 +115,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
             UNROLL
             for (int k = 0; k < SIDE; k++)
                 y[(b * columns + row_out + k) * pitch_out + column_out] =
-                    turned[(down * SIDE + k) * SQUARES + (across ^ down)];
+                    exchanged[(down * SIDE + k) * SQUARES + (across ^ down)];
         }
         __syncthreads();
     }

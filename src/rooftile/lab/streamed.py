@@ -36,6 +36,7 @@ Order = Literal["one stream", "depth first", "breadth first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 _WARM_UP, _SAMPLES = 2, 9
 _STRATEGY = "vectors"
+_ARRAYS = ("x", "y", "out")
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,12 @@ class StreamedAdd:
         rung = of_launches(strategy("elementwise", _STRATEGY, device.kind))
         self.device, self._segment, self._segments = device, segment, count // segment
         with device.on():
-            self._add = rung.compile(problem, device)
+            compiled = rung.compile(problem, device)
+            self._add = device.launches(compiled.steps(None), _ARRAYS)
             self._streams = [device.stream() for _ in range(streams)]
             # Within a stream the next segment's copies come after the last one has left the slot.
             self._slots = [
-                {name: device.allocate(4 * segment) for name in ("x", "y", "out")}
-                for _ in range(streams)
+                {name: device.allocate(4 * segment) for name in _ARRAYS} for _ in range(streams)
             ]
             self.x, self.y, self.out = (
                 pinned_array(device.pinned(count), (count,), np.float32) for _ in range(3)
@@ -125,8 +126,7 @@ class StreamedAdd:
         elif part.what == "out":
             stream.copy_out(slot["out"], self.out[at])
         else:
-            with self.device.on(stream):
-                self._add.launch(slot, None)
+            self._add.start([slot[name] for name in _ARRAYS], stream.address)
 
     def check(self) -> None:
         """Raise `VerificationFailure` unless the sums of the last run are NumPy's."""

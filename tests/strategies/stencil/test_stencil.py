@@ -18,7 +18,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
 from rooftile.ops.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.resident import places_of
+from rooftile.strategies.arrangement import places_of
 
 CPU, GPU = ladder("stencil"), ladder("stencil", "opencl")
 STENCILS = ((2, 5), (2, 9), (3, 7), (3, 13), (3, 25), (3, 27))
@@ -116,9 +116,8 @@ def test_vectors_compute_on_nothing_that_nobody_wrote(problem):
 
 def test_coefficients_on_a_gpu_come_to_constant_memory_by_their_places(opencl_device):
     """A star's box has zeros between its points, which no coefficient is moved to."""
-    compiled = strategy("stencil", "march", "opencl").compile(Stencil((4, 5, 6), 7), opencl_device)
-    found = places_of(compiled)["taps"]
-    assert found.constant
+    rung, problem = strategy("stencil", "march", "opencl"), Stencil((4, 5, 6), 7)
+    found = places_of(rung, problem, rung.config(problem))["box"]
     box = found.places.reshape(3, 3, 3)
     points = [tuple(1 + step for step in offset) for offset in offsets_of(3, 7)]
     assert [box[point] for point in points] == list(range(7))

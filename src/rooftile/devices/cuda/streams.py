@@ -26,6 +26,11 @@ class CudaStream:
         """Its address, as `CudaDevice.on` takes streams."""
         return 0, int(self._handle)
 
+    @property
+    def address(self) -> int:
+        """The driver's name for it."""
+        return int(self._handle)
+
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
         """Start to copy a contiguous array to the start of device memory.
 

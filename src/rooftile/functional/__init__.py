@@ -6,13 +6,14 @@ GPU's memory with ``__cuda_array_interface__``; all of one call are of one libra
 A view that is not contiguous or not aligned is copied first; nothing else is ever converted: other
 dtypes are refused.  Results are new arrays of the kind that went in, or ``out`` where it is given.
 
-Every function takes ``precision`` (``ieee`` or ``fast``, see `rooftile.ops.precision`),
-``strategy`` (a rung's name; None picks the fastest), ``device`` (``cpu``, ``cuda[:N]`` or
-``opencl[:N]``, which arrays in the CPU's memory are copied to and from; None follows the array: the
-CPU, or the CUDA GPU that holds it) and ``out`` (a contiguous array of the result's shape and dtype
-and of x's kind that shares no memory with the arguments), and raises `InputError` naming the
-argument that is wrong, `UnsupportedProblem` where the named strategy cannot do it or the device's
-kind has none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
+Functions whose sums may be rounded in several ways take ``precision`` (``ieee`` or ``fast``, see
+`rooftile.ops.precision`).  Every function takes ``strategy`` (a rung's name; None picks the
+fastest), ``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays in the CPU's memory are
+copied to and from; None follows the array: the CPU, or the CUDA GPU that holds it) and ``out`` (a
+contiguous array of the result's shape and dtype and of x's kind that shares no memory with the
+arguments, unless the function says that it may be x), and raises `InputError` naming the argument
+that is wrong, `UnsupportedProblem` where the named strategy cannot do it or the device's kind has
+none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
 
 `Conv2d` and `Linear` hold their parameters, for many calls.
 

@@ -157,7 +157,11 @@ def test_wrong_texts_are_caught(name, before, after, opencl_device):
 
 
 def test_any_config(opencl_device):
-    problem = Transpose((2, 61, 61), (0, 2, 1))
+    for problem in (Transpose((2, 61, 61), (0, 2, 1)), Transpose((620, 204))):
+        check_configs(problem, opencl_device)
+
+
+def check_configs(problem, opencl_device):
     exam = Exam(problem)
     for rung in taken(GPU, problem):
         for tunable in rung.tunables:

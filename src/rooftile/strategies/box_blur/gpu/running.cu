@@ -2,9 +2,9 @@
 //
 // In `tiled` every byte is added once for each window that it is in.  Here a thread keeps the sums
 // of four or eight columns over the rows of the window.  In each row it adds a byte to each and
-// subtracts one, hands the sums to its neighbours through shared memory, and adds those of the window's columns;
-// the next column's sum differs by two of them.  What it removes: all but a few additions a byte,
-// and narrow accesses.
+// subtracts one, hands the sums to its neighbours through shared memory, and adds those of the
+// window's columns; the next column's sum differs by two of them.  What it removes: all but a few
+// additions a byte, and narrow accesses.
 //
 // Where 16 bits hold the sum of a window (PAIRED), a word holds two of them: the lower half of a
 // row of the upper band, the upper half of the same row of the band below.  Additions are of words,

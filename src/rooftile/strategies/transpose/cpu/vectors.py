@@ -1,9 +1,11 @@
 """Rung 4, `vectors`: squares of vectors are transposed in registers and stored past the cache.
 
 A block's element in `blocked` is loaded and stored alone, and each line of the result is read
-before it is written.  Here a vector's worth of rows is loaded, transposed by a few shuffles, and
-stored as whole lines, which streaming stores write without reading them, where the arrays outgrow
-the cache and the rows of the result begin at the same place of a line.
+before it is written.  Here a vector's worth of rows is loaded and transposed by a few shuffles.
+Squares are gathered in scratch until a kilobyte of each row has been read and four lines of each
+row of the result are there: then whole lines are stored.  Streaming stores write them without
+reading them, where the arrays outgrow the cache and the rows of the result begin at the same place
+of a line.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
 _LINE_FLOATS = 16
 _BAND = 64
 """Rows of x that a unit takes: four lines of each row of the result."""
+_COLUMNS = 256
+"""Columns that are gathered: a kilobyte of each row of x."""
 
 
 @cache
@@ -40,17 +44,17 @@ def _kernel(store: str) -> cpu.Spread:
     with to.block("def kernel(x, y, sizes, begin, end):"):
         to.line("rows, columns, bands, lead = sizes[0], sizes[1], sizes[2], sizes[3]")
         to.line(f"whole = columns // {width} * {width}")
+        to.line(f"held = np.empty({_BAND * _COLUMNS}, np.float32)")
         with to.block("for unit in range(begin, end):"):
             to.line("start, band = unit // bands * rows * columns, unit % bands")
             to.line(f"top = lead + band * {_BAND}", f"bottom = min(top + {_BAND}, rows)")
             to.line(f"squares = top + (bottom - top) // {width} * {width}")
             with to.block("if band == 0:"):
                 to.line("edge(x, y, start, rows, columns, 0, lead, 0, columns)")
-            with (
-                to.block(f"for j in range(0, whole, {width}):"),
-                to.block(f"for i in range(top, squares, {width}):"),
-            ):
-                _emit_square(to, width, store)
+            with to.block(f"for left in range(0, whole, {_COLUMNS}):"):
+                to.line(f"right = min(left + {_COLUMNS}, whole)")
+                _emit_gathering(to, width)
+                _emit_stores(to, width, store)
             to.line("edge(x, y, start, rows, columns, top, squares, whole, columns)")
             to.line("edge(x, y, start, rows, columns, squares, bottom, 0, columns)")
     return cpu.Spread(source(f"transpose_{store}", to.text()), ("float32",) * 2)
@@ -66,11 +70,26 @@ def _emit_edge(to: Writer) -> None:
         to.line("y[start + j * rows + i] = x[start + i * columns + j]")
 
 
-def _emit_square(to: Writer, width: int, store: str) -> None:
+def _emit_gathering(to: Writer, width: int) -> None:
+    """Write how squares get into scratch[columns][rows of the band]."""
     names = [f"r{k}" for k in range(width)]
-    to.line(*(f"r{k} = load(x, start + (i + {k}) * columns + j)" for k in range(width)))
-    for k, name in enumerate(emit_transposition(to, width, names)):
-        to.line(f"{store}(y, start + (j + {k}) * rows + i, {name})")
+    with (
+        to.block(f"for i in range(top, squares, {width}):"),
+        to.block(f"for j in range(left, right, {width}):"),
+    ):
+        to.line(*(f"r{k} = load(x, start + (i + {k}) * columns + j)" for k in range(width)))
+        for k, name in enumerate(emit_transposition(to, width, names)):
+            to.line(f"store_aligned(held, (j - left + {k}) * {_BAND} + i - top, {name})")
+
+
+def _emit_stores(to: Writer, width: int, store: str) -> None:
+    """Write how scratch gets into the result."""
+    with (
+        to.block("for j in range(left, right):"),
+        to.block(f"for i in range(top, squares, {width}):"),
+    ):
+        to.line(f"v = load(held, (j - left) * {_BAND} + i - top)")
+        to.line(f"{store}(y, start + j * rows + i, v)")
 
 
 class Vectors(HostStrategy):

@@ -10,6 +10,9 @@
 // the number of the square that the row comes from: so neither the columns that are written nor
 // the rows that are read share banks.
 //
+// Tiles follow each other down a band of TILES_DOWN of them, and then across: what is under way at
+// a time lies close together in both arrays.
+//
 // Rows and columns are multiples of SIDE, so that a square is inside or outside as a whole.
 //
 // x[batch][rows][columns], y[batch][columns][rows].
@@ -75,8 +78,11 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
         int64 rows, int64 columns)
 {
     __shared__ vector exchanged[TILE * SQUARES];
-    int64 tiles = (columns + TILE - 1) / TILE;
-    int64 top = blockIdx.x / tiles * TILE, left = blockIdx.x % tiles * TILE;
+    int tiles_across = (columns + TILE - 1) / TILE, tiles_down = (rows + TILE - 1) / TILE;
+    int in_band = TILES_DOWN * tiles_across, band = blockIdx.x / in_band;
+    int place = blockIdx.x % in_band, first = band * TILES_DOWN;
+    int high = tiles_down - first < TILES_DOWN ? tiles_down - first : TILES_DOWN;
+    int64 top = (int64)(first + place % high) * TILE, left = (int64)(place / high) * TILE;
     int across = threadIdx.x, down = threadIdx.y;
     // Both arrays in vectors.
     int64 row = top + down * SIDE, column = left / SIDE + across, pitch = columns / SIDE;

@@ -24,7 +24,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.streams import pinned_array
+from rooftile.devices.cuda.streams import pinned
 from rooftile.errors import InputError, VerificationFailure
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.problem import check_positive
@@ -92,9 +92,7 @@ class StreamedAdd:
             self._slots = [
                 {name: device.allocate(4 * segment) for name in _ARRAYS} for _ in range(streams)
             ]
-            self.x, self.y, self.out = (
-                pinned_array(device.pinned(count), (count,), np.float32) for _ in range(3)
-            )
+            self.x, self.y, self.out = (pinned(device, (count,), np.float32) for _ in range(3))
             # The slots were allocated in the order of one stream: now they are there for all.
             device.synchronise()
         generator = np.random.default_rng(0)

@@ -1,0 +1,163 @@
+"""What a call costs on an NVIDIA GPU: ours, prepared or not, plans, and PyTorch's.
+
+Everything of one row runs in one process on the same arrays, is verified first, and then timed in
+turns (`calls_clock`).  The record is written after each row, and a row that fails says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from calls_cases import Case, cases
+from calls_check import Check
+from calls_clock import Contender, Record, measure
+from calls_contenders import COPY, judged, makers
+from calls_first import first_calls
+
+from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.select import open_gpu
+from rooftile.lab.environment import environment, gpu_libraries, versions
+from rooftile.lab.peers.gpu import arithmetic
+from rooftile.lab.records import plain
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "torch", "triton", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cudnn-cu13")
+
+LIMIT_S, QUICK_LIMIT_S = 225.0, 55.0
+"""No row begins later than this after the start."""
+_COMPILE_UNTIL = 0.6
+"""The share of the limit after which PyTorch compiles nothing more."""
+
+
+def path_for(device: GpuDevice) -> Path:
+    """The record of this model of GPU."""
+    name = device.description.name.lower().removeprefix("nvidia ")
+    return RESULTS / f"calls-{name.replace(' ', '-')}.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """How much time a run has, and has left."""
+
+    limit_s: float
+    start: float = dataclasses.field(default_factory=time.perf_counter)
+
+    @property
+    def gone(self) -> float:
+        """The share of the time that is over."""
+        return (time.perf_counter() - self.start) / self.limit_s
+
+    def share(self, rows: int) -> float:
+        """Seconds that one of so many rows may take."""
+        return self.limit_s * max(0.0, 1.0 - self.gone) / max(1, rows)
+
+
+def run(name: str, only: Sequence[str], quick: bool, write: bool) -> Path | None:
+    """Measure all rows, or those of some labels; gives the record's path where it is written."""
+    device = open_gpu(name)
+    watch = Watch(QUICK_LIMIT_S if quick else LIMIT_S)
+    path = path_for(device) if write else None
+    wanted = [case for case in cases(quick) if not only or case.label in only]
+    where = {**dataclasses.asdict(device.description), "libraries": gpu_libraries("cuda")}
+    record: Record = {
+        "environment": plain({**dataclasses.asdict(environment()), "device": where}),
+        "versions": ", ".join(f"{k} {v}" for k, v in versions(PACKAGES).items()),
+        "quick": quick,
+        "rows": [],
+        "first_calls": [],
+    }
+    if not quick and not only:
+        record["first_calls"] = first_calls("cuda")
+        _keep(record, path)
+    for left, case in zip(range(len(wanted), 0, -1), wanted, strict=True):
+        row = row_of_case(case, watch, left, rounds=4 if quick else 10)
+        record["rows"].append(row)
+        print(line(row), flush=True)
+        _keep(record, path)
+    record["seconds"] = round(time.perf_counter() - watch.start, 1)
+    print(f"{record['seconds']} s in all", file=sys.stderr)
+    _keep(record, path)
+    return path
+
+
+def row_of_case(case: Case, watch: Watch, left: int, rounds: int) -> Record:
+    """The record of one row, whatever goes wrong."""
+    start = time.perf_counter()
+    row: Record = {
+        "key": case.key,
+        "label": case.label,
+        "kind": case.kind,
+        "precision": case.precision,
+        "dtype": case.dtype,
+        "batch": case.problem.batch_size,
+        "times": {},
+        "refused": {},
+    }
+    if watch.gone >= 1:
+        row["refused"]["all"] = "the time of the run was over"
+        return row
+    try:
+        _fill(row, case, watch, left, rounds)
+    except Exception as error:
+        # The others are worth having all the same.
+        row["refused"]["all"] = f"{type(error).__name__}: {error}"
+    _tidy()
+    return row | {"seconds": round(time.perf_counter() - start, 2)}
+
+
+def _fill(row: Record, case: Case, watch: Watch, left: int, rounds: int) -> None:
+    import torch
+
+    seconds = watch.share(left)
+    torch.compiler.reset()
+    with arithmetic(case.torch_precision), torch.inference_mode():
+        contenders: dict[str, Contender] = {}
+        check = Check(case)
+        for name, make in makers(case, check):
+            if name.startswith("torch") and name != "torch eager" and watch.gone > _COMPILE_UNTIL:
+                row["refused"][name] = "left out: too little time to compile"
+                continue
+            try:
+                contender = make()
+                theirs = name.startswith("torch")
+                reason = None if name == COPY else judged(contender, check, theirs)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+            if reason is None:
+                contenders[name] = contender
+            else:
+                row["refused"][name] = reason[:500]
+        samples, failed = measure(
+            contenders, torch.cuda.synchronize, rounds=rounds, seconds=0.5 * seconds
+        )
+    row["times"] = {name: one.record() for name, one in samples.items()}
+    row["refused"] |= {name: reason[:500] for name, reason in failed.items()}
+
+
+def line(row: Record) -> str:
+    """A row for a terminal: medians of host / event / whole in microseconds."""
+    parts = [f"{row['key']:48}"]
+    for name, times in row["times"].items():
+        told = [times.get(clock) for clock in ("host_us", "event_us", "whole_us")]
+        parts.append(f"{name} " + "/".join(f"{one['median']:.4g}" if one else "-" for one in told))
+    parts += [f"[{name}: {reason[:160]}]" for name, reason in row["refused"].items()]
+    return "; ".join(parts)
+
+
+def _keep(record: Record, path: Path | None) -> None:
+    if path is not None:
+        path.write_text(json.dumps(plain(record), indent=1) + "\n", encoding="utf-8")
+
+
+def _tidy() -> None:
+    """Give back what a row's graphs and libraries hold."""
+    import torch
+
+    gc.collect()
+    torch.cuda.empty_cache()

@@ -125,6 +125,8 @@ def test_a_right_result_passes_and_wrong_ones_do_not(scripts, name):
     ]  # fmt: skip
     made = problem.reference(*given).astype(dtype)
     assert check.why_wrong(check.take(made), theirs=False) is None
+    exact = problem.reference(x, *check.arrays[1:]).astype(dtype)
+    assert check.why_wrong(check.take(exact), theirs=False) is None
     unwritten = made.copy()
     unwritten[-1] = np.nan
     assert check.why_wrong(check.take(unwritten), theirs=True).startswith("wrong")

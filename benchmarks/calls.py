@@ -19,7 +19,7 @@ import calls_page
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda[:N]")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--only", nargs="*", default=[], help="labels, such as 'mnist8 B=1'")
     parser.add_argument("--quick", action="store_true", help="on a GPU: fewer peers and rounds")
     parser.add_argument("--write", action="store_true", help="write the record and the page")
@@ -31,7 +31,7 @@ def main() -> None:
     else:
         import calls_gpu
 
-        calls_gpu.run(options.device, options.only, options.quick, options.write)
+        calls_gpu.run(options.only, options.quick, options.write)
     if options.write:
         calls_page.write()
 

@@ -21,10 +21,10 @@ MATMUL = {"ieee": 2.3, "tf32": 1.0, "fp16": 1.0}
 GOALS = (
     f"The host's time of a function is to be at most {HALF:g} of that of PyTorch's eager block,\n"
     f"that of a prepared operation at most {PREPARED_US:g} us, that of a plan on a GPU's arrays\n"
-    f"at most {PLAN_US:g} us. At a batch of {LARGE:,} the GPU's time of a function is to be at most\n"
-    f"{OVERHEAD:g} of the prepared operation's. Matrix products are to be {MATMUL['ieee']:g},\n"
-    f"{MATMUL['tf32']:g} and {MATMUL['fp16']:g} times as fast as PyTorch's fastest on the same\n"
-    "arrays at `ieee`, `tf32` and `fp16`, by the GPU's time."
+    f"at most {PLAN_US:g} us. At a batch of {LARGE:,} the GPU's time of a function is to be at\n"
+    f"most {OVERHEAD:g} of the prepared operation's. Matrix products are to be\n"
+    f"{MATMUL['ieee']:g}, {MATMUL['tf32']:g} and {MATMUL['fp16']:g} times as fast as PyTorch's\n"
+    "fastest on the same arrays at `ieee`, `tf32` and `fp16`, by the GPU's time."
 )
 
 

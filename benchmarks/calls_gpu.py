@@ -58,9 +58,12 @@ class Watch:
         return self.limit_s * max(0.0, 1.0 - self.gone) / max(1, rows)
 
 
-def run(name: str, only: Sequence[str], quick: bool, write: bool) -> Path | None:
-    """Measure all rows, or those of some labels; gives the record's path where it is written."""
-    device = open_gpu(name)
+def run(only: Sequence[str], quick: bool, write: bool) -> None:
+    """Measure all rows, or those of some labels, and write them where that is wanted.
+
+    Rows of other labels, and first calls that are not measured now, stay in the record.
+    """
+    device = open_gpu("cuda")
     watch = Watch(QUICK_LIMIT_S if quick else LIMIT_S)
     path = path_for(device) if write else None
     wanted = [case for case in cases(quick) if not only or case.label in only]
@@ -72,18 +75,28 @@ def run(name: str, only: Sequence[str], quick: bool, write: bool) -> Path | None
         "rows": [],
         "first_calls": [],
     }
+    if only and path is not None and path.exists():
+        former = json.loads(path.read_text(encoding="utf-8"))
+        record |= {key: former[key] for key in ("rows", "first_calls")}
+        record["quick"] = quick or former["quick"]
     if not quick and not only:
         record["first_calls"] = first_calls("cuda")
         _keep(record, path)
     for left, case in zip(range(len(wanted), 0, -1), wanted, strict=True):
         row = row_of_case(case, watch, left, rounds=4 if quick else 10)
-        record["rows"].append(row)
+        record["rows"] = merged(record["rows"], row)
         print(line(row), flush=True)
         _keep(record, path)
     record["seconds"] = round(time.perf_counter() - watch.start, 1)
     print(f"{record['seconds']} s in all", file=sys.stderr)
     _keep(record, path)
-    return path
+
+
+def merged(rows: list[Record], row: Record) -> list[Record]:
+    """The rows with a new one in place of the former of its key, in the order of the cases."""
+    order = {case.key: place for place, case in enumerate(cases(quick=False))}
+    others = [one for one in rows if one["key"] != row["key"] and one["key"] in order]
+    return sorted([*others, row], key=lambda one: order[one["key"]])
 
 
 def row_of_case(case: Case, watch: Watch, left: int, rounds: int) -> Record:
@@ -157,7 +170,6 @@ def _keep(record: Record, path: Path | None) -> None:
 
 def _tidy() -> None:
     """Give back what a row's graphs and libraries hold."""
-    import torch
-
     gc.collect()
-    torch.cuda.empty_cache()
+    if torch := sys.modules.get("torch"):
+        torch.cuda.empty_cache()

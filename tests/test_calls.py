@@ -22,7 +22,7 @@ CONV = Conv2d(70, 3, 12, 11, 5, (3, 3), activation="relu", pool=Pool.of("max", 2
 
 @pytest.fixture(scope="module")
 def scripts(benchmark_script):
-    names = ("cases", "check", "clock", "first", "goals", "page")
+    names = ("cases", "check", "clock", "first", "goals", "gpu", "page")
     return SimpleNamespace(**{name: benchmark_script(f"calls_{name}") for name in names})
 
 
@@ -125,6 +125,8 @@ def test_a_right_result_passes_and_wrong_ones_do_not(scripts, name):
     ]  # fmt: skip
     made = problem.reference(*given).astype(dtype)
     assert check.why_wrong(check.take(made), theirs=False) is None
+    exact = problem.reference(x, *check.arrays[1:]).astype(dtype)
+    assert check.why_wrong(check.take(exact), theirs=False) is None
     unwritten = made.copy()
     unwritten[-1] = np.nan
     assert check.why_wrong(check.take(unwritten), theirs=True).startswith("wrong")
@@ -138,6 +140,32 @@ def test_indices_are_spread(scripts, size, count):
     assert len(found) == max(1, min(size, count))
     assert found[0] == 0
     assert found[-1] == size - 1 or len(found) == 1
+
+
+def test_a_row_that_fails_says_why(scripts, monkeypatch):
+    def broken(case):
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(scripts.gpu, "_fill", lambda row, case, *others: broken(case))
+    case = scripts.cases.Case("linear", Linear(2, 3, 4))
+    row = scripts.gpu.row_of_case(case, scripts.gpu.Watch(100.0), 1, 2)
+    assert row["refused"] == {"all": "ValueError: no such thing"}
+    assert "no such thing" in scripts.gpu.line(row)
+
+
+def test_no_row_begins_when_the_time_is_over(scripts):
+    watch = scripts.gpu.Watch(1.0, start=-1e9)
+    assert watch.share(3) == 0
+    case = scripts.cases.Case("linear", Linear(2, 3, 4))
+    assert "over" in scripts.gpu.row_of_case(case, watch, 1, 2)["refused"]["all"]
+
+
+def test_a_row_takes_the_place_of_the_former_one(scripts):
+    first, second, third = [case.key for case in scripts.cases.cases(quick=True)][:3]
+    rows = [{"key": first}, {"key": third, "seconds": 1}]
+    rows = scripts.gpu.merged(rows, {"key": second})
+    rows = scripts.gpu.merged(rows, {"key": third, "seconds": 2})
+    assert rows == [{"key": first}, {"key": second}, {"key": third, "seconds": 2}]
 
 
 def test_goals_of_a_layer(scripts):

@@ -30,7 +30,7 @@ from rooftile.lab.judge.held import Held
 from rooftile.ops import Linear
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.compiled import GpuBound
+from rooftile.strategies.bound import GpuBound
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
 

@@ -17,7 +17,7 @@ from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import parse
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
-from rooftile.strategies.compiled import GpuBound
+from rooftile.strategies.bound import GpuBound
 
 PROBLEMS = (
     Reduce((1,)),

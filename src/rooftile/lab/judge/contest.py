@@ -319,17 +319,22 @@ class Contest:
         problem, batch = self.problem, self.problem.batch_size
         if batch is not None and problem.flops // batch <= _ITEM_FLOPS:
             few = min(batch, self.verified, self.clock.enough)
-            return self.clock.seconds(lambda: bound.launch(memory, few)) * batch / few
+            return self._seconds(lambda: bound.launch(memory, few)) * batch / few
         small = problem.shrunk()
         if small == problem:
-            return self.clock.seconds(lambda: bound.launch(memory))
+            return self._seconds(lambda: bound.launch(memory))
         values = small.random(self.seed)
         count = len(small.input_arrays)
         shrunk = bound.strategy.bind(small, values[count:], self.device)
         there = shrunk.memory()
         for array, place, to in zip(values[:count], shrunk.held, there, strict=False):
             shrunk.load(array, place, to)
-        return self.clock.seconds(lambda: shrunk.launch(there)) * problem.flops / small.flops
+        return self._seconds(lambda: shrunk.launch(there)) * problem.flops / small.flops
+
+    def _seconds(self, launch: Callable[[], None]) -> float:
+        """The time of a second launch: the first one of a size makes its arguments."""
+        launch()
+        return self.clock.seconds(launch)
 
 
 def _whole(array: AnyArray, place: Array) -> AnyArray:

@@ -19,9 +19,9 @@ _MOST_OPEN = 80
 _FEW_OPEN = 40
 """Of these a multiprocessor holds 768 threads."""
 _FEW_TAPS = 32
-"""With these a sum's bytes take longer than its multiply-adds.  Then fewer blocks do, and columns of
-fewer segments, whose planes are nearer to each other, are found in the last-level cache more often
-when the tile beside them reads its halo."""
+"""With these a sum's bytes take longer than its multiply-adds, and two blocks a multiprocessor do:
+fewer segments are under way at once, so that a halo is more often still in the last-level
+cache when the tile beside reads it."""
 _MOST_IN_PATCH = 2**31 - 1
 _WIDEST = 32
 """Columns of a mask whose patch registers hold."""

@@ -30,6 +30,8 @@ CASES = {
     "several_steps": (Stencil((5, 18, 40), 7, 3), {**SEVERAL, "LEVELS": 3}),
     "several_steps, a rest": (Stencil((5, 12, 27), 27, 3), {**SEVERAL, "LEVELS": 2}),
     "several_steps, two axes": (Stencil((18, 40), 9, 4, "valid"), {**SEVERAL, "LEVELS": 2}),
+    "one_barrier": (Stencil((5, 18, 40), 7, 3), {**SEVERAL, "LEVELS": 3}),
+    "one_barrier, a rest": (Stencil((6, 14, 27), 13, 3), {**SEVERAL, "LEVELS": 2}),
 }
 
 
@@ -58,6 +60,7 @@ def test_it_has_no_races(name, tmp_path):
     [
         ("march", "COPIES_LEFT(STAGES - 2);\n        __syncthreads();", "COPIES_LEFT(STAGES - 2);"),
         ("several_steps", "turn ^= 1, z", "z"),
+        ("one_barrier", "turn ^= 1;", ""),
     ],
 )
 def test_a_missing_barrier_or_turn_is_caught(name, before, after, tmp_path):

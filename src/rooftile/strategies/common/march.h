@@ -8,6 +8,7 @@
 //
 // Block: THREADS_X x THREADS_Y threads.  TILE_X is 4 x THREADS_X, TILE_Y is THREAD_ROWS x THREADS_Y.
 // VECTOR: how many neighbours a copy brings, 4 where rows begin on 16 bytes, else 1.
+// STREAMED: whether results leave the last-level cache before inputs, which are read again.
 
 #include "common/volumes.h"
 
@@ -29,6 +30,12 @@ typedef float4 piece;
 #else
 typedef float piece;
 #define NO_PIECE 0.0f
+#endif
+
+#if STREAMED && defined(__CUDACC_RTC__)
+#define PUT_VECTOR(to, four) __stcs(to, four)
+#else
+#define PUT_VECTOR(to, four) (*(to) = (four))
 #endif
 
 CONSTANT_ARRAY(float, taps, TAPS)
@@ -82,7 +89,7 @@ __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j,
     // Counted in vectors: of a float's address the compiler does not see that it is aligned.
     int64 place = TILE_VOLUME * (RESULT_SIZE / 4) + ((int64)z * HEIGHT + i) * (WIDTH / 4) + j / 4;
     if (z < DEPTH && i < HEIGHT && j < WIDTH)
-        ((GLOBAL float4*)out)[place] = make_float4(four[0], four[1], four[2], four[3]);
+        PUT_VECTOR((GLOBAL float4*)out + place, make_float4(four[0], four[1], four[2], four[3]));
 #else
     UNROLL for (int n = 0; n < 4; n++) put(out, z, i, j + n, four[n], last);
 #endif

@@ -18,6 +18,10 @@ _MOST_OPEN = 80
 """Open sums a thread, which are registers."""
 _FEW_OPEN = 40
 """Of these a multiprocessor holds 768 threads."""
+_FEW_TAPS = 32
+"""With these a sum's bytes take longer than its multiply-adds, and two blocks a multiprocessor do:
+fewer segments are under way at once, so that a halo is more often still in the last-level
+cache when the tile beside reads it."""
 _MOST_IN_PATCH = 2**31 - 1
 _WIDEST = 32
 """Columns of a mask whose patch registers hold."""
@@ -63,6 +67,8 @@ class MarchStrategy(MarchingStrategy):
         Tunable("THREAD_ROWS", (1, 2, 4), 2),
         Tunable("STAGES", (2, 3, 4), 3),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
+        Tunable("SEGMENT", (0, 8, 16, 32, 64, 128, 256), 0),
+        Tunable("STREAMED", (0, 1), 0),
     )
 
     def defaults(self, problem: Any) -> dict[str, int]:
@@ -81,14 +87,23 @@ class MarchStrategy(MarchingStrategy):
     def _config(
         self, problem: Any, across: int, down: int, rows: int, stages: int
     ) -> dict[str, int]:
-        """With as many blocks of a multiprocessor as registers hold the open sums of."""
+        """With as many blocks of a multiprocessor as registers hold the open sums of, where their
+        multiply-adds count."""
+        few = problem.mask[0] * rows * _VECTOR <= _FEW_OPEN
         return {
             "THREADS_X": across,
             "THREADS_Y": down,
             "THREAD_ROWS": rows,
             "STAGES": stages,
-            "BLOCKS": 3 if problem.mask[0] * rows * _VECTOR <= _FEW_OPEN else 2,
+            "BLOCKS": 3 if few and taps_of(problem) > _FEW_TAPS else 2,
+            "SEGMENT": 0,
+            "STREAMED": 0,
         }
+
+    def segment(self, problem: Any, config: Config) -> int:
+        """The config's planes, or with 0 as `MarchingStrategy.segment` finds them."""
+        _, (planes, _, _) = self.covered(problem)
+        return min(planes, config["SEGMENT"]) or super().segment(problem, config)
 
     def invalid(self, problem: Any, config: Config) -> str | None:
         """The tile's limits, and open sums that registers cannot hold."""

@@ -38,6 +38,7 @@ class Tile:
     """Places of which it makes the sums."""
     threads: Size3
     shared_floats: int = 0
+    """Of shared memory whose size the text fixes."""
 
     @property
     def thread_count(self) -> int:
@@ -64,6 +65,10 @@ class VolumeStrategy(GpuStrategy):
 
     def unrolled(self, problem: Any, config: Config) -> int:
         """Multiply-adds of a thread that its text has written out."""
+        return 0
+
+    def dynamic_bytes(self, problem: Any, config: Config) -> int:
+        """Shared memory of a block whose size the launch fixes."""
         return 0
 
     def why_not(self, problem: Any) -> str | None:
@@ -151,7 +156,8 @@ class VolumeStrategy(GpuStrategy):
         tile, route = self.tile(problem, config), self._route(problem, config)
         planes, rows, columns = tile.threads
         grid = (self.grid(problem, config), 1, 1)
-        launch = Launch("sums", grid, (columns, rows, planes), constants=("taps",))
+        shared = self.dynamic_bytes(problem, config)
+        launch = Launch("sums", grid, (columns, rows, planes), shared, constants=("taps",))
         found = []
         for number, (source, to) in enumerate(route):
             last = int(number == len(route) - 1)

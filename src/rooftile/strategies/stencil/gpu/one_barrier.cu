@@ -1,0 +1,121 @@
+// Rung 6, one_barrier: several time steps in one launch, with one barrier a plane for all of them.
+//
+// Of a star, planes beside its middle one hold a single point, above or below the cell itself.  So
+// a plane that a step is given completes an earlier plane of that step with a thread's own places
+// alone, and what is complete goes on to the next step, through all steps, before a neighbour is
+// asked.  Then the block meets once, and every step adds what lies around a thread's places to its
+// open sums.  What it removes: all barriers of a plane but one, and the wait for reads of shared
+// memory after each, which now go on for all steps together.  What it costs: two planes of every
+// step in shared memory, which take turns.
+//
+// x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[PLANES][ROWS][COLUMNS].
+// Grid: x over tiles of TILE_Z x TILE_Y x TILE_X cells after the launch's steps, see volumes.h.
+// Block: THREADS_X x THREADS_Y threads.  `levels` of LEVELS steps are made; ALIKE: in every launch.
+
+#include "several_steps.h"
+
+// Whether a launch makes its step t.
+#if ALIKE
+#define IS_MADE(t) 1
+#else
+#define IS_MADE(t) ((t) < levels)
+#endif
+// Which of the open sums lies in the plane that has come.
+#define MIDDLE (BEFORE_Z - 1)
+#define IN_ROWS(y) ((y) >= 0 && (y) < THREAD_ROWS)
+#define IN_COLUMNS(n) ((n) >= 0 && (n) < THREAD_COLUMNS)
+
+// Give a thread's places of a plane to its own open sums of a step; what is complete replaces them.
+__device__ __forceinline__ void add_own(float mine[THREAD_ROWS][THREAD_COLUMNS],
+                                        float open[OPEN][THREAD_ROWS][THREAD_COLUMNS]
+                                            CONSTANT_ARGUMENT(float, taps))
+{
+    float made[THREAD_ROWS][THREAD_COLUMNS];
+    UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+        UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
+            UNROLL for (int k = 0; k < MASK_DEPTH; k++) {
+                float sum = k < OPEN ? open[k][y][n] : 0.0f;
+                sum += taps[TAP(0, 0, OPEN - k, BEFORE_Y, BEFORE_X)] * mine[y][n];
+                if (k == 0)
+                    made[y][n] = sum;
+                else
+                    open[k - 1][y][n] = sum;
+            }
+    UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+        UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
+            UNROLL for (int s = -BEFORE_Y; s <= BEFORE_Y; s++) {
+                if (s != 0 && IN_ROWS(y + s))
+                    open[MIDDLE][y][n] +=
+                        taps[TAP(0, 0, BEFORE_Z, BEFORE_Y + s, BEFORE_X)] * mine[y + s][n];
+                if (s != 0 && IN_COLUMNS(n + s))
+                    open[MIDDLE][y][n] +=
+                        taps[TAP(0, 0, BEFORE_Z, BEFORE_Y, BEFORE_X + s)] * mine[y][n + s];
+            }
+    UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+        UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) mine[y][n] = made[y][n];
+}
+
+// Give what lies around a thread's places in the plane that has come to the sums of that plane.
+__device__ __forceinline__ void add_around(const SHARED float* own,
+                                           float sums[THREAD_ROWS][THREAD_COLUMNS]
+                                               CONSTANT_ARGUMENT(float, taps))
+{
+    UNROLL for (int r = -BEFORE_Y; r < THREAD_ROWS + BEFORE_Y; r++)
+        UNROLL for (int s = -BEFORE_X; s < THREAD_COLUMNS + BEFORE_X; s++) {
+            if (IN_ROWS(r) == IN_COLUMNS(s)) continue;
+            float value = place_at(own, r, s);
+            UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+                if (IN_COLUMNS(s) && r - y >= -BEFORE_Y && r - y <= BEFORE_Y)
+                    sums[y][s] += taps[TAP(0, 0, BEFORE_Z, BEFORE_Y + r - y, BEFORE_X)] * value;
+            UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
+                if (IN_ROWS(r) && s - n >= -BEFORE_X && s - n <= BEFORE_X)
+                    sums[r][n] += taps[TAP(0, 0, BEFORE_Z, BEFORE_Y, BEFORE_X + s - n)] * value;
+        }
+}
+
+__global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
+sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int last,
+     int levels CONSTANT_ARGUMENT(float, taps) SHARED_ARGUMENT(float, held))
+{
+    SHARED_ARRAY(float, held);
+    int thread = threadIdx.y * THREADS_X + threadIdx.x;
+    int row = threadIdx.y * THREAD_ROWS, column = threadIdx.x * THREAD_COLUMNS;
+    int top = TILE_ROW - RIM_Y, left = TILE_COLUMN - RIM_X;
+    int whole = top >= 0 && top + PLACES_Y <= HEIGHT && left >= 0 && left + PLACES_X <= WIDTH;
+    int reach = levels * BEFORE_Z, beyond = FIRST_Z + COVER_Z - TILE_PLANE;
+    int rounds = (beyond < TILE_Z ? beyond : TILE_Z) + 2 * reach;
+    // Where a thread's first place lies in a plane.
+    int own = (row + BEFORE_Y) * PITCH + threadIdx.x + MORE_X, turn = 0;
+
+    float open[LEVELS][OPEN][THREAD_ROWS][THREAD_COLUMNS];
+    UNROLL for (int t = 0; t < LEVELS; t++)
+        UNROLL for (int k = 0; k < OPEN; k++)
+            UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+                UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) open[t][k][y][n] = 0.0f;
+    for (int e = thread; e < 2 * LEVELS * HELD_SIZE; e += THREADS) held[e] = 0.0f;
+    float mine[THREAD_ROWS][THREAD_COLUMNS], ahead[THREAD_ROWS][THREAD_COLUMNS];
+    load(x, TILE_PLANE - reach, top + row, left + column, ahead);
+    __syncthreads();
+
+    ROLLED for (int round = 0; round < rounds; round++) {
+        int z = TILE_PLANE - reach + round;
+        SHARED float* planes = held + turn * LEVELS * HELD_SIZE + own;
+        UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+            UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) mine[y][n] = ahead[y][n];
+        if (round + 1 < rounds) load(x, z + 1, top + row, left + column, ahead);
+        UNROLL for (int t = 0; t < LEVELS; t++)
+            if (IS_MADE(t)) {
+                show(planes + t * HELD_SIZE, mine);
+                add_own(mine, open[t] CONSTANT_GIVEN(taps));
+                z -= BEFORE_Z;
+                if (!whole || z < 0 || z >= DEPTH) clear_ghosts(z, top + row, left + column, mine);
+            }
+        if (z >= TILE_PLANE) store(out, z, row, column, last, mine);
+        // Whoever is here has read the planes of the round before, into which the next one writes.
+        __syncthreads();
+        UNROLL for (int t = 0; t < LEVELS; t++)
+            if (IS_MADE(t))
+                add_around(planes + t * HELD_SIZE, open[t][MIDDLE] CONSTANT_GIVEN(taps));
+        turn ^= 1;
+    }
+}

@@ -1,0 +1,53 @@
+"""Rung 6, `one_barrier`: several time steps in one launch, one barrier a plane for all of them.
+
+Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
+on Modern CPUs and GPUs", SC10, for the steps of a launch.  That a star's plane completes another
+with a thread's own cells, so that all steps can share a barrier, is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.volumes import Tile
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.stencil.gpu.several_steps import SeveralSteps
+
+
+class OneBarrier(SeveralSteps):
+    """Takes stars of three axes: of others the last plane meets neighbours too."""
+
+    name = "one_barrier"
+    order = 6
+    summary = "several time steps a launch, all of which share one barrier a plane"
+
+    def why_not(self, problem: Stencil) -> str | None:
+        """Stencils without planes of a single point, and what `SeveralSteps` does not take."""
+        if not problem.star or problem.rank < 3:
+            return "not a star of three axes: the last plane's points are not the cell's alone"
+        return super().why_not(problem)
+
+    def invalid(self, problem: Stencil, config: Config) -> str | None:
+        """See `SeveralSteps.invalid`; and planes of all steps that shared memory cannot hold."""
+        needed = self.dynamic_bytes(problem, config)
+        room = self.machine.shared_room(config["BLOCKS"])
+        if needed > room:
+            return f"{needed:,} bytes of shared memory a block, at most {room:,}"
+        return super().invalid(problem, config)
+
+    def dynamic_bytes(self, problem: Stencil, config: Config) -> int:
+        """Two planes of every step."""
+        return 4 * config["LEVELS"] * super().tile(problem, config).shared_floats
+
+    def tile(self, problem: Stencil, config: Config) -> Tile:
+        """See `SeveralSteps.tile`; its planes are not of a size that the text fixes."""
+        return replace(super().tile(problem, config), shared_floats=0)
+
+    def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
+        """See `SeveralSteps.macros`; and whether every launch makes as many steps."""
+        alike = problem.steps % config["LEVELS"] == 0
+        return {**super().macros(problem, config), "ALIKE": int(alike)}
+
+
+STRATEGY = OneBarrier()

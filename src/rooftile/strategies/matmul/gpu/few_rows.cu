@@ -15,8 +15,10 @@
 #define STRIP (LANES * VECTOR)
 
 #define OF_FOUR(v, e) ((e) == 0 ? (v).x : (e) == 1 ? (v).y : (e) == 2 ? (v).z : (v).w)
-#if X_NARROW
-#define NUMBER(bits) widened((narrow)(bits))
+#ifdef CORES
+// In 16 bits, or rounded to them.
+#include "common/narrow.h"
+#define NUMBER(x) VALUE((given)(x))
 #else
 #define NUMBER(x) (x)
 #endif
@@ -25,7 +27,7 @@ typedef uint4 vector;
 #define EACH(v, e) NUMBER(OF_FOUR(v, (e) / 2) >> (e) % 2 * 16)
 #elif VECTOR == 4
 typedef float4 vector;
-#define EACH(v, e) OF_FOUR(v, e)
+#define EACH(v, e) NUMBER(OF_FOUR(v, e))
 #else
 typedef given vector;
 #define EACH(v, e) NUMBER(v)
@@ -80,7 +82,7 @@ strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
         }
     }
 
-    for (int r = 0; r < ROWS; r++) {
+    UNROLL for (int r = 0; r < ROWS; r++) {
         __syncthreads();
         UNROLL for (int e = 0; e < VECTOR; e++) joined[ty][tx * VECTOR + e] = sum[r][e];
         __syncthreads();

@@ -1,4 +1,4 @@
-"""Rung 13, `few_rows_bf16`: all rows at once, of matrices that have bfloat16 in memory."""
+"""Rung 13, `few_rows_bf16`: all rows at once, both matrices in bfloat16, in memory or rounded."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from rooftile.strategies.matmul.gpu.few_rows import FewRows
 
 
 class FewRowsBf16(FewRows):
-    """As `few_rows`; float32 is read as it is."""
+    """As `few_rows`, on numbers of bfloat16."""
 
     name = "few_rows_bf16"
     order = 13
     source = "few_rows"
     precision = "bf16"
     narrow = "bf16"
-    summary = "as few_rows, of matrices and results in bfloat16"
+    summary = "as few_rows, both matrices in bfloat16"
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """And which 16 bits."""
+        """And which numbers."""
         return {**super().macros(problem, config), "CORES": CORES[self.precision].word}
 
 

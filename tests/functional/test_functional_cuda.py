@@ -251,10 +251,10 @@ def test_matmul_takes_and_makes_16_bits_without_conversions(rows, device):
     assert rooftile.matmul(a, b, precision="fp16", out=out) is out
     kernels = [kernel for _, kernel, _ in launches(device)]
     assert kernels == (["strips"] if rows == 4 else ["matmul"])
-    # A matrix of float32 beside one of 16 bits is none of both.
+    # Beside a matrix of float32, one of 16 bits becomes float32 too.
     device.log.clear()
-    with pytest.raises(rooftile.InputError):
-        rooftile.matmul(a, Array((72, 64)), precision="fp16", out=out)
+    rooftile.matmul(a, Array((72, 64)), precision="fp16", out=out)
+    assert [kernel for _, kernel, _ in launches(device)] == ["convert", *kernels]
 
 
 def test_a_librarys_arrays_do_not_mix_with_others(cupy, device):

@@ -16,6 +16,7 @@ from rooftile.ops import named
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import NARROW
+from rooftile.strategies.machine import preset
 
 RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
@@ -62,6 +63,15 @@ def test_defaults_run(rung, problem):
         return
     for given_values in ({}, {"X_NARROW": 1, "OUT_NARROW": 1}) if rung.narrow else ({},):
         assert rung.invalid(problem, rung.config(problem, given_values)) is None
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_89"])
+@pytest.mark.parametrize("rung", [r for r in RUNGS if not r.architectures], ids=lambda r: r.name)
+@given(problem=shapes)
+def test_defaults_run_where_shared_memory_is_small(rung, architecture, problem):
+    rung = rung.on(preset(architecture))
+    if rung.why_not(problem) is None:
+        assert rung.invalid(problem, rung.config(problem)) is None
 
 
 @each_rung

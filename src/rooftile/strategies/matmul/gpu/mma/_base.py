@@ -57,6 +57,11 @@ class Mma(GpuMatmul):
             tile |= {"WARP_R": max(16, min(64, 1 << (problem.rows - 1).bit_length())),
                      "WARPS_R": 1, "STAGES": 4}  # fmt: skip
         tile |= {"BLOCKS": 2 if problem.rows <= 64 or self.numbers == 1 else 1, "PARTS": 1}
+        # Multiprocessors before Hopper's have less shared memory.
+        for change in ({}, {"BLOCKS": 1}, {"STAGES": 2}):
+            tile |= change
+            if self._fits(problem, tile):
+                break
         return {**tile, "PARTS": self._parts(problem, tile)}
 
     def _parts(self, problem: Matmul, tile: Config) -> int:
@@ -87,10 +92,11 @@ class Mma(GpuMatmul):
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """Threads, shared memory, registers, sums too long for the cores."""
-        threads, shared = _threads(config), self._shared(problem, config)
+        threads = _threads(config)
         if threads > 512:
             return f"{threads} threads a block, at most 512"
-        if shared > self.machine.shared_room(config["BLOCKS"]):
+        if not self._fits(problem, config):
+            shared = self._shared(problem, config)
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
         held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
         room = self.machine.register_room(threads * config["BLOCKS"])
@@ -135,6 +141,10 @@ class Mma(GpuMatmul):
     def cores(self) -> Cores:
         """What the cores multiply."""
         return CORES[self.precision]
+
+    def _fits(self, problem: Matmul, config: Config) -> bool:
+        """Whether multiprocessors have the shared memory of their blocks."""
+        return self._shared(problem, config) <= self.machine.shared_room(config["BLOCKS"])
 
     def _shared(self, problem: Matmul, config: Config) -> int:
         """Bytes of a block's stages."""

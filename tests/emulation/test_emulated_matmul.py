@@ -147,6 +147,19 @@ def test_matrices_of_16_bits_are_not_rounded_before(precision, layout, tmp_path)
     assert not rung.workspace(problem, rung.config(problem, config))
 
 
+@pytest.mark.parametrize(
+    "narrow", [{"X_NARROW": 1}, {"OUT_NARROW": 1}], ids=lambda n: next(iter(n))
+)
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("mma_bf16", SMALL_TILES), ("bulk_fp16", {"WARPGROUPS": 1, "TILE_C": 64, "CLUSTER": 1})],
+)
+def test_inputs_or_results_of_16_bits(name, config, narrow, tmp_path):
+    rung = strategy("matmul", name, "cuda")
+    verdict = judged(rung, Matmul(40, 136, 72), tmp_path, {**config, **narrow}, finite=True)
+    assert verdict.passed, verdict
+
+
 def test_a_group_of_tiles_and_the_rest(tmp_path):
     """More tiles across than a group has, and odd numbers of columns."""
     rung = strategy("matmul", "bulk_fp16", "cuda")

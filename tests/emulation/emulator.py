@@ -31,6 +31,8 @@ _NOTHING = ("fence.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", "
 _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",
+    "ldmatrix.sync.aligned.m8n8.x4.shared": "load_squares<false>",
+    "ldmatrix.sync.aligned.m8n8.x4.trans": "load_squares<true>",
     "mbarrier.init": "mbarrier_init", "mbarrier.arrive": "mbarrier_arrive",
     "cvt.rn.f16.f32": "cvt_f16", "cvt.rn.bf16.f32": "cvt_bf16", "ld.shared.v4.b32": "load_four",
     "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
@@ -86,7 +88,8 @@ def emulate(
         **rung.tables(problem, values),
     }
     if values.get("X_NARROW"):
-        arrays["x"] = narrowed(x, rung.narrow)
+        for place in problem.input_arrays:
+            arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
     (output,) = problem.output_arrays
     arrays["out"] = _unwritten(output.size, 2 if narrow_out else 4)

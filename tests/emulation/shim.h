@@ -144,6 +144,26 @@ template <class Word> static void load_four(Word& a, Word& b, Word& c, Word& d, 
     c = bits_of<Word>(words[2]), d = bits_of<Word>(words[3]);
 }
 
+// Four squares of 8 x 8 numbers of 16 bits, whose lines eight lanes each tell.
+template <bool turned>
+static void load_squares(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned from)
+{
+    unsigned *words[] = {&a, &b, &c, &d}, lane = thread_of() % 32;
+    if (from % 16) abort();
+    for (int square = 0; square < 4; square++)
+        *words[square] = in_warp(from, [&](auto line) {
+            unsigned word = 0;
+            for (int half = 0; half < 2; half++) {
+                int across = lane % 4 * 2 + half, down = lane / 4;
+                uint64_t at = line(8 * square + (turned ? across : down));
+                uint16_t number;
+                memcpy(&number, shared_at(at + 2 * (turned ? down : across)), 2);
+                word |= (unsigned)number << 16 * half;
+            }
+            return word;
+        });
+}
+
 // Barriers of shared memory, which count arrivals and bytes.
 
 struct { uint64_t address; barrier state; } shared_barriers[64];

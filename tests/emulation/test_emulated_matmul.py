@@ -1,5 +1,6 @@
 """`matmul` on tensor cores, emulated on the host: right, inside its arrays, without races."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -24,7 +25,10 @@ SHARED = [r for r in ladder("matmul", "opencl") if "__shared__" in r.whole_text]
 def judged(rung, problem, folder, config=None, arrays=None, **options):
     given = problem.random(3) if arrays is None else arrays
     out = emulate(rung, problem, tuple(given), (), config, folder, **options)
-    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+    model = ERROR_MODELS[rung.precision]
+    if (config or {}).get("OUT_NARROW"):
+        model = replace(model, results=rung.narrow)
+    return Expected(problem, *given).judge(out, model)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,22 @@ def test_matrices_as_they_lie(precision, layout, tmp_path):
 def test_copies_of_four(layout, tmp_path):
     rung = strategy("matmul", "mma_fp16", "cuda")
     verdict = judged(rung, Matmul(36, 68, 44, *layout), tmp_path, SMALL_TILES, finite=True)
+    assert verdict.passed, verdict
+
+
+BOTH_NARROW = {"X_NARROW": 1, "OUT_NARROW": 1}
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("sizes", [(37, 105, 51), (36, 74, 46), (40, 136, 56)])
+@pytest.mark.parametrize(
+    ("precision", "layout"), [*product(["fp16"], LAYOUTS), ("bf16", (False, False))]
+)
+def test_matrices_of_16_bits(precision, layout, sizes, parts, tmp_path):
+    """Lines that copies of a number, of two or of eight bring; results rounded at the end."""
+    rung = strategy("matmul", f"mma_{precision}", "cuda")
+    config = {**SMALL_TILES, **BOTH_NARROW, "PARTS": parts}
+    verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, config, finite=True)
     assert verdict.passed, verdict
 
 
@@ -109,6 +129,34 @@ def test_both_matrices_from_shared_memory(precision, layout, tmp_path):
     problem = Matmul(72, 136, 200, *layout)
     config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("precision", "layout"), [*product(["fp16"], LAYOUTS[:3]), ("bf16", (True, True))]
+)
+def test_matrices_of_16_bits_are_not_rounded_before(precision, layout, tmp_path):
+    rung = strategy("matmul", f"bulk_{precision}", "cuda")
+    problem = Matmul(72, 136, 200, *layout)
+    config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1, **BOTH_NARROW}
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+    product, *others = rung.steps(problem, rung.config(problem, config))
+    assert not others
+    assert [argument.array for argument in product.arguments[:2]] == ["a", "b"]
+    assert not rung.workspace(problem, rung.config(problem, config))
+
+
+@pytest.mark.parametrize(
+    "narrow", [{"X_NARROW": 1}, {"OUT_NARROW": 1}], ids=lambda n: next(iter(n))
+)
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("mma_bf16", SMALL_TILES), ("bulk_fp16", {"WARPGROUPS": 1, "TILE_C": 64, "CLUSTER": 1})],
+)
+def test_inputs_or_results_of_16_bits(name, config, narrow, tmp_path):
+    rung = strategy("matmul", name, "cuda")
+    verdict = judged(rung, Matmul(40, 136, 72), tmp_path, {**config, **narrow}, finite=True)
     assert verdict.passed, verdict
 
 

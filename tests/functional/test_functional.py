@@ -1,5 +1,6 @@
 """The public functions: results, conversions that are made, arguments that are refused."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -61,6 +62,17 @@ def test_matmul(transpose_a, transpose_b):
     # Views of either order are as good.
     again = rooftile.matmul(a.T, b.T, transpose_a=not transpose_a, transpose_b=not transpose_b)
     np.testing.assert_array_equal(y, again)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_matmul_of_16_bits(dtype):
+    """Sums are float32's, and rounded at the end."""
+    a, b = ROWS.astype(dtype), MATRIX.T.astype(dtype)
+    y = rooftile.matmul(a, b)
+    assert y.dtype == dtype
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    unit = float(ml_dtypes.finfo(dtype).eps)
+    np.testing.assert_allclose(y.astype(np.float32), expected, rtol=unit, atol=1e-6)
 
 
 @pytest.mark.parametrize("strategy", [None, "loops", "vectors"])

@@ -244,6 +244,19 @@ def test_matmul_of_matrices_in_either_order_copies_nothing(transpose_a, transpos
     assert not device.of("copy")
 
 
+@pytest.mark.parametrize("rows", [4, 70])
+def test_matmul_takes_and_makes_16_bits_without_conversions(rows, device):
+    kind = {"typestr": "<f2"}
+    a, b, out = Array((rows, 72), **kind), Array((72, 64), **kind), Array((rows, 64), **kind)
+    assert rooftile.matmul(a, b, precision="fp16", out=out) is out
+    kernels = [kernel for _, kernel, _ in launches(device)]
+    assert kernels == (["strips"] if rows == 4 else ["matmul"])
+    # Beside a matrix of float32, one of 16 bits becomes float32 too.
+    device.log.clear()
+    rooftile.matmul(a, Array((72, 64)), precision="fp16", out=out)
+    assert [kernel for _, kernel, _ in launches(device)] == ["convert", *kernels]
+
+
 def test_a_librarys_arrays_do_not_mix_with_others(cupy, device):
     x = cupy.ndarray((2, 3, 12, 20))
     with pytest.raises(rooftile.InputError, match=r"expected a cupy\.ndarray"):

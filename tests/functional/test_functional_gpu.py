@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import pytest
 import rooftile
 from rooftile.devices import cuda
 from rooftile.errors import InputError
+from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import assert_close
-from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.ops import ERROR_MODELS, Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.ops.matmul import Matmul
 from rooftile.runtime.choice import choose
 from rooftile.strategies import ladder
 
@@ -109,6 +112,25 @@ def test_torch_the_other_operations(operation, torch):
         "softmax": lambda: rooftile.softmax(x),
     }[operation]()
     assert_close(problem, y.cpu().numpy(), *arrays)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("sizes", [(1, 264, 72), (7, 75, 33), (64, 520, 130), (1000, 1000, 1000)])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (True, True)])
+def test_torch_matmul_of_16_bits(sizes, dtype, transpose_a, transpose_b, torch):
+    """Called twice, as a repeated call starts the same launches."""
+    rows, inner, columns = sizes
+    problem = Matmul(rows, inner, columns, transpose_a, transpose_b)
+    kind, precision = getattr(torch, dtype), {"float16": "fp16", "bfloat16": "bf16"}[dtype]
+    for seed in (1, 2):
+        a, b = (torch.from_numpy(array).cuda().to(kind) for array in problem.random(seed))
+        y = rooftile.matmul(
+            a, b, transpose_a=transpose_a, transpose_b=transpose_b, precision=precision
+        )
+        assert y.dtype == kind
+        given = [array.float().cpu().numpy() for array in (a, b)]
+        model = replace(ERROR_MODELS[precision], results=precision)
+        Expected(problem, *given).judge(y.float().cpu().numpy(), model).raise_if_wrong()
 
 
 def test_torch_out_and_views(torch):

@@ -311,15 +311,15 @@ def forms_of(
 
 
 def narrow_config(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
-    """The choice's config; where input and output have 16 bits, the kernels read and write them,
-    if they can."""
+    """The choice's config; where all inputs, or the output, have 16 bits, the kernels read and
+    write them so, if they can."""
     rung, problem = of_launches(choice.strategy), choice.problem
     config = dict(choice.config or {})
     if not rung.narrow:
         return config
     dtype = FORMATS[rung.narrow].dtype
-    ends = problem.input_arrays[0].name, problem.output_arrays[0].name
-    flags = (forms.get(name, Form()).dtype == dtype for name in ends)
+    ends = problem.input_arrays, problem.output_arrays
+    flags = (all(forms.get(a.name, Form()).dtype == dtype for a in arrays) for arrays in ends)
     narrow = {**config, **{flag: int(on) for flag, on in zip(NARROW, flags, strict=True)}}
     placed = rung.on(Machine.of(device.description))
     return config if placed.invalid(problem, placed.config(problem, narrow)) else narrow

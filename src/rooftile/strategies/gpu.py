@@ -33,7 +33,7 @@ _MOST_IN_ITEM = 2**31 - 1
 """Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
 
 NARROW = ("X_NARROW", "OUT_NARROW")
-"""What a config says of input and output: whether they have 16 bits."""
+"""What a config says of inputs, all of them, and of outputs: whether they have 16 bits."""
 
 
 class GpuStrategy(Strategy):
@@ -51,7 +51,7 @@ class GpuStrategy(Strategy):
     summing: ClassVar[str] = ""
     """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
     narrow: ClassVar[str] = ""
-    """The precision in whose 16-bit numbers it can read its input and write its output, where the
+    """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
     the caller's arrays have them.  Empty where it cannot."""
     wide_indices: ClassVar[bool] = False
@@ -138,9 +138,12 @@ class GpuStrategy(Strategy):
         if not self.narrow:
             return arrays
         dtype = FORMATS[self.narrow].dtype
+        of_inputs, of_outputs = (config.get(flag) for flag in NARROW)
         return tuple(
-            replace(array, dtype=dtype) if config.get(flag) else array
-            for array, flag in zip(arrays, NARROW, strict=True)
+            replace(array, dtype=dtype)
+            if (of_outputs if array.role == "output" else of_inputs)
+            else array
+            for array in arrays
         )
 
     def errors(self, config: Config) -> ErrorModel:

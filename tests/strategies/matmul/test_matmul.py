@@ -18,9 +18,10 @@ from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.lab.peers import cpu as peers
-from rooftile.ops import parse
+from rooftile.ops import FORMATS, parse
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.gpu import NARROW
 
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
 SIZES = [(1, 1, 1), (3, 70, 9), (37, 500, 45), (64, 32, 48), (2, 900, 300)]
@@ -122,6 +123,21 @@ def test_other_configs(name, layout, opencl_device):
     problem = Matmul(150, 70, 132, *layout)
     bound = strategy("matmul", name, "opencl").bind(problem, (), opencl_device, CONFIGS[name])
     Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
+
+
+@pytest.mark.parametrize("flags", [(1, 1), (1, 0), (0, 1)])
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_few_rows_of_16_bits(layout, precision, flags, opencl_device):
+    rung = strategy("matmul", f"few_rows_{precision}", "opencl")
+    config = dict(zip(NARROW, flags, strict=True))
+    for sizes in ((1, 1, 1), (3, 70, 9), (5, 264, 40), (1, 1100, 520)):
+        problem = Matmul(*sizes, *layout)
+        bound = rung.bind(problem, (), opencl_device, config)
+        kinds = [array.dtype for array in bound.held]
+        narrow = FORMATS[precision].dtype
+        assert kinds == [narrow if flags[n // 2] else "float32" for n in range(3)]
+        Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
 
 
 def test_what_they_do_not_take(opencl_device):

@@ -10,10 +10,13 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing
-from rooftile.lab.judge.verify import verify
+from rooftile.lab.judge.exam import Exam
+from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import named
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.gpu import NARROW
+from rooftile.strategies.machine import preset
 
 RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
@@ -22,6 +25,7 @@ SIZES = [
     (64, 4096, 512), (300, 328, 136), (3, 30_016, 9),
 ]  # fmt: skip
 PROBLEMS = [Matmul(*sizes, *layout) for sizes in SIZES for layout in LAYOUTS]
+NARROWING = [rung for rung in ladder("matmul", "cuda") if rung.narrow]
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 shapes = st.builds(
     Matmul, st.integers(1, 5000), st.integers(1, 9000), st.integers(1, 5000),
@@ -39,12 +43,35 @@ def test_right_on_a_gpu(rung, cuda_device):
             verify(problem, rung, device=cuda_device, hard=True, neighbours=False).raise_if_wrong()
 
 
+@pytest.mark.parametrize("flags", [(1, 1), (1, 0), (0, 1)])
+@pytest.mark.parametrize("rung", NARROWING, ids=lambda rung: rung.name)
+def test_right_on_a_gpu_in_16_bits(rung, flags, cuda_device):
+    reason = rung.why_not_on(cuda_device.description.architecture)
+    if reason is not None:
+        pytest.skip(reason)
+    config = dict(zip(NARROW, flags, strict=True))
+    for problem in PROBLEMS:
+        if rung.why_not(problem) is None:
+            bound = rung.bind(problem, (), cuda_device, config)
+            Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
+
+
 @each_rung
 @given(problem=shapes)
 def test_defaults_run(rung, problem):
+    if rung.why_not(problem) is not None:
+        return
+    for given_values in ({}, {"X_NARROW": 1, "OUT_NARROW": 1}) if rung.narrow else ({},):
+        assert rung.invalid(problem, rung.config(problem, given_values)) is None
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_89"])
+@pytest.mark.parametrize("rung", [r for r in RUNGS if not r.architectures], ids=lambda r: r.name)
+@given(problem=shapes)
+def test_defaults_run_where_shared_memory_is_small(rung, architecture, problem):
+    rung = rung.on(preset(architecture))
     if rung.why_not(problem) is None:
-        config = rung.config(problem)
-        assert rung.invalid(problem, config) is None
+        assert rung.invalid(problem, rung.config(problem)) is None
 
 
 @each_rung
@@ -76,11 +103,23 @@ def test_compiles_without_spills(rung, architecture, compiler):
     if rung.why_not_on(architecture.rstrip("a")) is not None:
         return
     for name in ("matmul-4096", "matmul-64x4096"):
-        problem = named("matmul", name)
-        code = compile_cubin(
-            rung.text, rung.macros(problem, rung.config(problem)), architecture, rung.folders
-        )
-        assert not any(kernel.frame_bytes for kernel in resources(code).values())
+        assert_no_spills(rung, named("matmul", name), architecture)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("rung", NARROWING, ids=lambda rung: rung.name)
+def test_compiles_without_spills_in_16_bits(rung, architecture, compiler):
+    if rung.why_not_on(architecture.rstrip("a")) is not None:
+        return
+    for problem in (Matmul(64, 4096, 4096), Matmul(64, 4096, 4096, True, True), Matmul(8, 64, 64)):
+        if rung.why_not(problem) is None:
+            assert_no_spills(rung, problem, architecture, {"X_NARROW": 1, "OUT_NARROW": 1})
+
+
+def assert_no_spills(rung, problem, architecture, config=None):
+    macros = rung.macros(problem, rung.config(problem, config))
+    code = compile_cubin(rung.text, macros, architecture, rung.folders)
+    assert not any(kernel.frame_bytes for kernel in resources(code).values())
 
 
 def test_few_rows_make_wide_tiles_in_parts():
@@ -102,6 +141,7 @@ def test_what_they_do_not_take():
 
 def test_a_pass_over_b_is_for_many_rows():
     rung = strategy("matmul", "warpgroups_tf32", "cuda")
-    assert rung.why_slow(named("matmul", "matmul-4096")) is None
-    for name in ("matmul-64x4096", "matmul-1x4096", "matmul-1000"):
-        assert "beyond 384 rows" in rung.why_slow(named("matmul", name))
+    for name in ("matmul-4096", "matmul-1000"):
+        assert rung.why_slow(named("matmul", name)) is None
+    for name in ("matmul-64x4096", "matmul-1x4096", "matmul-512"):
+        assert "from 256 rows" in rung.why_slow(named("matmul", name))

@@ -7,19 +7,39 @@
 // their way at once, and each thread keeps a sum for every row.
 // What it removes: idle threads and empty tiles.
 //
-// a, b, out: see matmul.h; rows <= ROWS.  VECTOR: 4 where lines of b begin on 16 bytes, else 1.  With
-// several parts, sums[parts][rows][columns] between the kernels.
+// a, b, out: see matmul.h; rows <= ROWS.  VECTOR: elements of 16 bytes where lines of b begin on such,
+// else 1.  With several PARTS, sums[PARTS][rows][columns] between the kernels.
 
 #include "matmul/gpu/matmul.h"
 
 #define STRIP (LANES * VECTOR)
 
-#if VECTOR == 4
-typedef float4 vector;
-#define EACH(v, e) ((e) == 0 ? (v).x : (e) == 1 ? (v).y : (e) == 2 ? (v).z : (v).w)
+#define OF_FOUR(v, e) ((e) == 0 ? (v).x : (e) == 1 ? (v).y : (e) == 2 ? (v).z : (v).w)
+#ifdef CORES
+// In 16 bits, or rounded to them.
+#include "common/narrow.h"
+#define NUMBER(x) VALUE((given)(x))
 #else
-typedef float vector;
-#define EACH(v, e) (v)
+#define NUMBER(x) (x)
+#endif
+#if VECTOR == 8
+typedef uint4 vector;
+#define EACH(v, e) NUMBER(OF_FOUR(v, (e) / 2) >> (e) % 2 * 16)
+#elif VECTOR == 4
+typedef float4 vector;
+#define EACH(v, e) NUMBER(OF_FOUR(v, e))
+#else
+typedef given vector;
+#define EACH(v, e) NUMBER(v)
+#endif
+
+// What the kernels over b store.
+#if PARTS > 1
+typedef float total;
+#define TOTAL(y) (y)
+#else
+typedef result total;
+#define TOTAL(y) RESULT(y)
 #endif
 
 #if !TRANSPOSE_B
@@ -27,7 +47,7 @@ typedef float vector;
 // Block: x over LANES vectors of columns, y over SLICES.
 __global__ void LAUNCH_BOUNDS(LANES * SLICES)
 strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns, int share)
+       GLOBAL total* __restrict__ out, int rows, int inner, int columns, int share)
 {
     __shared__ float held[ROWS][TERMS];
     __shared__ float joined[SLICES][STRIP];
@@ -43,7 +63,8 @@ strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
         __syncthreads();
         for (int e = thread; e < ROWS * TERMS; e += LANES * SLICES) {
             int r = e / TERMS, k = start + e % TERMS;
-            held[r][e % TERMS] = r < rows && k < end ? a[place_in_a(r, k, rows, inner)] : 0.0f;
+            bool inside = r < rows && k < end;
+            held[r][e % TERMS] = inside ? NUMBER(a[place_in_a(r, k, rows, inner)]) : 0.0f;
         }
         __syncthreads();
         for (int term = ty; term < TERMS; term += AHEAD * SLICES) {
@@ -61,40 +82,39 @@ strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
         }
     }
 
-    for (int r = 0; r < ROWS; r++) {
+    UNROLL for (int r = 0; r < ROWS; r++) {
         __syncthreads();
         UNROLL for (int e = 0; e < VECTOR; e++) joined[ty][tx * VECTOR + e] = sum[r][e];
         __syncthreads();
         for (int e = thread; e < STRIP; e += LANES * SLICES) {
-            float total = 0.0f;
-            UNROLL for (int slice = 0; slice < SLICES; slice++) total += joined[slice][e];
+            float y = 0.0f;
+            UNROLL for (int slice = 0; slice < SLICES; slice++) y += joined[slice][e];
             if (r < rows && first + e < columns)
-                out[((int64)blockIdx.y * rows + r) * columns + first + e] = total;
+                out[((int64)blockIdx.y * rows + r) * columns + first + e] = TOTAL(y);
         }
     }
 }
 
 // Adds the parts' sums, in their order.  Grid: x over the results.
-__global__ void finish(const GLOBAL float* __restrict__ sums, GLOBAL float* __restrict__ out,
+__global__ void finish(const GLOBAL float* __restrict__ sums, GLOBAL result* __restrict__ out,
                        int results, int parts)
 {
     int e = blockIdx.x * FINISH_THREADS + threadIdx.x;
     if (e >= results) return;
-    float total = 0.0f;
-    for (int part = 0; part < parts; part++) total += sums[(int64)part * results + e];
-    out[e] = total;
+    float y = 0.0f;
+    for (int part = 0; part < parts; part++) y += sums[(int64)part * results + e];
+    out[e] = RESULT(y);
 }
 #else
-// The vector of a row of a from term `k` on: its terms lie apart where a lies transposed.
-__device__ __forceinline__ vector terms_of(const GLOBAL given* a, int r, int k, int rows, int inner)
+// As many terms as a vector has, of a row of a from `k` on: they lie apart where a lies transposed.
+__device__ __forceinline__ void take_terms(float terms[VECTOR], const GLOBAL given* a, int r, int k,
+                                           int rows, int inner)
 {
-#if VECTOR == 1
-    return a[place_in_a(r, k, rows, inner)];
-#elif TRANSPOSE_A
-    return make_float4(a[place_in_a(r, k, rows, inner)], a[place_in_a(r, k + 1, rows, inner)],
-                       a[place_in_a(r, k + 2, rows, inner)], a[place_in_a(r, k + 3, rows, inner)]);
+#if TRANSPOSE_A
+    UNROLL for (int e = 0; e < VECTOR; e++) terms[e] = NUMBER(a[place_in_a(r, k + e, rows, inner)]);
 #else
-    return *(const GLOBAL float4*)(a + place_in_a(r, k, rows, inner));
+    vector of = *(const GLOBAL vector*)(a + place_in_a(r, k, rows, inner));
+    UNROLL for (int e = 0; e < VECTOR; e++) terms[e] = EACH(of, e);
 #endif
 }
 
@@ -102,7 +122,7 @@ __device__ __forceinline__ vector terms_of(const GLOBAL given* a, int r, int k, 
 // Block: x over the LANES (a power of two) threads of a team, y over SLICES columns.
 __global__ void LAUNCH_BOUNDS(LANES * SLICES)
 teams(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-      GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+      GLOBAL result* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ float joined[SLICES][ROWS][LANES];
     int lane = threadIdx.x, slot = threadIdx.y, j = blockIdx.x * SLICES + slot;
@@ -118,8 +138,9 @@ teams(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
             if (k + l * STRIP >= inner) break;
             UNROLL for (int r = 0; r < ROWS; r++) {
                 // Rows beyond the last repeat it.
-                vector of = terms_of(a, r < rows ? r : rows - 1, k + l * STRIP, rows, inner);
-                UNROLL for (int e = 0; e < VECTOR; e++) sum[r] += EACH(loaded[l], e) * EACH(of, e);
+                float terms[VECTOR];
+                take_terms(terms, a, r < rows ? r : rows - 1, k + l * STRIP, rows, inner);
+                UNROLL for (int e = 0; e < VECTOR; e++) sum[r] += EACH(loaded[l], e) * terms[e];
             }
         }
     }
@@ -133,6 +154,7 @@ teams(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
     }
     __syncthreads();
     if (j < columns)
-        for (int r = lane; r < rows; r += LANES) out[(int64)r * columns + j] = joined[slot][r][0];
+        for (int r = lane; r < rows; r += LANES)
+            out[(int64)r * columns + j] = RESULT(joined[slot][r][0]);
 }
 #endif

@@ -23,7 +23,7 @@ _RESIDENT = 6
 
 
 class FewRows(GpuMatmul):
-    """Takes up to eight rows; sums are the same in every run."""
+    """Takes up to eight rows; sums are the same in every run, in float32 whatever it reads."""
 
     name = "few_rows"
     order = 11
@@ -51,7 +51,7 @@ class FewRows(GpuMatmul):
             # Partial sums of all rows lie in shared memory.
             slices = max(1, 256 // lanes)
             return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1}
-        strips = blocks(problem.columns, 32 * _vector(problem))
+        strips = blocks(problem.columns, 32 * _vector(problem, {}))
         wanted = blocks(_RESIDENT * self.machine.multiprocessors, strips)
         parts = tile_of(min(wanted, max(1, problem.inner // _TERMS)), 1, 64)
         return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts}
@@ -63,15 +63,15 @@ class FewRows(GpuMatmul):
             if config["PARTS"] > 1:
                 return "lines of a transposed b have no parts"
             return beyond_block(threads, 4 * threads * _rows(problem))
-        return beyond_block(threads, 4 * (4 * threads + _rows(problem) * _TERMS))
+        held = _vector(problem, config) * threads + _rows(problem) * _TERMS
+        return beyond_block(threads, 4 * held)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, rows in a power of two, and the tunables but for the parts."""
-        named = {name: value for name, value in config.items() if name != "PARTS"}
+        """How the matrices lie, rows in a power of two, and the tunables."""
         return {
-            **super().macros(problem, named),
+            **super().macros(problem, config),
             "ROWS": _rows(problem),
-            "VECTOR": _vector(problem),
+            "VECTOR": _vector(problem, config),
             "TERMS": _TERMS,
             "FINISH_THREADS": _FINISH_THREADS,
         }
@@ -89,7 +89,7 @@ class FewRows(GpuMatmul):
             grid = (blocks(problem.columns, config["SLICES"]), 1, 1)
             return (Step(Launch("teams", grid, block), ("a", "b", "out", *sizes)),)
         parts, results = config["PARTS"], problem.rows * problem.columns
-        across = blocks(problem.columns, config["LANES"] * _vector(problem))
+        across = blocks(problem.columns, config["LANES"] * _vector(problem, config))
         strips = Launch("strips", (across, parts, 1), block)
         share = blocks(problem.inner, parts)
         if parts == 1:
@@ -108,6 +108,7 @@ def _rows(problem: Matmul) -> int:
     return tile_of(problem.rows, 1, _MOST_ROWS)
 
 
-def _vector(problem: Matmul) -> int:
-    """Elements of a load of b."""
-    return 4 if problem.arrays[1].shape[1] % 4 == 0 else 1
+def _vector(problem: Matmul, config: Config) -> int:
+    """Elements of a load of b: 16 bytes, or a single one."""
+    whole = 8 if config.get("X_NARROW") else 4
+    return whole if problem.arrays[1].shape[1] % whole == 0 else 1

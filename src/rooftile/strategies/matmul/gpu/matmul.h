@@ -1,11 +1,11 @@
 // What texts of matmul share.  Macros say how the matrices lie: a[rows][inner], with TRANSPOSE_A
 // a[inner][rows]; b[inner][columns], with TRANSPOSE_B b[columns][inner]; out[rows][columns].  Sizes
-// come with the launch.
+// come with the launch.  Elements of a and b are `given`, those of out `result`: in 16 bits where
+// X_NARROW and OUT_NARROW say so.
 
 #pragma once
 
-// An element of a or b as it lies in memory.
-typedef float given;
+#include "common/formats.h"
 
 __device__ __forceinline__ int64 place_in_a(int i, int k, int rows, int inner)
 {

@@ -87,26 +87,23 @@ class Bulk(GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both matrices in 16 bits."""
+        """Both matrices in 16 bits, unless they come so."""
+        if config["X_NARROW"]:
+            return {}
         a, b = problem.arrays[:2]
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Round both matrices, then multiply."""
+        """Round both matrices, unless they come in 16 bits, then multiply."""
         a, b = problem.arrays[:2]
-        eights = a.size // _PIECE, b.size // _PIECE
-        grid = (blocks(sum(eights), _ROUND_THREADS), 1, 1)
-        rounding = Step(
-            Launch("round_both", grid, (_ROUND_THREADS, 1, 1)),
-            ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)),
-        )
+        prefix = "" if config["X_NARROW"] else "narrow_"
         rows, share = 64 * config["WARPGROUPS"], config["TILE_C"] // config["CLUSTER"]
         boxes = (
             (_SLICE, 64) if problem.transpose_a else (rows, _SLICE),
             (share, _SLICE) if problem.transpose_b else (_SLICE, 64),
         )
         maps = (
-            TensorMap(f"narrow_{array.name}", array.shape, box, 2)
+            TensorMap(prefix + array.name, array.shape, box, 2)
             for array, box in zip((a, b), boxes, strict=True)
         )
         down, across = self._clusters(problem, config)
@@ -115,7 +112,8 @@ class Bulk(GpuMatmul):
         shared = self._stages(config) * (_stage(config) + 16)
         launch = Launch("matmul", (count, 1, 1), (_threads(config), 1, 1), shared)
         sizes = (problem.rows, problem.inner, problem.columns)
-        return (rounding, Step(launch, (*maps, "out", *sizes, down, across)))
+        product = Step(launch, (*maps, "out", *sizes, down, across))
+        return (product,) if config["X_NARROW"] else (_rounding(problem), product)
 
     def _clusters(self, problem: Matmul, config: Config) -> tuple[int, int]:
         """Clusters' tiles down and across."""
@@ -135,6 +133,13 @@ class Bulk(GpuMatmul):
         entry = min(_MOST_REGISTERS, self.machine.register_room(threads))
         rest = entry * threads - 128 * _COPIER_REGISTERS
         return min(_MOST_REGISTERS, rest // (threads - 128) // 8 * 8)
+
+
+def _rounding(problem: Matmul) -> Step:
+    eights = [array.size // _PIECE for array in problem.arrays[:2]]
+    grid = (blocks(sum(eights), _ROUND_THREADS), 1, 1)
+    launch = Launch("round_both", grid, (_ROUND_THREADS, 1, 1))
+    return Step(launch, ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)))
 
 
 def _threads(config: Config) -> int:

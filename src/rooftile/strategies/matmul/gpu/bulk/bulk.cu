@@ -2,14 +2,15 @@
 //
 // In `warpgroups`, a comes to shared memory in float32 and passes through registers; that takes more
 // of the cache's and of shared memory's bandwidth than the products leave.  Here a first kernel
-// rounds both matrices, each number where it is: nothing is turned.  The copy engine brings boxes of
+// rounds both matrices, each number where it is: nothing is turned; and none need be rounded where
+// the caller's have 16 bits.  The copy engine brings boxes of
 // them, swizzled, and products of 16 bits read either order from shared memory: of a matrix whose
 // lines are terms, a box has all terms of a slice for 64 rows or columns.  The CLUSTER blocks of a
 // cluster have the same columns of b: each brings a share of them to all.  Tiles are taken in groups
 // of GROUP across, so that what all blocks read at a time stays in the cache.
 // What it removes: registers, conversions and half of the copies on the way of a.
 //
-// a, b, out: see matmul.h; narrow_a and narrow_b: the same in the cores' type.  Lines of both are
+// a, b, out: see matmul.h; narrow_a and narrow_b: the same in the cores' type, else themselves.  Lines of both are
 // whole 16 bytes.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
@@ -27,6 +28,7 @@
 #include "common/warpgroups.h"
 #include "matmul/gpu/matmul.h"
 
+#if !X_NARROW
 // Rounds eight neighbours of a, or of b where a ends.  Grid: x over eights of both.
 __global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restrict__ a,
                                                             const given* __restrict__ b,
@@ -43,6 +45,7 @@ __global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restr
     (in_a ? narrow_a : narrow_b)[at] = make_uint4(pack(first.x, first.y), pack(first.z, first.w),
                                                   pack(next.x, next.y), pack(next.z, next.w));
 }
+#endif
 
 // First row and column of a block's tile.
 struct work { int row, column; };
@@ -119,18 +122,18 @@ __device__ __forceinline__ void accumulate(float sum[TILE_C / 2], int slices, un
 }
 
 // Stores a lane's results: of every eight columns two neighbours, in two rows.
-__device__ __forceinline__ void store(const float sum[TILE_C / 2], float* out, int row, int column,
+__device__ __forceinline__ void store(const float sum[TILE_C / 2], result* out, int row, int column,
                                       int rows, int columns)
 {
     UNROLL for (int e = 0; e < TILE_C / 2; e += 2) {
         int i = row + ROW_OF(e), j = column + COLUMN_OF(e);
         if (i >= rows || j >= columns) continue;
-        float* to = out + (size_t)i * columns + j;
+        result* to = out + (size_t)i * columns + j;
 #if PAIRED
-        *(float2*)to = make_float2(sum[e], sum[e + 1]);
+        *(result_2*)to = RESULT_2(sum[e], sum[e + 1]);
 #else
-        to[0] = sum[e];
-        if (j + 1 < columns) to[1] = sum[e + 1];
+        to[0] = RESULT(sum[e]);
+        if (j + 1 < columns) to[1] = RESULT(sum[e + 1]);
 #endif
     }
 }
@@ -140,7 +143,7 @@ __cluster_dims__(CLUSTER, 1, 1)
 #endif
 __global__ __launch_bounds__(THREADS, 1) void matmul(const __grid_constant__ tensor_map a,
                                                      const __grid_constant__ tensor_map b,
-                                                     float* __restrict__ out, int rows, int inner,
+                                                     result* __restrict__ out, int rows, int inner,
                                                      int columns, int down, int across)
 {
     extern __shared__ __align__(1024) char shared[];

@@ -11,6 +11,7 @@ class BulkBf16(Bulk):
     name = "bulk_bf16"
     order = 29
     precision = "bf16"
+    narrow = "bf16"
     summary = "Hopper's warpgroups, both matrices in bfloat16 as they lie, from shared memory"
 
 

@@ -11,6 +11,7 @@ class BulkFp16(Bulk):
     name = "bulk_fp16"
     order = 28
     precision = "fp16"
+    narrow = "fp16"
     summary = "Hopper's warpgroups, both matrices in float16 as they lie, from shared memory"
 
 

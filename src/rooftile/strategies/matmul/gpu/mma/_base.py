@@ -15,7 +15,8 @@ from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
 _THREADS = 256
 """Threads of a block of the kernel that adds parts."""
-_SLICE = 32
+_LINE = 128
+"""Bytes of a slice's terms."""
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _OTHER_REGISTERS = 48
 """Registers of a thread beside its sums and columns."""
@@ -56,6 +57,11 @@ class Mma(GpuMatmul):
             tile |= {"WARP_R": max(16, min(64, 1 << (problem.rows - 1).bit_length())),
                      "WARPS_R": 1, "STAGES": 4}  # fmt: skip
         tile |= {"BLOCKS": 2 if problem.rows <= 64 or self.numbers == 1 else 1, "PARTS": 1}
+        # Multiprocessors before Hopper's have less shared memory.
+        for change in ({}, {"BLOCKS": 1}, {"STAGES": 2}):
+            tile |= change
+            if self._fits(problem, tile):
+                break
         return {**tile, "PARTS": self._parts(problem, tile)}
 
     def _parts(self, problem: Matmul, tile: Config) -> int:
@@ -73,39 +79,43 @@ class Mma(GpuMatmul):
         short = [p for p in possible if not self._too_long(problem, p)]
         return min(short or [_PARTS[-1]], key=terms)
 
-    def _too_long(self, problem: Matmul, parts: int) -> str | None:
-        terms = self._share(problem, parts)
+    def _too_long(self, problem: Matmul, parts: int, size: int = 4) -> str | None:
+        terms = self._share(problem, parts, size)
         if terms <= MOST_SUMMED:
             return None
         return f"{terms} products summed by the cores, at most {MOST_SUMMED}"
 
-    def _share(self, problem: Matmul, parts: int) -> int:
-        """Terms of a part, in whole slices."""
-        return blocks(blocks(problem.inner, _SLICE), parts) * _SLICE
+    def _share(self, problem: Matmul, parts: int, size: int) -> int:
+        """Terms of a part, in whole slices of elements of so many bytes."""
+        terms = _LINE // size
+        return blocks(blocks(problem.inner, terms), parts) * terms
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """Threads, shared memory, registers, sums too long for the cores."""
-        threads, shared = _threads(config), self._shared(problem, config)
+        threads = _threads(config)
         if threads > 512:
             return f"{threads} threads a block, at most 512"
-        if shared > self.machine.shared_room(config["BLOCKS"]):
+        if not self._fits(problem, config):
+            shared = self._shared(problem, config)
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
         held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
         room = self.machine.register_room(threads * config["BLOCKS"])
         if held + _OTHER_REGISTERS > min(255, room):
             return f"{held} registers of products and sums a thread, {room} registers in all"
-        return self._too_long(problem, config["PARTS"])
+        return self._too_long(problem, config["PARTS"], _size(config))
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """How the matrices lie, the cores' type, the tunables but for the parts."""
         named = {name: value for name, value in config.items() if name != "PARTS"}
         return {
+            "X_NARROW": 0,
+            "OUT_NARROW": 0,
             **super().macros(problem, named),
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
             "FINISH_THREADS": _THREADS,
-            "A_PIECE": _piece(problem.arrays[0].shape[1]),
-            "B_PIECE": _piece(problem.arrays[1].shape[1]),
+            "A_PIECE": _piece(problem.arrays[0].shape[1], _size(config)),
+            "B_PIECE": _piece(problem.arrays[1].shape[1], _size(config)),
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
@@ -117,10 +127,10 @@ class Mma(GpuMatmul):
         """One kernel over tiles and parts; another that adds parts and mends what is not finite,
         where there are several or numbers are split."""
         parts, sizes = config["PARTS"], (problem.rows, problem.inner, problem.columns)
-        sums = "sums" if parts > 1 else "out"
+        sums, share = "sums" if parts > 1 else "out", self._share(problem, parts, _size(config))
         grid, shared = (_tiles(problem, config), parts, 1), self._shared(problem, config)
         launch = Launch("matmul", grid, (_threads(config), 1, 1), shared)
-        multiply = Step(launch, ("a", "b", sums, *sizes, self._share(problem, parts)))
+        multiply = Step(launch, ("a", "b", sums, *sizes, share))
         if parts == 1 and self.numbers == 1:
             return (multiply,)
         across = (blocks(problem.rows * problem.columns, _THREADS), 1, 1)
@@ -132,12 +142,20 @@ class Mma(GpuMatmul):
         """What the cores multiply."""
         return CORES[self.precision]
 
+    def _fits(self, problem: Matmul, config: Config) -> bool:
+        """Whether multiprocessors have the shared memory of their blocks."""
+        return self._shared(problem, config) <= self.machine.shared_room(config["BLOCKS"])
+
     def _shared(self, problem: Matmul, config: Config) -> int:
         """Bytes of a block's stages."""
+
+        def tile(width: int, along: bool) -> int:
+            # However many bytes an element has, a line of terms has _LINE.
+            return width * (_LINE + 16) if along else _LINE * (width + 8)
+
         rows, columns = _tile(config)
-        a = _SLICE * (rows + 8) if problem.transpose_a else rows * (_SLICE + 4)
-        b = columns * (_SLICE + 4) if problem.transpose_b else _SLICE * (columns + 8)
-        return 4 * config["STAGES"] * (a + b)
+        held = tile(rows, not problem.transpose_a) + tile(columns, problem.transpose_b)
+        return config["STAGES"] * held
 
 
 def _tile(config: Config) -> tuple[int, int]:
@@ -154,6 +172,11 @@ def _threads(config: Config) -> int:
     return 32 * config["WARPS_R"] * config["WARPS_C"]
 
 
-def _piece(length: int) -> int:
-    """Elements of a copy: rows of whole 16 bytes begin on 16 bytes."""
-    return 4 if length % 4 == 0 else 1
+def _size(config: Config) -> int:
+    """Bytes of an element of a or b."""
+    return 2 if config.get("X_NARROW") else 4
+
+
+def _piece(length: int, size: int) -> int:
+    """Elements of a copy, of 16 bytes or 4 where lines are whole ones: then they begin so."""
+    return next((n for n in (16 // size, 4 // size) if length % n == 0), 1)

@@ -11,6 +11,8 @@
 // which is short, is added to the total in float32.  bfloat16 has float32's range, but its low
 // numbers are lost for numbers below SMALL, and an infinity less itself is NaN: such results become
 // NaN, and `finish` computes those from their definition.
+// Matrices that have the cores' 16 bits in memory are neither rounded nor taken element by element:
+// an instruction brings 16 x 16 of them to a warp, and turns them where that is wanted.
 // What it removes: the FMA units' limit, and every pass over b but the one that is needed.
 //
 // a, b, out: see matmul.h.  A_PIECE and B_PIECE: elements of a copy.  With several parts of `share`
@@ -23,14 +25,14 @@
 #include "common/tf32.h"
 #include "matmul/gpu/matmul.h"
 
-#define SLICE 32
+#define SLICE (128 / (int)sizeof(given))
 #define DEPTH (CORES == TF32 ? 8 : 16)
 #define TILE_R (WARPS_R * WARP_R)
 #define TILE_C (WARPS_C * WARP_C)
 #define THREADS (32 * WARPS_R * WARPS_C)
 // Elements from line to line of a tile whose lines are terms, or places: lanes of a warp take four
-// terms of eight places.
-#define PITCH(width, along) ((along) ? SLICE + 4 : (width) + 8)
+// terms of eight places, or lines of 16 bytes.
+#define PITCH(width, along) ((along) ? SLICE + 16 / (int)sizeof(given) : (width) + 8)
 #define SIZE(width, along) (PITCH(width, along) * ((along) ? (width) : SLICE))
 #define A_SIZE SIZE(TILE_R, !TRANSPOSE_A)
 #define STAGE_SIZE (A_SIZE + SIZE(TILE_C, TRANSPOSE_B))
@@ -57,6 +59,45 @@ __device__ __forceinline__ void start_tile(given* to, const given* matrix, int f
     }
 }
 
+#if X_NARROW
+// Four words of instructions' operands: of 16 places from `place` on by 16 terms, which are four
+// squares of eight.  Of a the places come first, of b the terms.
+__device__ __forceinline__ void take_square(const given* tile, int width, bool along, int place,
+                                            int term, bool terms_first, unsigned word[4])
+{
+    int lane = threadIdx.x % 32, first = lane / 8 % 2 * 8, next = lane / 16 * 8;
+    place += terms_first ? next : first, term += terms_first ? first : next;
+    // A lane tells where one of a square's lines begins.
+    const given* line = along ? tile + (place + lane % 8) * PITCH(width, along) + term
+                              : tile + (term + lane % 8) * PITCH(width, along) + place;
+    unsigned from = (unsigned)__cvta_generic_to_shared(line);
+    if (along)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                     : "r"(from)
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                     : "r"(from)
+                     : "memory");
+}
+
+__device__ __forceinline__ void multiply_slice(const given* a_tile, const given* b_tile, int row,
+                                               int column, struct sums* sums, unsigned*)
+{
+    ROLLED for (int start = 0; start < SLICE; start += DEPTH) {
+        unsigned b[COLUMNS / 2][4], a[4];
+        UNROLL for (int c = 0; c < COLUMNS / 2; c++)
+            take_square(b_tile, TILE_C, TRANSPOSE_B, column + 16 * c, start, true, b[c]);
+        UNROLL for (int r = 0; r < ROWS; r++) {
+            take_square(a_tile, TILE_R, !TRANSPOSE_A, row + 16 * r, start, false, a);
+            UNROLL for (int c = 0; c < COLUMNS; c++)
+                multiply_add(sums->of[r][c], a, b[c / 2] + c % 2 * 2);
+        }
+    }
+}
+#else
 // A word of an instruction's operand, in each of its numbers: a place's term, or two of them.
 // `least` keeps the bits of the least number that is not zero, less one.
 __device__ __forceinline__ void take_word(const given* tile, int width, bool along, int place,
@@ -121,10 +162,25 @@ __device__ __forceinline__ void multiply_slice(const given* a_tile, const given*
         }
     }
 }
+#endif
+
+// Stores two neighbouring results, or what a part has summed up for them, of `there` in the matrix.
+__device__ __forceinline__ void store(void* out, int64 at, int there, float y0, float y1)
+{
+    if (gridDim.y > 1) {
+        float* to = (float*)out + at;
+        if (there > 0) to[0] = y0;
+        if (there > 1) to[1] = y1;
+    } else {
+        result* to = (result*)out + at;
+        if (there > 0) to[0] = RESULT(y0);
+        if (there > 1) to[1] = RESULT(y1);
+    }
+}
 
 __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* __restrict__ a,
                                                           const given* __restrict__ b,
-                                                          float* __restrict__ out, int rows,
+                                                          void* __restrict__ out, int rows,
                                                           int inner, int columns, int share)
 {
     extern __shared__ __align__(128) char shared[];
@@ -154,16 +210,14 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* __restric
     }
 
     bool sure = NUMBERS == 1 || !__any_sync(~0u, least < SMALL);
-    out += (size_t)blockIdx.y * rows * columns;
+    int64 before = (int64)blockIdx.y * rows * columns;
     UNROLL for (int e = 0; e < ROWS * COLUMNS * 2; e++) {
         int r = e / (2 * COLUMNS), c = e / 2 % COLUMNS;
         int i = first_row + row + 16 * r + e % 2 * 8 + lane / 4;
         int j = first_column + column + 8 * c + lane % 4 * 2;
         float y0 = sums.of[r][c][e % 2 * 2], y1 = sums.of[r][c][e % 2 * 2 + 1];
         if (!sure) y0 = y1 = __int_as_float(0x7fffffff);
-        if (i >= rows) continue;
-        if (j < columns) out[(size_t)i * columns + j] = y0;
-        if (j + 1 < columns) out[(size_t)i * columns + j + 1] = y1;
+        if (i < rows) store(out, before + (int64)i * columns + j, columns - j, y0, y1);
     }
 }
 
@@ -171,14 +225,14 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* __restric
 // results.  (With one part, sums and results are the same array.)
 __global__ __launch_bounds__(FINISH_THREADS) void finish(const given* __restrict__ a,
                                                          const given* __restrict__ b,
-                                                         const float* sums, float* out, int rows,
+                                                         const float* sums, result* out, int rows,
                                                          int inner, int columns, int parts)
 {
     int64 e = (int64)blockIdx.x * FINISH_THREADS + threadIdx.x, results = (int64)rows * columns;
     float sum = 0.0f;
     if (e < results) {
         for (int part = 0; part < parts; part++) sum += sums[part * results + e];
-        out[e] = sum;
+        out[e] = RESULT(sum);
     }
 #if NUMBERS == 3
     unsigned left = __ballot_sync(~0u, sum - sum != 0.0f);

@@ -11,6 +11,7 @@ class MmaBf16(Mma):
     name = "mma_bf16"
     order = 21
     precision = "bf16"
+    narrow = "bf16"
     summary = "tensor cores, bfloat16 in registers, both matrices as they lie"
 
 

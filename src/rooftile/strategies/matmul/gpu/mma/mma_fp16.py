@@ -11,6 +11,7 @@ class MmaFp16(Mma):
     name = "mma_fp16"
     order = 20
     precision = "fp16"
+    narrow = "fp16"
     summary = "tensor cores, float16 in registers, both matrices as they lie"
 
 

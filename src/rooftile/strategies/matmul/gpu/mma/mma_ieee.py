@@ -29,7 +29,7 @@ class MmaIeee(Mma):
         """They multiply bfloat16."""
         return CORES["bf16"]
 
-    def _too_long(self, problem: Matmul, parts: int) -> str | None:
+    def _too_long(self, problem: Matmul, parts: int, size: int = 4) -> str | None:
         """No sum is too long: the cores sum up a few terms at a time."""
         return None
 

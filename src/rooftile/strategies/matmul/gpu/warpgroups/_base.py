@@ -16,8 +16,8 @@ from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups._base import Warpgroups as LinearWarpgroups
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
-_FEW_ROWS, _FEW_PRODUCTS = 384, 2**31
-"""Up to about so many rows, or products in all, to lay b takes longer than it saves."""
+_LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**29
+"""With about so many rows, and products in all, to lay b begins to save more than it takes."""
 _SLICE = 32
 """Terms of a slice: 128 bytes of float32."""
 _TURNED = 32
@@ -90,8 +90,8 @@ class Warpgroups(GpuMatmul):
 def few_products(problem: Matmul) -> str | None:
     """Why passes over both matrices take longer than they save; None where they pay."""
     products = problem.rows * problem.inner * problem.columns
-    few = problem.rows <= _FEW_ROWS or products <= _FEW_PRODUCTS
-    return f"it pays beyond {_FEW_ROWS} rows and {_FEW_PRODUCTS} products" if few else None
+    few = problem.rows < _LEAST_ROWS or products < _LEAST_PRODUCTS
+    return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
 
 
 def as_layer(problem: Matmul) -> Linear:

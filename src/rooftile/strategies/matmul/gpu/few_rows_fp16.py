@@ -1,0 +1,26 @@
+"""Rung 12, `few_rows_fp16`: all rows at once, both matrices in float16, in memory or rounded."""
+
+from __future__ import annotations
+
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.matmul.gpu.few_rows import FewRows
+
+
+class FewRowsFp16(FewRows):
+    """As `few_rows`, on numbers of float16."""
+
+    name = "few_rows_fp16"
+    order = 12
+    source = "few_rows"
+    precision = "fp16"
+    narrow = "fp16"
+    summary = "as few_rows, both matrices in float16"
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """And which numbers."""
+        return {**super().macros(problem, config), "CORES": CORES[self.precision].word}
+
+
+STRATEGY = FewRowsFp16()

@@ -105,7 +105,7 @@ def test_the_reference_is_the_definition(height, width, radius, channels):
 
 @pytest.mark.parametrize("radius", range(8))
 def test_quotients_of_all_sums_by_multiplication(radius):
-    """What both rungs `running` multiply with instead of dividing."""
+    """What sums are multiplied with instead of dividing."""
     whole = (2 * radius + 1) ** 2
     sums = np.arange(255 * whole + 1, dtype=np.uint64)
     for shift in (24, 48):
@@ -205,6 +205,9 @@ def test_what_rungs_refuse():
     (on_cpu,) = (rung for rung in CPU if rung.name == "running")
     assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
     assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))
+    (vectors,) = (rung for rung in CPU if rung.name == "vectors")
+    assert "16 bits" in vectors.why_not(BoxBlur(64, 64, 8))
+    assert "a window has 15" in vectors.why_not(BoxBlur(64, 14, 7))
 
 
 def test_problems():

@@ -1,7 +1,7 @@
 """Which strategies of `box_blur` are picked without being named."""
 
 PREFERENCE = {
-    "cpu": ("running", "threads", "loops"),
+    "cpu": ("vectors", "running", "threads", "loops"),
     "gpu": ("packed", "running", "tiled", "naive"),
 }
 """The fastest first; each says itself which radii it takes."""

@@ -146,6 +146,10 @@ packed(const GLOBAL unsigned char* __restrict__ image, GLOBAL unsigned char* __r
     for (int w = 0; w < 2 * WORDS; w++) sums[w] = 0;
     int first = top < RADIUS ? 0 : top - RADIUS;
     const GLOBAL unsigned char* from = image + (int64)first * columns + at;
+#if AHEAD
+    for (int row = first; row < top + RADIUS + AHEAD && row < height; row++)
+        PREFETCH(from + (int64)(row - first) * columns);
+#endif
     UNROLL_BY(4)
     for (int row = first; row < top + RADIUS; row++, from += columns) {
         load(entering, from, row < height, at, columns);

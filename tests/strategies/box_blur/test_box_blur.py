@@ -25,6 +25,9 @@ PROBLEMS = (
     BoxBlur(130, 600, 5),
     BoxBlur(67, 131, 7, 3),
     BoxBlur(67, 132, 8),
+    BoxBlur(75, 64, 5),
+    BoxBlur(40, 48, 7),
+    BoxBlur(33, 32, 5, 3),
     BoxBlur(20, 30, 21, 3),
     BoxBlur(9, 8, 100),
 )
@@ -70,6 +73,17 @@ def test_any_picture_by_running_sums(height, width, radius, channels, seed, open
     verify(problem, rung, seed, device=opencl_device, neighbours=False).raise_if_wrong()
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    height=st.integers(1, 120), spans=st.integers(1, 40), radius=st.sampled_from([2, 5]),
+    channels=st.sampled_from([1, 3]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_any_picture_by_packed_sums(height, spans, radius, channels, seed, opencl_device):
+    problem = BoxBlur(height, 16 * spans, radius, channels)
+    (rung,) = (rung for rung in GPU if rung.name == "packed")
+    verify(problem, rung, seed, device=opencl_device, neighbours=False).raise_if_wrong()
+
+
 @settings(max_examples=20)
 @given(
     height=st.integers(1, 12), width=st.integers(1, 12), radius=st.integers(0, 14),
@@ -91,13 +105,26 @@ def test_the_reference_is_the_definition(height, width, radius, channels):
 
 @pytest.mark.parametrize("radius", range(8))
 def test_quotients_of_all_sums_by_multiplication(radius):
-    """What both rungs `running` multiply with instead of dividing."""
+    """What sums are multiplied with instead of dividing."""
     whole = (2 * radius + 1) ** 2
     sums = np.arange(255 * whole + 1, dtype=np.uint64)
     for shift in (24, 48):
         scale = np.uint64(-(-(1 << shift) // whole))
         assert ((sums * scale) >> np.uint64(shift) == sums // np.uint64(whole)).all()
     assert int(sums[-1]) * -(-(1 << 24) // whole) < 2**32
+
+
+@pytest.mark.parametrize("radius", range(8))
+def test_quotients_of_clipped_windows_by_floats(radius):
+    """What `packed` multiplies with where columns are clipped."""
+    one = np.float32(1)
+    for rows in range(radius + 1, 2 * radius + 2):
+        for columns in range(radius + 1, 2 * radius + 1):
+            sums = np.arange(255 * rows * columns + 1)
+            inverse = one / np.float32(rows) * (one / np.float32(columns))
+            made = (sums.astype(np.float32) + np.float32(0.5)) * inverse
+            assert made.dtype == np.float32
+            assert (made.astype(int) == sums // (rows * columns)).all()
 
 
 def test_white_stays_white():
@@ -126,21 +153,25 @@ def changed(name, before, after):
         ("running", "- term(leaving, k)", "- 0"),
         ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
         ("running", "- REACH - CHANNELS]", "- REACH]"),
+        ("packed", "- even(leaving[w])", "- 0"),
+        ("packed", "- REACH - CHANNELS)", "- REACH)"),
+        ("packed", "if (at + SPAN == columns)", "if (0)"),
+        ("packed", "if (clipped(row, height) != rows)", "if (!rows)"),
     ],
 )
 def test_wrong_texts_are_caught(name, before, after, opencl_device):
     wrong = changed(name, before, after)
-    assert not verify(BoxBlur(130, 300, 5), wrong, device=opencl_device).passed
+    assert not verify(BoxBlur(130, 320, 5), wrong, device=opencl_device).passed
 
 
 def test_any_config(opencl_device):
-    problem = BoxBlur(150, 203, 2)
-    exam = Exam(problem)
-    for rung in GPU:
-        for tunable in rung.tunables:
-            for value in (tunable.values[0], tunable.values[-1]):
-                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                exam.examine(computing(bound), bound.errors).raise_if_wrong()
+    for problem in (BoxBlur(150, 203, 2), BoxBlur(100, 160, 2)):
+        exam = Exam(problem)
+        for rung in taken(GPU, problem):
+            for tunable in rung.tunables:
+                for value in (tunable.values[0], tunable.values[-1]):
+                    bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
+                    exam.examine(computing(bound), bound.errors).raise_if_wrong()
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
@@ -150,7 +181,9 @@ def test_compiles_without_spills(rung, architecture):
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    for problem in PROBLEMS[2:5]:
+    for problem in PROBLEMS[2:8]:
+        if rung.why_not(problem) is not None:
+            continue
         macros = rung.macros(problem, rung.config(problem))
         code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
         assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
@@ -163,9 +196,18 @@ def test_what_rungs_refuse():
     assert running.config(BoxBlur(8192, 8192, 5))["ROWS"] == 38
     assert running.config(BoxBlur(64, 64, 5))["ROWS"] == 8
     assert running.config(BoxBlur(2**20, 8192, 5))["ROWS"] == 256
+    (packed,) = (rung for rung in GPU if rung.name == "packed")
+    assert packed.config(BoxBlur(8192, 8192, 5))["ROWS"] == 32
+    assert packed.config(BoxBlur(4096, 4096, 5, 3))["SPAN"] == 16
+    assert "16 bits" in packed.why_not(BoxBlur(64, 64, 8))
+    assert "reaches 21 bytes" in packed.why_not(BoxBlur(64, 64, 7, 3))
+    assert "whole spans" in packed.why_not(BoxBlur(64, 72, 5))
     (on_cpu,) = (rung for rung in CPU if rung.name == "running")
     assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
     assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))
+    (vectors,) = (rung for rung in CPU if rung.name == "vectors")
+    assert "16 bits" in vectors.why_not(BoxBlur(64, 64, 8))
+    assert "a window has 15" in vectors.why_not(BoxBlur(64, 14, 7))
 
 
 def test_problems():

@@ -1,4 +1,7 @@
 """Which strategies of `box_blur` are picked without being named."""
 
-PREFERENCE = {"cpu": ("running", "threads", "loops"), "gpu": ("running", "tiled", "naive")}
+PREFERENCE = {
+    "cpu": ("vectors", "running", "threads", "loops"),
+    "gpu": ("packed", "running", "tiled", "naive"),
+}
 """The fastest first; each says itself which radii it takes."""

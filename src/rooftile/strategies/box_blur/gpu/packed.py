@@ -1,0 +1,81 @@
+"""Rung 4, `packed`: two columns' sums in a word, and no thread that waits for another.
+
+Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981);
+Warren, "Hacker's Delight", 2nd ed., sections 2-18 (sums of parts of a word) and 10-9 (division).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_MOST_REACH = 16
+"""Bytes on either side that a thread keeps sums of."""
+_PIECE = 16
+"""Bytes of a row that are loaded and stored at a time."""
+_HALF = 2**16
+_MOST_INDEX = 2**30
+_RESIDENT_THREADS = 512
+"""Threads that a multiprocessor has registers for."""
+_LEAST_ROWS, _MOST_ROWS = 8, 256
+"""A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""
+
+
+class Packed(GpuBoxBlur):
+    """Takes windows of up to 65535 in all, in rows of whole pieces."""
+
+    name = "packed"
+    order = 4
+    summary = "two columns in a word, with what is around each thread's span in its registers"
+    tunables = (
+        Tunable("THREADS", (32, 64, 128, 256), 64),
+        Tunable("SPAN", (16, 32), 32),
+        Tunable("ROWS", (16, 32, 64, 128, 256), 32),
+        Tunable("AHEAD", (0, 2, 4, 8), 4),
+    )
+
+    def why_not(self, problem: BoxBlur) -> str | None:
+        """What halves of a word hold; rows of whole pieces; the bands of a grid."""
+        return self.invalid(problem, self.defaults(problem))
+
+    def invalid(self, problem: BoxBlur, config: Config) -> str | None:
+        """See `why_not`, with these spans and so many rows a band."""
+        if 255 * problem.window**2 >= _HALF:
+            return f"radius {problem.radius}: 16 bits do not hold a window's sum"
+        reach = problem.radius * problem.channels
+        if reach > _MOST_REACH:
+            return f"a window reaches {reach} bytes to either side, at most {_MOST_REACH}"
+        if problem.columns % config["SPAN"]:
+            return f"rows of {problem.columns} bytes are no whole spans of {config['SPAN']}"
+        if problem.width < problem.window:
+            return f"{problem.width} columns, a window has {problem.window}"
+        if max(problem.height, problem.columns) > _MOST_INDEX:
+            return f"{problem.height} rows of {problem.columns} bytes: their indices are 32-bit"
+        bands = blocks(problem.height, config["ROWS"])
+        return f"{bands} bands, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
+
+    def defaults(self, problem: BoxBlur) -> dict[str, int]:
+        """Spans that rows are whole of; bands so high that all blocks are resident at once."""
+        config = super().defaults(problem)
+        if problem.columns % config["SPAN"] or problem.radius * problem.channels > _PIECE // 2:
+            config["SPAN"] = _PIECE
+        resident = _RESIDENT_THREADS // config["THREADS"] * self.machine.multiprocessors
+        bands = max(1, resident // self._across(problem, config))
+        rows = blocks(problem.height, bands)
+        return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}
+
+    def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (self._across(problem, config), blocks(problem.height, config["ROWS"]), 1)
+        launch = Launch("packed", grid, (config["THREADS"], 1, 1))
+        return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
+
+    def _across(self, problem: BoxBlur, config: Config) -> int:
+        """Blocks that make a row."""
+        return blocks(problem.columns, config["SPAN"] * config["THREADS"])
+
+
+STRATEGY = Packed()

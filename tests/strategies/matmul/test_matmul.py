@@ -125,13 +125,19 @@ def test_other_configs(name, layout, opencl_device):
     Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
 
 
-@pytest.mark.parametrize("flags", [(1, 1), (1, 0), (0, 1)])
-@pytest.mark.parametrize("precision", ["fp16", "bf16"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("layout", "precision", "flags"),
+    [
+        *((layout, "fp16", (1, 1)) for layout in LAYOUTS),
+        (LAYOUTS[0], "bf16", (1, 1)),
+        (LAYOUTS[0], "fp16", (1, 0)),
+        (LAYOUTS[1], "bf16", (0, 1)),
+    ],
+)
 def test_few_rows_of_16_bits(layout, precision, flags, opencl_device):
     rung = strategy("matmul", f"few_rows_{precision}", "opencl")
     config = dict(zip(NARROW, flags, strict=True))
-    for sizes in ((1, 1, 1), (3, 70, 9), (5, 264, 40), (1, 1100, 520)):
+    for sizes in ((3, 70, 9), (5, 264, 40), (1, 1100, 520)):
         problem = Matmul(*sizes, *layout)
         bound = rung.bind(problem, (), opencl_device, config)
         kinds = [array.dtype for array in bound.held]

@@ -133,6 +133,20 @@ __device__ __forceinline__ void corrected(unsigned* made, const unsigned* window
     made[k / 4] = (made[k / 4] & ~(0xffu << 8 * (k % 4))) | quotient << 8 * (k % 4);
 }
 
+// Store the words of a span.
+__device__ __forceinline__ void put(GLOBAL unsigned char* to, const unsigned* words)
+{
+    UNROLL
+    for (int w = 0; w < SPAN / 4; w += 4) {
+        uint4 stored;
+        stored.x = words[w];
+        stored.y = words[w + 1];
+        stored.z = words[w + 2];
+        stored.w = words[w + 3];
+        *(GLOBAL uint4*)(to + 4 * w) = stored;
+    }
+}
+
 __global__ void RESIDENT_BOUNDS(THREADS, RESIDENT_THREADS / THREADS)
 packed(const GLOBAL unsigned char* __restrict__ image, GLOBAL unsigned char* __restrict__ blurred,
        int height, int width)
@@ -204,14 +218,6 @@ packed(const GLOBAL unsigned char* __restrict__ image, GLOBAL unsigned char* __r
             for (int k = 0; k < REACH; k++)
                 corrected(made, windows, SPAN - 1 - k, of_rows, RADIUS + 1 + k / CHANNELS);
         }
-        UNROLL
-        for (int w = 0; w < SPAN / 4; w += 4) {
-            uint4 stored;
-            stored.x = made[w];
-            stored.y = made[w + 1];
-            stored.z = made[w + 2];
-            stored.w = made[w + 3];
-            *(GLOBAL uint4*)(to + 4 * w) = stored;
-        }
+        put(to, made);
     }
 }

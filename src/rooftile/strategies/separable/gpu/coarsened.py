@@ -28,7 +28,7 @@ class Coarsened(TiledSeparable):
     summary = "column sums of several rows in registers, read and written as vectors of 16 bytes"
     tunables = (
         Tunable("LANES", (32, 64), 32),
-        Tunable("TEAMS", (1, 2, 4, 8), 4),
+        Tunable("TEAMS", (1, 2, 4, 8), 1),
         Tunable("ROWS", (4, 8, 12, 16), 8),
     )
 

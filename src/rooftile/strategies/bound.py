@@ -27,10 +27,14 @@ class GpuBound(Bound):
         self._packed = Packed(compiled, lambda count: device.allocate(4 * count))
         self._packed.take([device.upload(np.ascontiguousarray(array)) for array in parameters])
         self._room = Room(device)
+        self._workspaces: dict[int | None, list[Any]] = {}
 
     def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
         """See `Bound.launch`: returns before they are done."""
-        self._packed.start(arrays, batch, self._room.of(self._temporaries(batch)))
+        held = self._workspaces.get(batch)
+        if held is None:
+            held = self._workspaces[batch] = self._room.of(self._temporaries(batch))
+        self._packed.start(arrays, batch, held)
 
     def temporaries(self, batch: int) -> dict[str, int]:
         """Bytes of each array that a launch for so many items writes before it reads it."""

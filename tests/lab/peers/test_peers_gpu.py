@@ -148,6 +148,7 @@ def test_a_peer_computes_what_it_was_given_last(torch):
     assert len(torch.replays) == 2
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("problem", [CONV, CHAIN], ids=["conv2d", "network"])
 @pytest.mark.parametrize("precision", PEER_PRECISIONS)
 def test_every_peer_computes_at_its_precision_on_a_gpu(problem, precision, cuda_device):

@@ -16,8 +16,9 @@ from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups._base import Warpgroups as LinearWarpgroups
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
-_LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**29
-"""With about so many rows, and products in all, to lay b begins to save more than it takes."""
+_LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**24
+"""With about so many rows, and products in all, to lay b begins to save more than it takes: at
+256^3 on an H200 a copy of b and linear's warpgroups took 6 us at fp16, mma 16."""
 _SLICE = 32
 """Terms of a slice: 128 bytes of float32."""
 _TURNED = 32

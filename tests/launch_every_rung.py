@@ -71,6 +71,7 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "grayscale": (Grayscale(37, 101), Grayscale(64, 256), Grayscale(1, 1)),
     "box_blur": (
         BoxBlur(300, 700, 5), BoxBlur(67, 131, 7, 3), BoxBlur(67, 132, 20), BoxBlur(3, 5, 2),
+        BoxBlur(301, 1024, 5),
     ),
     "permute_columns": (
         PermuteColumns(70, 300, 300), PermuteColumns(33, 7, 100, "uint8"),

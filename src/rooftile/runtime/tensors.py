@@ -1,0 +1,141 @@
+"""Tensors of PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.cuda import CudaArray, CudaDevice
+from rooftile.devices.cuda.arrays import ALIGNMENT
+from rooftile.errors import InputError
+from rooftile.runtime.library import BFLOAT16, FLOAT32, LEGACY_STREAM, Library
+
+
+class Torch(Library):
+    """Tensors of the CPU and of GPUs."""
+
+    title = "a torch.Tensor"
+    capturable = quick = True
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self.kinds = set[type]()
+        names = ("float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool")
+        self._names = {getattr(torch, name): name for name in names if hasattr(torch, name)}
+        self._current = getattr(torch._C, "_cuda_getCurrentRawStream", self._slow_stream)
+        self._float32, self._strided = torch.float32, torch.strided
+        self._gpus: dict[int, Any] = {}
+
+    def gpu(self, name: str, array: Any) -> int | None:
+        if array.is_cuda:
+            return int(array.get_device())
+        if not array.is_cpu:
+            raise InputError(name, f"{self.title} on {array.device}", "one on a CPU or CUDA GPU")
+        return None
+
+    def _check(self, name: str, tensor: Any, dtypes: tuple[str, ...]) -> str:
+        """The tensor's dtype."""
+        torch, found = self._torch, self._names.get(tensor.dtype, "")
+        if tensor.layout != torch.strided:
+            raise InputError(name, f"a tensor of layout {tensor.layout}", "a dense one")
+        if found not in dtypes:
+            converts = f"{name}.float()" if dtypes == FLOAT32 else f"{name}.to(torch.{dtypes[0]})"
+            expected = f"{' or '.join(dtypes)}; {converts} converts"
+            raise InputError(name, f"dtype {tensor.dtype}", expected)
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise InputError(
+                name,
+                "a tensor that requires a gradient, which rooftile does not record",
+                f"{name}.detach(), or a call inside torch.no_grad()",
+            )
+        return found
+
+    def check_written(self, name: str, array: Any) -> None:
+        if array.is_neg():
+            raise InputError(name, "a tensor that is stored negated", "a plain new tensor")
+
+    def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> Any:
+        tensor = array.detach().resolve_neg()
+        if self._check(name, array, dtypes) == "bfloat16":
+            # PyTorch gives NumPy no bfloat16; 16-bit integers carry it.
+            return tensor.view(self._torch.int16).numpy().view(BFLOAT16)
+        return tensor.numpy()
+
+    def from_host(self, result: Any) -> Any:
+        if result.dtype == BFLOAT16:
+            return self._torch.from_numpy(result.view(np.int16)).view(self._torch.bfloat16)
+        return self._torch.from_numpy(result)
+
+    def on_gpu(
+        self, name: str, array: Any, gpu: int, dtypes: tuple[str, ...] = FLOAT32
+    ) -> CudaArray:
+        dtype = self._check(name, array, dtypes)
+        tensor = array.detach().resolve_neg() if array.is_neg() else array
+        contiguous = tensor.is_contiguous()
+        made = CudaArray(tensor, tensor.data_ptr(), tensor.shape, gpu, contiguous, dtype=dtype)
+        if not contiguous and tensor.dim() == 4:
+            last = self._torch.channels_last
+            made.channels_last = tensor.is_contiguous(memory_format=last)
+        return made
+
+    def compact(self, name: str, array: CudaArray) -> CudaArray:
+        copy = array.owner.detach().clone(memory_format=self._torch.contiguous_format)
+        return replace(
+            array, owner=copy, address=copy.data_ptr(), contiguous=True, channels_last=False
+        )
+
+    def stream(self, x: CudaArray) -> int:
+        return self._current(x.device) or LEGACY_STREAM
+
+    def current_stream(self, gpu: int) -> int:
+        return self._current(gpu) or LEGACY_STREAM
+
+    def _slow_stream(self, gpu: int) -> int:
+        return int(self._torch.cuda.current_stream(gpu).cuda_stream)
+
+    def own_dtype(self, name: str) -> Any:
+        return getattr(self._torch, name)
+
+    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
+        if (
+            type(array) not in self.kinds
+            or array.dtype is not dtype
+            or array.layout is not self._strided
+            or array.get_device() != gpu
+            or not array.is_contiguous()
+            or (array.requires_grad and self._torch.is_grad_enabled())
+            or array.is_neg()
+        ):
+            return 0
+        address: int = array.data_ptr()
+        return 0 if address % ALIGNMENT else address
+
+    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
+        kind = dtype or self._float32
+        tensor = self._torch.empty(shape, dtype=kind, device=self._gpus[gpu])
+        return tensor, tensor.data_ptr()
+
+    def empty(
+        self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
+    ) -> CudaArray:
+        torch, gpu = self._torch, device.description.index
+        if gpu not in self._gpus:
+            self._gpus[gpu] = torch.device("cuda", gpu)
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=self._gpus[gpu])
+        return CudaArray(tensor, tensor.data_ptr(), shape, gpu, dtype=dtype)
+
+    def result(
+        self,
+        shape: tuple[int, ...],
+        device: CudaDevice,
+        dtype: str = "float32",
+        channels_last: bool = False,
+    ) -> CudaArray:
+        made = self.empty(shape, device, dtype)
+        if channels_last:
+            batch, channels, height, width = shape
+            tensor = made.owner.view(batch, height, width, channels).permute(0, 3, 1, 2)
+            made.owner, made.channels_last, made.contiguous = tensor, True, False
+        return made

@@ -177,6 +177,7 @@ def library(device: Device) -> Any:
             self.device = SimpleNamespace(id=gpu)
             self.data = SimpleNamespace(ptr=address or next(_addresses))
             self.flags = SimpleNamespace(c_contiguous=contiguous)
+            self.nbytes = math.prod(shape) * self.dtype.itemsize
 
     class Current(contextlib.nullcontext):
         def __init__(self, gpu=0):

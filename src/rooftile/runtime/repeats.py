@@ -7,7 +7,6 @@ and explains.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +82,7 @@ class Repeat:
             out, to = library.plain(self.shape, gpu, self.made)
         else:
             to = library.plain_address(out, gpu, self.made)
-            if not to or out.shape != self.shape or not self._apart(to, arrays, addresses):
+            if not to or out.shape != self.shape or not _apart(out, to, arrays, addresses):
                 return None
         self._start(stream, addresses, to, keep=not captured)
         return out
@@ -126,14 +125,15 @@ class Repeat:
             self.rooms[stream] = made
         return made
 
-    def _apart(self, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-        """Whether the output shares memory with no other array."""
-        end = to + 4 * math.prod(self.shape)
-        return all(
-            address >= end or address + 4 * math.prod(array.shape) <= to
-            for array, address in zip(arrays, addresses, strict=False)
-            if array is not None
-        )
+
+def _apart(out: Any, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+    """Whether the output shares memory with no other array."""
+    end = to + out.nbytes
+    return all(
+        address >= end or address + array.nbytes <= to
+        for array, address in zip(arrays, addresses, strict=False)
+        if array is not None
+    )
 
 
 Recipe = Callable[[], Repeat]

@@ -112,18 +112,23 @@ class Torch(Library):
         address: int = array.data_ptr()
         return 0 if address % ALIGNMENT else address
 
+    def _place(self, gpu: int) -> Any:
+        """PyTorch's word for a GPU: to make it anew takes as long as to ask for it."""
+        found = self._gpus.get(gpu)
+        if found is None:
+            found = self._gpus[gpu] = self._torch.device("cuda", gpu)
+        return found
+
     def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
         kind = dtype or self._float32
-        tensor = self._torch.empty(shape, dtype=kind, device=self._gpus[gpu])
+        tensor = self._torch.empty(shape, dtype=kind, device=self._place(gpu))
         return tensor, tensor.data_ptr()
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
     ) -> CudaArray:
         torch, gpu = self._torch, device.description.index
-        if gpu not in self._gpus:
-            self._gpus[gpu] = torch.device("cuda", gpu)
-        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=self._gpus[gpu])
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=self._place(gpu))
         return CudaArray(tensor, tensor.data_ptr(), shape, gpu, dtype=dtype)
 
     def result(

@@ -1,0 +1,116 @@
+"""Calls that repeat one before, on a device that only notes: what they launch, what they refuse."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import fake_cuda
+import rooftile
+from rooftile.devices import cuda
+from rooftile.runtime import arguments, choice, execution, repeats
+
+STREAM = 7
+
+
+@pytest.fixture
+def device(monkeypatch):
+    device = fake_cuda.Device()
+    for name in ("lent_device", "open_device"):
+        monkeypatch.setattr(cuda, name, lambda index=0: device)
+    monkeypatch.setattr(choice, "_kept", {})
+    monkeypatch.setattr(execution, "_residents", {})
+    return device
+
+
+@pytest.fixture
+def cupy(device, monkeypatch):
+    module = fake_cuda.library(device)
+    module.current = STREAM
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+@pytest.fixture
+def longs(monkeypatch):
+    """How many calls went the long way."""
+    seen = []
+    take = arguments.Arguments.take
+
+    def counted(self, name, *rest, **options):
+        seen.append(name)
+        return take(self, name, *rest, **options)
+
+    monkeypatch.setattr(arguments.Arguments, "take", counted)
+    return seen
+
+
+def arguments_of(launch):
+    return launch[1][1]
+
+
+def test_the_second_call_launches_on_the_new_arrays(cupy, device, longs):
+    problem = (2, 3, 12, 20), (5, 3, 3, 4)
+    first = rooftile.conv2d(*map(cupy.ndarray, problem), strategy="im2col_register")
+    kernels = [details[0] for _, details in device.of("launch")]
+    device.log.clear()
+    longs.clear()
+    x, weights = map(cupy.ndarray, problem)
+    y = rooftile.conv2d(x, weights, strategy="im2col_register")
+    assert not longs
+    assert y is not first
+    assert y.shape == first.shape
+    assert [details[0] for _, details in device.of("launch")] == kernels
+    assert {stream for stream, _ in device.of("launch")} == {STREAM}
+    rearrange, conv2d = map(arguments_of, device.of("launch"))
+    assert rearrange[0] == weights.data.ptr
+    assert {x.data.ptr, y.data.ptr} <= set(conv2d)
+
+
+def test_small_temporaries_stay_with_their_stream(cupy, device):
+    def call(stream):
+        cupy.current = stream
+        x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
+        device.log.clear()
+        rooftile.conv2d(x, weights, strategy="im2col_register")
+        return len(device.of("empty"))
+
+    assert [call(stream) for stream in (7, 7, 7, 8, 8, 7)] == [2, 2, 1, 2, 1, 1]
+    device.is_capturing_now = True
+    assert call(7) == 2
+
+
+def test_what_is_not_plain_goes_the_long_way(cupy, device, longs):
+    def call(x=None, weights=None, **options):
+        longs.clear()
+        rooftile.conv2d(
+            x or cupy.ndarray((2, 3, 12, 20)), weights or cupy.ndarray((5, 3, 3, 4)), **options
+        )
+        return bool(longs)
+
+    assert [call(), call()] == [True, False]
+    assert call(x=cupy.ndarray((2, 3, 12, 20), contiguous=False))
+    assert call(x=cupy.ndarray((2, 3, 12, 20), address=2**20 + 4))
+    assert call(x=cupy.ndarray((3, 3, 12, 20)))
+    assert call(padding=1)
+    assert not call()
+    with pytest.raises(rooftile.InputError, match="weights"):
+        call(weights=cupy.ndarray((5, 3, 3, 4), gpu=1))
+    with pytest.raises(rooftile.InputError, match="float64"):
+        call(weights=cupy.ndarray((5, 3, 3, 4), dtype=np.float64))
+    with pytest.raises(rooftile.InputError, match="stride"):
+        call(stride=True)
+    x = cupy.ndarray((2, 3, 12, 20))
+    with pytest.raises(rooftile.InputError, match="overlaps"):
+        call(x=x, out=cupy.ndarray((2, 5, 10, 17), address=x.data.ptr + 64))
+
+
+def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
+    monkeypatch.setattr(repeats, "_MOST_KEPT", 1)
+    for _ in range(2):
+        for rows in (3, 4):
+            longs.clear()
+            rooftile.softmax(cupy.ndarray((rows, 10)), strategy="naive")
+            assert longs

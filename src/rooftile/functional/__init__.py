@@ -3,10 +3,17 @@
 Arrays have native byte order and are row-major, images NCHW; a function's text says which dtypes it
 takes, float32 where it says nothing.  They are NumPy's, PyTorch's, CuPy's or JAX's, or any in a
 GPU's memory with ``__cuda_array_interface__``; all of one call are of one library and in one place.
-A view that is not contiguous or not aligned is copied first; nothing else is ever converted: other
-dtypes are refused.  Results are new arrays of the kind that went in, or ``out`` where it is given.
+A view that is not contiguous or not aligned is copied first; other dtypes are refused.
 
-Functions whose sums may be rounded in several ways take ``precision`` (``ieee`` or ``fast``, see
+`conv2d`, `linear`, `matmul`, `pool2d`, `softmax`, `Conv2d` and `Linear` also take float16 and
+bfloat16: an x of 16 bits means that precision, sums are in float32, and the result has x's dtype.
+Parameters may be float32 or of the same 16 bits.  On a GPU kernels read them, or convert them on
+the stream; on the CPU they are converted to float32.  Images of PyTorch may have their channels
+last.
+
+Results are new arrays of the kind that went in, or ``out`` where it is given.
+
+Functions whose sums may be rounded in several ways take ``precision`` (see
 `rooftile.ops.precision`).  Every function takes ``strategy`` (a rung's name; None picks the
 fastest), ``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays in the CPU's memory are
 copied to and from; None follows the array: the CPU, or the CUDA GPU that holds it) and ``out`` (a

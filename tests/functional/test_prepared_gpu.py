@@ -171,3 +171,23 @@ def test_what_is_wrong_is_named(torch, parameters):
         torch.cuda.graph(graph),
     ):
         conv(other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_channels_last_in_and_out(torch, parameters, dtype):
+    kind, (weights, bias) = getattr(torch, dtype), parameters
+    x = values(torch, 3, 16, 12, 20).to(kind)
+    last = x.to(memory_format=torch.channels_last)
+    turned = weights.to(memory_format=torch.channels_last)
+    expected = rooftile.conv2d(x, weights, bias, **OPTIONS)
+    for call in (
+        lambda: rooftile.conv2d(last, turned, bias, **OPTIONS),
+        lambda: rooftile.Conv2d(turned, bias, **OPTIONS)(last),
+    ):
+        y = call()
+        assert y.dtype == kind
+        assert y.is_contiguous(memory_format=torch.channels_last)
+        assert torch.equal(y, expected)
+    pooled = rooftile.pool2d(last, "max", 2)
+    assert pooled.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(pooled, rooftile.pool2d(x, "max", 2))

@@ -141,7 +141,9 @@ def test_what_they_do_not_take():
 
 def test_a_pass_over_b_is_for_many_rows():
     rung = strategy("matmul", "warpgroups_tf32", "cuda")
-    for name in ("matmul-4096", "matmul-1000"):
+    for name in ("matmul-4096", "matmul-1000", "matmul-512"):
         assert rung.why_slow(named("matmul", name)) is None
-    for name in ("matmul-64x4096", "matmul-1x4096", "matmul-512"):
+    assert rung.why_slow(Matmul(256, 256, 256)) is None
+    for name in ("matmul-64x4096", "matmul-1x4096"):
         assert "from 256 rows" in rung.why_slow(named("matmul", name))
+    assert "products" in rung.why_slow(Matmul(256, 128, 128))

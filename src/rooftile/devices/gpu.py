@@ -131,7 +131,7 @@ class Program(Protocol):
     """A compiled text."""
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """FillConstant a constant array."""
+        """Fill a constant array."""
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """Start a kernel on the device's present stream or queue; returns at once."""

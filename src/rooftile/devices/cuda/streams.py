@@ -22,13 +22,9 @@ class CudaStream:
         self._stream, self._handle = stream, stream.handle
         self._timed = cuda_core().EventOptions(timing_enabled=True)
 
-    def __cuda_stream__(self) -> tuple[int, int]:
-        """Its address, as `CudaDevice.on` takes streams."""
-        return 0, int(self._handle)
-
     @property
     def address(self) -> int:
-        """The driver's name for it."""
+        """The driver's name for it, as `CudaDevice.on` takes streams."""
         return int(self._handle)
 
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:

@@ -29,8 +29,13 @@ class Turns:
     def begin(self, stream: int) -> None:
         """Begin a block on a stream."""
         self._turn.acquire()
-        if self._last not in (0, stream):
-            call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
+        try:
+            if self._last not in (0, stream):
+                call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
+        except BaseException:
+            # Nobody ends a block that did not begin.
+            self._turn.release()
+            raise
 
     def end(self, stream: int) -> None:
         """End the block that was begun on a stream."""

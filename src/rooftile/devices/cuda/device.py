@@ -7,7 +7,6 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def open_device(index: int = 0) -> CudaDevice:
 
     Raises `DeviceMissing`, `InputError`.
     """
-    device = _opened(index)
+    device = lent_device(index)
     device.make_current()
     return device
 
@@ -62,17 +61,16 @@ def lent_device(index: int = 0) -> CudaDevice:
 
     Raises `DeviceMissing`, `InputError`.
     """
-    if (device := _lent.get(index)) is None:
+    if (device := _opened.get(index)) is None:
         with kept_context():
-            device = _lent[index] = _opened(index)
+            device = _opened.setdefault(index, _open(index))
     return device
 
 
-_lent: dict[int, CudaDevice] = {}
+_opened: dict[int, CudaDevice] = {}
 
 
-@cache
-def _opened(index: int) -> CudaDevice:
+def _open(index: int) -> CudaDevice:
     devices = find()
     if not 0 <= index < len(devices):
         raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
@@ -111,11 +109,9 @@ class CudaDevice(Described):
     def _stream(self) -> Any:
         """The same as an object of cuda-core."""
         given = getattr(self._thread, "stream", self._own_stream)
-        return (
-            given
-            if given is not None
-            else self._device.create_stream(_Stream(self._thread.address))
-        )
+        if given is None:
+            given = self._device.create_stream(_Stream(self._thread.address))
+        return given
 
     @property
     def own_stream(self) -> int:

@@ -338,3 +338,18 @@ def test_segments_have_the_bits_of_calls_with_as_many_images(dtype, page_locked,
     for scores in (*streamed, out):
         assert_same_bits(scores, expected)
     assert_same_bits(x, given)
+
+
+@pytest.mark.parametrize("model", ["lenet5", "mnist8"])
+def test_calls_that_come_again_have_the_bits_of_the_first(model, torch):
+    """Where addresses come again the launches start as a graph, on any stream."""
+    plan = plan_of(model, batch=4)
+    x, out = tensor(torch, images(4, model=model)), None
+    streams = [torch.cuda.current_stream(), torch.cuda.Stream()]
+    for seed in range(8):
+        given = images(4, model=model, seed=seed)
+        expected = plan(given)
+        with torch.cuda.stream(streams[seed // 4]):
+            x.copy_(torch.from_numpy(given))
+            out = plan(x) if out is None else plan(x, out=out)
+            assert_same_bits(host(out), expected)

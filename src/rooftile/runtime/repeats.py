@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaDevice
+from rooftile.devices.cuda.replays import Replays
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 
@@ -45,7 +46,7 @@ class Repeat:
     made: Any
     """That of the output."""
     launches: Any
-    """A `rooftile.devices.cuda.launches.CudaLaunches`."""
+    """A `rooftile.devices.cuda.launches.CudaLaunches`; several start as one graph."""
     zeros: Sequence[int | None]
     """For each array of the call that may be missing, where zeros lie that stand for it."""
     stays: Sequence[int]
@@ -84,7 +85,7 @@ class Repeat:
             to = library.plain_address(out, gpu, self.made)
             if not to or out.shape != self.shape or not _apart(out, to, arrays, addresses):
                 return None
-        self._start(stream, addresses, to, keep=not captured)
+        self._start(stream, addresses, to, captured=captured)
         return out
 
     def takes(self, arrays: Sequence[Any]) -> bool:
@@ -97,18 +98,26 @@ class Repeat:
     @cached_property
     def _asks(self) -> bool:
         """Whether a captured call differs."""
-        return self.turns is not None or self.floats > 0 or not self.library.graph_pool
+        special = self.turns is not None or self.floats > 0 or not self.library.graph_pool
+        return special or self._replays is not None
 
-    def _start(self, stream: int, addresses: list[int], to: int, *, keep: bool) -> None:
-        _held, temporaries = self._room(stream, keep=keep) if self.floats else (None, ())
+    @cached_property
+    def _replays(self) -> Replays | None:
+        """The launches as graphs, where there are several."""
+        return Replays(self.launches) if self.launches.count > 1 else None
+
+    def _start(self, stream: int, addresses: list[int], to: int, *, captured: bool) -> None:
+        _held, temporaries = self._room(stream, keep=not captured) if self.floats else (None, ())
         first, others = addresses[: self.inputs], addresses[self.inputs :]
         buffers = [*first, to, *others, *self.stays, *temporaries]
+        # A graph cannot be launched into one that is being captured.
+        launches = self.launches if captured else self._replays or self.launches
         if self.turns is None:
-            self.launches.start(buffers, stream)
+            launches.start(buffers, stream)
         else:
             self.turns.begin(stream)
             try:
-                self.launches.start(buffers, stream)
+                launches.start(buffers, stream)
             finally:
                 self.turns.end(stream)
 

@@ -50,6 +50,11 @@ class CudaLaunches:
         self._calls = [self._made(one) for one in work]
         self._turn = threading.Lock()
 
+    @property
+    def count(self) -> int:
+        """Calls of the driver that a start takes."""
+        return len(self._calls)
+
     def start(self, buffers: Sequence[Any], stream: int = 0) -> None:
         """See `Launches.start`; or on another stream than the present one, by its address."""
         with self._turn:

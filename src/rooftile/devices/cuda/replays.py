@@ -1,0 +1,88 @@
+"""Launches in a row that start as one graph, where the same buffers come again."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Sequence
+
+from rooftile.devices.cuda.launches import CudaLaunches
+from rooftile.devices.cuda.library import call, check, library
+
+_NON_BLOCKING = 1
+_RELAXED = 2
+"""Other threads may allocate while launches are being captured."""
+_COMES_AGAIN = 2
+"""Buffers that came so often before get a graph."""
+_MOST_GRAPHS = 8
+_MOST_SEEN = 64
+
+
+class _Graph:
+    """An executable graph of the driver's."""
+
+    def __init__(self, launches: CudaLaunches, buffers: Sequence[int]) -> None:
+        """In the present context.  Raises `RuntimeError`."""
+        stream, graph, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_NON_BLOCKING))
+        try:
+            call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))
+            try:
+                launches.start(buffers, stream.value or 0)
+            finally:
+                call("cuStreamEndCapture", stream, ctypes.byref(graph))
+            flags = ctypes.c_ulonglong(0)
+            call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, flags)
+            call("cuGraphDestroy", graph)
+        finally:
+            call("cuStreamDestroy_v2", stream)
+        self._made = made
+        # The driver frees a graph that still runs once it is done.
+        weakref.finalize(self, library().cuGraphExecDestroy, made).atexit = False
+
+    def start(self, stream: int) -> None:
+        """Launch it."""
+        if code := library().cuGraphLaunch(self._made, ctypes.c_void_p(stream)):
+            check(code)
+
+
+class Replays:
+    """Launches, started as a graph where their buffers have come before.
+
+    A graph starts all of them for little more than the price of one, and the GPU waits less
+    between them.  It holds addresses: buffers that lie elsewhere have a graph of their own, once
+    they have come a few times.
+    """
+
+    def __init__(self, launches: CudaLaunches) -> None:
+        self._launches = launches
+        self._graphs: dict[tuple[int, ...], _Graph] = {}
+        self._seen: dict[tuple[int, ...], int] = {}
+        self._making = threading.Lock()
+
+    def start(self, buffers: Sequence[int], stream: int) -> None:
+        """See `CudaLaunches.start`; buffers are addresses.  The stream is not being captured."""
+        key = tuple(buffers)
+        graph = self._graphs.get(key)
+        if graph is None and self._comes_again(key):
+            graph = self._make(key)
+        if graph is None:
+            self._launches.start(buffers, stream)
+        else:
+            graph.start(stream)
+
+    def _comes_again(self, key: tuple[int, ...]) -> bool:
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[key] = count = self._seen.get(key, 0) + 1
+        return count > _COMES_AGAIN
+
+    def _make(self, key: tuple[int, ...]) -> _Graph:
+        with self._making:
+            if len(self._graphs) >= _MOST_GRAPHS:
+                self._graphs.clear()
+            graph = self._graphs.get(key)
+            if graph is None:
+                graph = self._graphs[key] = _Graph(self._launches, key)
+            return graph

@@ -1,0 +1,122 @@
+// What texts of histogram share: which bin an element lies in, and how a bin grows.
+//
+// KIND: 0 elements are uint8, 1 int32, 2 float32.
+// RULE: 0 a bin is one integer, 1 bins are even, 2 edges are given, 3 a bin is one value of a byte.
+// WEIGHTED: a bin grows by its elements' weights, and is float32; else by 1, and has 64 bits.
+
+#pragma once
+
+#include "common/atomics.h"
+
+#if KIND == 0
+typedef unsigned char given;
+#elif KIND == 1
+typedef int given;
+#else
+typedef float given;
+#endif
+
+#if KIND == 2
+typedef float bound;
+#else
+typedef int bound;
+#endif
+
+#if WEIGHTED
+typedef float number;
+typedef float own;
+#define WEIGHTS const GLOBAL float* __restrict__ weights,
+#define WEIGHT(i) weights[i]
+#define GROW(bins, bin, value) atomicAdd((bins) + (bin), value)
+#define GROW_SHARED(bins, bin, value) add_shared((bins) + (bin), value)
+#else
+typedef int64 number;
+typedef unsigned own;
+#define WEIGHTS
+#define WEIGHT(i) 1
+#define GROW(bins, bin, value) ADD_LONG((bins) + (bin), value)
+#define GROW_SHARED(bins, bin, value) ADD_SHARED_UINT((bins) + (bin), value)
+#endif
+
+#if RULE == 3
+
+#define RULE_PARAMETERS int bins
+#define BIN(x) ((int)(x))
+
+#elif RULE == 0
+
+// The first bin is `least`; the last one also holds the integer above it, its upper edge.
+#define RULE_PARAMETERS int bins, int least
+#define BIN(x) bin_of(x, bins, least)
+
+__device__ __forceinline__ int bin_of(given x, int bins, int least)
+{
+    unsigned above = (unsigned)(int)x - (unsigned)least;
+    if ((int)x < least || above > (unsigned)bins) return -1;
+    return above == (unsigned)bins ? bins - 1 : (int)above;
+}
+
+#elif RULE == 1
+
+// `scale` bins lie in a unit.  The estimate is wrong by less than `slack` bins, so that only
+// elements so close to an edge are compared with edges, which are rounded as those of the
+// definition: in double precision, for float32 then to float32.
+#define RULE_PARAMETERS                                                                   \
+    int bins, bound least, bound most, float start, float scale, float slack, double low, \
+        double width, double high
+#define BIN(x) bin_of(x, bins, least, most, start, scale, slack, low, width, high)
+
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+#define EDGE(i) ((i) == bins ? high : (double)(i) * width + low)
+#else
+#define EDGE(i) ((i) == bins ? high : __dadd_rn(__dmul_rn((double)(i), width), low))
+#endif
+#if KIND == 2
+#define REACHES(x, i) ((x) >= (float)EDGE(i))
+#define DISTANCE(x) ((x) - least)
+#else
+#define REACHES(x, i) ((double)(x) >= EDGE(i))
+#define DISTANCE(x) ((float)((unsigned)(x) - (unsigned)least))
+#endif
+
+__device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
+{
+    if (!(x >= least && x <= most)) return -1;
+    float estimate = DISTANCE(x) * scale + start;
+    int bin = estimate < (float)bins ? (int)estimate : bins - 1;
+    float beyond = estimate - (float)bin;
+    if (beyond < slack || beyond > 1.0f - slack) {
+        while (bin > 0 && !REACHES(x, bin)) bin--;
+        while (bin < bins - 1 && REACHES(x, bin + 1)) bin++;
+    }
+    return bin;
+}
+
+#else
+
+#define RULE_PARAMETERS int bins, const GLOBAL bound* __restrict__ edges
+#define BIN(x) bin_of(x, bins, edges)
+
+// The last edge that x reaches, by halving.
+__device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
+{
+    if (!(x >= edges[0] && x <= edges[bins])) return -1;
+    int first = 0, last = bins - 1;
+    while (first < last) {
+        int middle = (first + last + 1) / 2;
+        if (x >= edges[middle]) first = middle;
+        else last = middle - 1;
+    }
+    return first;
+}
+
+#endif
+
+// Before bins grow they are zero.  Grid: x over CLEAR_THREADS bins.
+__global__ void clear(GLOBAL number* counts, int bins)
+{
+    int bin = blockIdx.x * CLEAR_THREADS + threadIdx.x;
+    if (bin < bins) counts[bin] = 0;
+}

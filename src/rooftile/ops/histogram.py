@@ -1,8 +1,8 @@
 """`histogram`: how many elements of an array lie in each of many bins.
 
-Bin i holds what lies from edge i up to edge i + 1; the last bin holds its upper edge too.  What lies
-in no bin, NaN included, is left out.  Edges are even or given.  With weights, a bin holds the sum of
-its elements' weights instead.
+Bin i holds what lies from edge i up to edge i + 1; the last bin holds its upper edge too.  What
+lies in no bin, NaN included, is left out.  Edges are even or given.  With weights, a bin holds the
+sum of its elements' weights instead.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
 """
@@ -23,7 +23,7 @@ from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positi
 
 Counted = Literal["uint8", "int32", "float32"]
 DTYPES: tuple[Counted, ...] = ("uint8", "int32", "float32")
-MOST_BINS = 2**24
+MOST_BINS = 2**22
 _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
 _BEYOND = 0.05
@@ -37,7 +37,7 @@ class Histogram(Problem):
     Without ``edges`` the bins have one width and share out the range from ``low`` to ``high``,
     as `numpy.linspace` does: in float64, rounded to float32 for elements of float32.  With them
     the problem has an array edges[bins + 1], which rises, of float32 or int32.
-    Raises `InputError` for sizes below 1, more bins than 2^24, another dtype, a range that is
+    Raises `InputError` for sizes below 1, more bins than 2^22, another dtype, a range that is
     empty or not finite.
     """
 
@@ -151,9 +151,7 @@ class Histogram(Problem):
         first, last = max(bounds.min, math.floor(low)), min(bounds.max, math.ceil(high))
         return generator.integers(first, last + 1, self.count).astype(np.int32)
 
-    def _with_edges(
-        self, x: AnyArray, generator: np.random.Generator
-    ) -> tuple[AnyArray, ...]:
+    def _with_edges(self, x: AnyArray, generator: np.random.Generator) -> tuple[AnyArray, ...]:
         found = [x]
         if self.edges:
             edges = np.sort(generator.uniform(self.low, self.high, self.bins + 1))

@@ -64,7 +64,7 @@ def even_counts(x, tables, rule, sizes, begin, end):  # type: ignore[no-untyped-
         for i in range(count * part // parts, count * (part + 1) // parts):
             bin = _even_bin(np.float64(x[i]), bins, rule, single)
             if bin >= 0:
-                tables[(part * copies + i % copies) * bins + bin] += 1
+                tables[(part * copies + (i & (copies - 1))) * bins + bin] += 1
 
 
 @native
@@ -75,7 +75,7 @@ def edge_counts(x, edges, tables, sizes, begin, end):  # type: ignore[no-untyped
         for i in range(count * part // parts, count * (part + 1) // parts):
             bin = _edge_bin(x[i], bins, edges)
             if bin >= 0:
-                tables[(part * copies + i % copies) * bins + bin] += 1
+                tables[(part * copies + (i & (copies - 1))) * bins + bin] += 1
 
 
 @native
@@ -86,7 +86,7 @@ def even_sums(x, weights, tables, rule, sizes, begin, end):  # type: ignore[no-u
         for i in range(count * part // parts, count * (part + 1) // parts):
             bin = _even_bin(np.float64(x[i]), bins, rule, single)
             if bin >= 0:
-                tables[(part * copies + i % copies) * bins + bin] += np.float64(weights[i])
+                tables[(part * copies + (i & (copies - 1))) * bins + bin] += np.float64(weights[i])
 
 
 @native
@@ -97,7 +97,7 @@ def edge_sums(x, edges, weights, tables, sizes, begin, end):  # type: ignore[no-
         for i in range(count * part // parts, count * (part + 1) // parts):
             bin = _edge_bin(x[i], bins, edges)
             if bin >= 0:
-                tables[(part * copies + i % copies) * bins + bin] += np.float64(weights[i])
+                tables[(part * copies + (i & (copies - 1))) * bins + bin] += np.float64(weights[i])
 
 
 @native
@@ -121,7 +121,10 @@ def byte_counts(words, tables, sizes, begin, end):  # type: ignore[no-untyped-de
 def counting(
     problem: Histogram, parts: int, copies: int, threads: int
 ) -> Callable[[Sequence[AnyArray]], AnyArray]:
-    """``count(inputs)`` gives the bins of a problem; ``parts`` shares have ``copies`` tables each."""
+    """``count(inputs)`` gives a problem's bins.
+
+    ``parts`` shares have ``copies`` tables each, a power of two.
+    """
     kernel = _KERNELS[problem.edges, problem.weighted]
     wide = "float64" if problem.weighted else "int64"
     dtypes = [*(array.dtype for array in problem.input_arrays), wide]

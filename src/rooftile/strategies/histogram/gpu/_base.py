@@ -25,6 +25,8 @@ class GpuHistogram(GpuStrategy):
 
     operation = "histogram"
     wide_indices = True
+    # Counts are the same in every run; sums of weights are not.
+    atomic = True
     adds_alone = True
     """Whether a bin may grow by all of its elements one after the other."""
 
@@ -33,11 +35,6 @@ class GpuHistogram(GpuStrategy):
         if problem.weighted and self.adds_alone and problem.count > _MOST_WEIGHTED:
             return f"{problem.count} weights, at most {_MOST_WEIGHTED} are added one by one"
         return None
-
-    @property
-    def atomic(self) -> bool:  # type: ignore[override]
-        """Counts are the same in every run; sums of weights are not."""
-        return True
 
     def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
         """The dtype, the rule, and the tunables."""
@@ -102,5 +99,11 @@ def rule_arguments(problem: Histogram) -> tuple[Any, ...]:
         start = (least - low) * scale
     slack = _UNIT_ROUNDOFF * (_ROUNDINGS * (bins + start) + max(abs(low), abs(high)) * scale)
     floats = map(np.float32, (start, scale, slack))
-    return (bins, *ends, *floats, np.float64(low), np.float64((high - low) / bins), np.float64(high))
-
+    return (
+        bins,
+        *ends,
+        *floats,
+        np.float64(low),
+        np.float64((high - low) / bins),
+        np.float64(high),
+    )

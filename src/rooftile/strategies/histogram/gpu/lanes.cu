@@ -2,9 +2,10 @@
 //
 // In `privatised` the lanes of a warp meet at bins, and at banks where they do not.  Here lane l adds
 // to copy l % COPIES: with 32 copies to bank l, whatever the elements are, so that equal ones take no
-// longer than random ones.  A thread brings LOADS vectors before it counts the first, and what lies
-// in no bin goes to one more, so that no thread branches.  What it removes: waiting at bins and
-// banks, most reads' latency.
+// longer than random ones.  A thread brings LOADS vectors before it counts the first.  What lies in
+// no bin goes to one more, and four elements are compared with edges only where one of them lies
+// close to an edge, so that threads seldom branch.  What it removes: waiting at bins and banks, most
+// reads' latency.
 //
 // x[count], counts[bins].
 // Grid: x over persistent blocks.
@@ -14,7 +15,7 @@
 
 #define VECTOR (16 / (int)sizeof(given))
 
-__global__ void LAUNCH_BOUNDS(BLOCK)
+__global__ void RESIDENT_BOUNDS(BLOCK, BLOCKS)
 lanes(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts, int64 count,
       RULE_PARAMETERS SHARED_ARGUMENT(own, copies))
 {
@@ -36,10 +37,21 @@ lanes(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts, int64 c
         for (int load = 0; load < LOADS; load++) {
             if (at + load * stride >= whole) continue;
             UNROLL
-            for (int j = 0; j < VECTOR; j++) {
-                int bin = BIN(loaded[load].elements[j]);
-                int64 i = (at + load * stride) * VECTOR + j;
-                GROW_SHARED(mine, (bin < 0 ? bins : bin) * COPIES, WEIGHT(i));
+            for (int part = 0; part < VECTOR; part += 4) {
+                given* four = loaded[load].elements + part;
+                int found[4];
+                bool close = false;
+                UNROLL
+                for (int j = 0; j < 4; j++) found[j] = LIKELY_BIN(four[j], &close);
+                if (close) {
+                    UNROLL
+                    for (int j = 0; j < 4; j++) found[j] = BIN(four[j]);
+                }
+                UNROLL
+                for (int j = 0; j < 4; j++) {
+                    int64 i = (at + load * stride) * VECTOR + part + j;
+                    GROW_SHARED(mine, (found[j] < 0 ? bins : found[j]) * COPIES, WEIGHT(i));
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 """Rung 9, `lanes`: a lane's own copy of the bins, in a bank of its own.
 
-Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4 and 9.5.
+Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads; Kirk,
+Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4 and 9.5.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ class Lanes(SharedHistogram):
     order = 9
     summary = "a copy of the bins for each lane, in a bank of its own; vectors of 16 bytes"
     tunables = (
-        Tunable("BLOCK", (128, 256, 512, 1024), 512),
+        Tunable("BLOCK", (128, 256, 512, 1024), 1024),
         Tunable("COPIES", (1, 2, 4, 8, 16, 32), 32),
-        Tunable("LOADS", (1, 2, 4), 2),
+        Tunable("LOADS", (1, 2, 4), 1),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
@@ -47,7 +48,7 @@ class Lanes(SharedHistogram):
                 copies //= 2
             if copies >= _MOST_COPIES // 4:
                 break
-        return {"BLOCK": 512, "COPIES": copies, "LOADS": 2, "BLOCKS": blocks}
+        return {"BLOCK": 1024, "COPIES": copies, "LOADS": 1, "BLOCKS": blocks}
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""

@@ -1,6 +1,7 @@
 """Rung 8, `matched`: the threads of a warp find those of the same bin.
 
-Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.6.
+Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, El Hajj,
+"Programming Massively Parallel Processors", 4th ed., section 9.6.
 """
 
 from __future__ import annotations

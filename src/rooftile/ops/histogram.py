@@ -60,7 +60,7 @@ class Histogram(Problem):
         ends = float(self.low), float(self.high)
         if not (math.isfinite(ends[0]) and math.isfinite(ends[1]) and ends[0] < ends[1]):
             raise InputError("range", ends, "two finite numbers, the first below the second")
-        if self.dtype == "float32" and any(np.float32(end) != end for end in ends):
+        if self.dtype == "float32" and any(float(np.float32(end)) != end for end in ends):
             raise InputError("range", ends, "numbers that float32 has, for x of float32")
 
     @cached_property
@@ -120,25 +120,26 @@ class Histogram(Problem):
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Elements in every bin and beyond them; edges that rise."""
         generator = np.random.default_rng(seed)
-        return self._with_edges(self._elements(generator), generator)
+        x = self._elements(generator)
+        return (x, *self._edges(generator), *self._weights(generator))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Elements that are all equal, that lie in few bins, or on edges and beside them."""
         generator = np.random.default_rng(seed)
         some = self._elements(generator)
-        few = np.where(generator.random(self.count) < 0.9, some[0], some).astype(some.dtype)
+        edges, weights = self._edges(generator), self._weights(generator)
+        few = np.where(generator.random(self.count) < 0.9, some[0], some)
         found = {"ties": np.full_like(some, some[0]), "skewed": few}
+        if self.dtype != "uint8":
+            given = edges[0] if edges else self.even_edges
+            found["edges"] = generator.choice(given, self.count)
         if self.dtype == "float32":
-            on = generator.choice(self.even_edges, self.count).astype(np.float32)
-            beside = np.nextafter(on, generator.choice([-np.inf, np.inf], self.count))
-            found["edges"] = np.where(generator.random(self.count) < 0.5, on, beside)
+            away = generator.choice(np.array([-np.inf, np.inf], np.float32), self.count)
+            found["beside edges"] = np.nextafter(found["edges"].astype(np.float32), away)
             found["special"] = some.copy()
             places = generator.integers(0, self.count, 1 + self.count // 40)
             found["special"][places] = generator.choice([np.nan, np.inf, -np.inf], places.size)
-        return {
-            name: self._with_edges(values.astype(some.dtype), generator)
-            for name, values in found.items()
-        }
+        return {name: (x.astype(some.dtype), *edges, *weights) for name, x in found.items()}
 
     def _elements(self, generator: np.random.Generator) -> AnyArray:
         more = _BEYOND * (self.high - self.low)
@@ -151,14 +152,14 @@ class Histogram(Problem):
         first, last = max(bounds.min, math.floor(low)), min(bounds.max, math.ceil(high))
         return generator.integers(first, last + 1, self.count).astype(np.int32)
 
-    def _with_edges(self, x: AnyArray, generator: np.random.Generator) -> tuple[AnyArray, ...]:
-        found = [x]
-        if self.edges:
-            edges = np.sort(generator.uniform(self.low, self.high, self.bins + 1))
-            found.append(edges.astype("float32" if self.dtype == "float32" else "int32"))
-        if self.weighted:
-            found.append(generator.standard_normal(self.count, np.float32))
-        return tuple(found)
+    def _edges(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
+        if not self.edges:
+            return ()
+        edges = np.sort(generator.uniform(self.low, self.high, self.bins + 1))
+        return (edges.astype("float32" if self.dtype == "float32" else "int32"),)
+
+    def _weights(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
+        return (generator.standard_normal(self.count, np.float32),) if self.weighted else ()
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
         """See `Problem.altered`: edges still rise; an element goes to another bin."""

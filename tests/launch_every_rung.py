@@ -24,6 +24,7 @@ from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.histogram import Histogram
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.permute_columns import PermuteColumns
@@ -69,6 +70,12 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Transpose((34, 66), dtype="float64"), Transpose((3, 5, 7, 9), (2, 0, 3, 1)),
     ),
     "grayscale": (Grayscale(37, 101), Grayscale(64, 256), Grayscale(1, 1)),
+    "histogram": (
+        Histogram(70_001), Histogram(5003, 64, 0.0, 300.0), Histogram(4099, 64),
+        Histogram(20_000, 256, 0.0, 1.0, "float32"), Histogram(70_001, 2**17, 0.0, 2e5, "int32"),
+        Histogram(3001, 33, 0.0, 10.0, "float32", edges=True),
+        Histogram(9000, 33, -5.0, 5.0, "float32", weighted=True),
+    ),
     "box_blur": (
         BoxBlur(300, 700, 5), BoxBlur(67, 131, 7, 3), BoxBlur(67, 132, 20), BoxBlur(3, 5, 2),
         BoxBlur(301, 1024, 5),

@@ -13,6 +13,7 @@ from rooftile.ops.problem import (
     Problem,
     boolean_from_text,
     integer_from_text,
+    number_from_text,
     pair_from_text,
 )
 
@@ -83,6 +84,8 @@ def _value(key: str, text: str, hint: Any) -> object:
         return boolean_from_text(key, text)
     if int in kinds:
         return integer_from_text(key, text)
+    if float in kinds:
+        return number_from_text(key, text)
     if typing.get_origin(hint) is tuple:
         if typing.get_args(hint) == (int, int):
             return pair_from_text(key, text)

@@ -297,6 +297,14 @@ def integer_from_text(key: str, text: str) -> int:
         raise InputError(f"shape {key}", repr(text), "an integer") from None
 
 
+def number_from_text(key: str, text: str) -> float:
+    """A number as the command line gives it.  Raises `InputError` naming the key."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"shape {key}", repr(text), "a number") from None
+
+
 def boolean_from_text(key: str, text: str) -> bool:
     """0 or 1 as the command line gives it.  Raises `InputError` naming the key."""
     if text not in ("0", "1"):
@@ -321,6 +329,7 @@ __all__ = [
     "boolean_from_text",
     "check_positive",
     "integer_from_text",
+    "number_from_text",
     "numpy_dtype",
     "ordinary",
     "outputs_of",

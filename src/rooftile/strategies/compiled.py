@@ -17,14 +17,14 @@ from rooftile.strategies.base import Config
 
 @dataclass(frozen=True)
 class Step:
-    """One launch with its arguments: names of arrays, tensor maps of them, or integers.
+    """One launch with its arguments: names of arrays, tensor maps of them, or numbers.
 
     Names are those of the problem's arrays, of `GpuStrategy.packed` and of
-    `GpuStrategy.workspace`; an integer is passed as int32, or as the NumPy integer that it is.
+    `GpuStrategy.workspace`; an integer is passed as int32, or as the NumPy number that it is.
     """
 
     launch: Launch
-    arguments: tuple[str | TensorMap | int | np.integer[Any], ...]
+    arguments: tuple[str | TensorMap | int | np.number[Any], ...]
     program: int = 0
     """Which of the strategy's `GpuStrategy.programs` runs it."""
 
@@ -101,7 +101,7 @@ class Compiled:
 
     def _calls(self, steps: Sequence[Step]) -> list[Call]:
         def typed(argument: Any) -> Any:
-            plain = isinstance(argument, int) and not isinstance(argument, np.integer)
+            plain = isinstance(argument, int) and not isinstance(argument, np.generic)
             return np.int32(argument) if plain else argument
 
         return [

@@ -1,0 +1,1 @@
+"""How `histogram` is computed."""

@@ -1,0 +1,109 @@
+"""What the GPU strategies of `histogram` share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import DTYPES, Histogram
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+CLEAR_THREADS = 256
+_UNIT_ROUNDOFF = 2.0**-24
+_ROUNDINGS = 4
+"""Of the estimate: the distance, the scale, their product, the start."""
+_MOST_WEIGHTED = 2**22
+"""Weights that may be added one by one in float32: the error grows with their number."""
+
+
+class GpuHistogram(GpuStrategy):
+    """A GPU strategy of `histogram`: zeros, then persistent blocks."""
+
+    operation = "histogram"
+    wide_indices = True
+    # Counts are the same in every run; sums of weights are not.
+    atomic = True
+    adds_alone = True
+    """Whether a bin may grow by all of its elements one after the other."""
+
+    def why_not(self, problem: Histogram) -> str | None:
+        """More weights than may be added one by one."""
+        if problem.weighted and self.adds_alone and problem.count > _MOST_WEIGHTED:
+            return f"{problem.count} weights, at most {_MOST_WEIGHTED} are added one by one"
+        return None
+
+    def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
+        """The dtype, the rule, and the tunables."""
+        return {
+            "KIND": DTYPES.index(problem.dtype),
+            "RULE": _rule(problem),
+            "WEIGHTED": int(problem.weighted),
+            "CLEAR_THREADS": CLEAR_THREADS,
+            **config,
+        }
+
+    def persistent(self, problem: Histogram, config: Config, each: int = 1) -> int:
+        """Blocks that keep the device busy, where a thread takes so many elements at least."""
+        wanted = config["BLOCKS"] * self.machine.multiprocessors
+        return min(wanted, blocks(problem.count, config["BLOCK"] * each))
+
+    def clearing(self, problem: Histogram, array: str = "", bins: int = 0) -> Step:
+        """What comes before bins grow."""
+        bins = bins or problem.bins
+        grid = (blocks(bins, CLEAR_THREADS), 1, 1)
+        launch = Launch("clear", grid, (CLEAR_THREADS, 1, 1))
+        return Step(launch, (array or problem.output_arrays[0].name, bins))
+
+    def counting(
+        self, problem: Histogram, launch: Launch, *arrays: str, run: int | None = None
+    ) -> Step:
+        """The kernel that reads x: into the result, or into ``arrays``."""
+        names = ("x", *(("weights",) if problem.weighted else ()))
+        to = arrays or (problem.output_arrays[0].name,)
+        lengths = (np.int64(problem.count), *(() if run is None else (np.int64(run),)))
+        return Step(launch, (*names, *to, *lengths, *rule_arguments(problem)))
+
+    def plain(self, problem: Histogram, launch: Launch) -> tuple[Step, ...]:
+        """Zeros, then one kernel."""
+        return self.clearing(problem), self.counting(problem, launch)
+
+
+def _rule(problem: Histogram) -> int:
+    if problem.edges:
+        return 2
+    if problem.unit:
+        bytes_alone = (problem.dtype, problem.bins, problem.low) == ("uint8", 256, 0.0)
+        return 3 if bytes_alone else 0
+    return 1
+
+
+def rule_arguments(problem: Histogram) -> tuple[Any, ...]:
+    """How bins are told apart, as ``bins.h`` takes it."""
+    bins, low, high = problem.bins, float(problem.low), float(problem.high)
+    if problem.edges:
+        return bins, "edges"
+    if problem.unit:
+        return (bins, int(low)) if _rule(problem) == 0 else (bins,)
+    scale = bins / (high - low)
+    if problem.dtype == "float32":
+        ends: tuple[Any, ...] = np.float32(low), np.float32(high)
+        start = 0.0
+    else:
+        limits = np.iinfo(np.int32)
+        least, most = max(math.ceil(low), limits.min), min(math.floor(high), limits.max)
+        ends = least, most
+        start = (least - low) * scale
+    slack = _UNIT_ROUNDOFF * (_ROUNDINGS * (bins + start) + max(abs(low), abs(high)) * scale)
+    floats = map(np.float32, (start, scale, slack))
+    return (
+        bins,
+        *ends,
+        *floats,
+        np.float64(low),
+        np.float64((high - low) / bins),
+        np.float64(high),
+    )

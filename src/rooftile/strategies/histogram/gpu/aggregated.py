@@ -1,0 +1,38 @@
+"""Rung 3, `aggregated`: what equal neighbours add is added at once.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.6
+(aggregation).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import beyond_block
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._base import GpuHistogram
+
+
+class Aggregated(GpuHistogram):
+    """A thread holds back what it would add while the bin stays the same."""
+
+    name = "aggregated"
+    order = 3
+    summary = "a thread adds once for neighbours of one bin"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256), 256),
+        Tunable("RUN", (4, 8, 16, 32), 16),
+        Tunable("BLOCKS", (2, 4, 8), 4),
+    )
+
+    def invalid(self, problem: Histogram, config: Config) -> str | None:
+        """Too much shared memory."""
+        return beyond_block(config["BLOCK"], 4 * config["BLOCK"] * (config["RUN"] + 1))
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, then one kernel."""
+        grid = (self.persistent(problem, config, config["RUN"]), 1, 1)
+        return self.plain(problem, Launch("aggregated", grid, (config["BLOCK"], 1, 1)))
+
+
+STRATEGY = Aggregated()

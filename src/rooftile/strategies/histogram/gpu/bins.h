@@ -1,0 +1,149 @@
+// What texts of histogram share: which bin an element lies in, and how a bin grows.
+//
+// KIND: 0 elements are uint8, 1 int32, 2 float32.
+// RULE: 0 a bin is one integer, 1 bins are even, 2 edges are given, 3 a bin is one value of a byte.
+// WEIGHTED: a bin grows by its elements' weights, and is float32; else by 1, and has 64 bits.
+
+#pragma once
+
+#include "common/atomics.h"
+
+#if KIND == 0
+typedef unsigned char given;
+#elif KIND == 1
+typedef int given;
+#else
+typedef float given;
+#endif
+
+#if KIND == 2
+typedef float bound;
+#else
+typedef int bound;
+#endif
+
+#if WEIGHTED
+typedef float number;
+typedef float own;
+#define WEIGHTS const GLOBAL float* __restrict__ weights,
+#define WEIGHT(i) weights[i]
+#define GROW(bins, bin, value) atomicAdd((bins) + (bin), value)
+#define GROW_SHARED(bins, bin, value) add_shared((bins) + (bin), value)
+#else
+typedef int64 number;
+typedef unsigned own;
+#define WEIGHTS
+#define WEIGHT(i) 1
+#define GROW(bins, bin, value) ADD_LONG((bins) + (bin), value)
+#define GROW_SHARED(bins, bin, value) ADD_SHARED_UINT((bins) + (bin), value)
+#endif
+
+#if RULE == 3
+
+#define RULE_PARAMETERS int bins
+#define BIN(x) ((int)(x))
+
+#elif RULE == 0
+
+// The first bin is `least`; the last one also holds the integer above it, its upper edge.
+#define RULE_PARAMETERS int bins, int least
+#define BIN(x) bin_of(x, bins, least)
+
+__device__ __forceinline__ int bin_of(given x, int bins, int least)
+{
+    unsigned above = (unsigned)(int)x - (unsigned)least;
+    if ((int)x < least || above > (unsigned)bins) return -1;
+    return above == (unsigned)bins ? bins - 1 : (int)above;
+}
+
+#elif RULE == 1
+
+// `scale` bins lie in a unit.  The estimate is wrong by less than `slack` bins, so that only
+// elements so close to an edge are compared with edges, which are rounded as those of the
+// definition: in double precision, for float32 then to float32.
+#define RULE_PARAMETERS                                                                   \
+    int bins, bound least, bound most, float start, float scale, float slack, double low, \
+        double width, double high
+#define RULE_ARGUMENTS bins, least, most, start, scale, slack, low, width, high
+#define BIN(x) bin_of(x, RULE_ARGUMENTS)
+
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+#define EDGE(i) ((i) == bins ? high : (double)(i) * width + low)
+#else
+#define EDGE(i) ((i) == bins ? high : __dadd_rn(__dmul_rn((double)(i), width), low))
+#endif
+#if KIND == 2
+#define REACHES(x, i) ((x) >= (float)EDGE(i))
+#define DISTANCE(x) ((x) - least)
+#else
+#define REACHES(x, i) ((double)(x) >= EDGE(i))
+#define DISTANCE(x) ((float)((unsigned)(x) - (unsigned)least))
+#endif
+
+// The integers below 2^23 are the last bits of floats from 2^23 on, so that an addition which rounds
+// down finds the bin; conversions take four times as long.
+#ifdef __OPENCL_VERSION__
+#define BELOW(estimate) floor(estimate)
+#define TO_INT(whole) ((int)(whole))
+#else
+#define BELOW(estimate) (__fadd_rd(estimate, 8388608.0f) - 8388608.0f)
+#define TO_INT(whole) (__float_as_int((whole) + 8388608.0f) - 0x4b000000)
+#endif
+
+// The bin by the estimate alone; `close` becomes true where an edge may decide otherwise.
+__device__ __forceinline__ int likely_bin(given x, bool* close, RULE_PARAMETERS)
+{
+    float estimate = DISTANCE(x) * scale + start, whole = BELOW(estimate), beyond = estimate - whole;
+    int bin = TO_INT(whole);
+    bool inside = x >= least && x <= most;
+    if (inside && (beyond < slack || beyond > 1.0f - slack || bin >= bins)) *close = true;
+    return inside ? bin : -1;
+}
+
+__device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
+{
+    bool close = false;
+    int bin = likely_bin(x, &close, RULE_ARGUMENTS);
+    if (close) {
+        if (bin >= bins) bin = bins - 1;
+        while (bin > 0 && !REACHES(x, bin)) bin--;
+        while (bin < bins - 1 && REACHES(x, bin + 1)) bin++;
+    }
+    return bin;
+}
+
+#define LIKELY_BIN(x, close) likely_bin(x, close, RULE_ARGUMENTS)
+
+#else
+
+#define RULE_PARAMETERS int bins, const GLOBAL bound* __restrict__ edges
+#define BIN(x) bin_of(x, bins, edges)
+
+// The last edge that x reaches, by halving.
+__device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
+{
+    if (!(x >= edges[0] && x <= edges[bins])) return -1;
+    int first = 0, last = bins - 1;
+    while (first < last) {
+        int middle = (first + last + 1) / 2;
+        if (x >= edges[middle]) first = middle;
+        else last = middle - 1;
+    }
+    return first;
+}
+
+#endif
+
+// Where no estimate is made, the likely bin is the bin.
+#ifndef LIKELY_BIN
+#define LIKELY_BIN(x, close) BIN(x)
+#endif
+
+// Before bins grow they are zero.  Grid: x over CLEAR_THREADS bins.
+__global__ void clear(GLOBAL number* counts, int bins)
+{
+    int bin = blockIdx.x * CLEAR_THREADS + threadIdx.x;
+    if (bin < bins) counts[bin] = 0;
+}

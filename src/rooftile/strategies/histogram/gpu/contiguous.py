@@ -1,0 +1,31 @@
+"""Rung 1, `contiguous`: a thread a run of neighbouring elements, each an atomic.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._base import GpuHistogram
+
+
+class Contiguous(GpuHistogram):
+    """Reads of a warp lie a run apart."""
+
+    name = "contiguous"
+    order = 1
+    summary = "a thread a run of neighbours, every element an atomic in global memory"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, then one kernel."""
+        grid = self.persistent(problem, config)
+        run = blocks(problem.count, grid * config["BLOCK"])
+        launch = Launch("contiguous", (grid, 1, 1), (config["BLOCK"], 1, 1))
+        return self.clearing(problem), self.counting(problem, launch, run=run)
+
+
+STRATEGY = Contiguous()

@@ -1,0 +1,68 @@
+"""Rung 7, `hot`: the popular bins in shared memory, whichever they are.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._base import CLEAR_THREADS, GpuHistogram, rule_arguments
+
+_SAMPLE = 2**14
+"""Elements by which the popular bins are found."""
+_ENOUGH = 2**20
+"""Fewer elements are not worth a sample."""
+
+
+class Hot(GpuHistogram):
+    """A sample tells the popular bins; results do not depend on it."""
+
+    name = "hot"
+    order = 7
+    summary = "the popular bins, as a sample tells them, in shared memory"
+    tunables = (
+        Tunable("BLOCK", (128, 256, 512), 256),
+        Tunable("HOT", (256, 1024, 4096), 1024),
+        Tunable("BLOCKS", (2, 4, 8), 4),
+    )
+
+    def why_slow(self, problem: Histogram) -> str | None:
+        """Few elements."""
+        return f"{problem.count} elements" if problem.count < _ENOUGH else None
+
+    def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
+        """Also the size of the sample."""
+        return {**super().macros(problem, config), "SAMPLE": _SAMPLE}
+
+    def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:
+        """What the sample found, and where the popular bins lie."""
+        bins = problem.bins
+        return {"seen": bins, "places": bins, "owners": config["HOT"], "used": 1}
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, the sample, the choice, the kernel that counts."""
+        bins, block = problem.bins, (config["BLOCK"], 1, 1)
+        most = max(bins, config["HOT"])
+        clear, choose = (
+            Launch(name, (blocks(count, CLEAR_THREADS), 1, 1), (CLEAR_THREADS, 1, 1))
+            for name, count in (("clear_sample", most), ("choose", bins))
+        )
+        sample = Launch("sample", (blocks(_SAMPLE, config["BLOCK"]), 1, 1), block)
+        count = np.int64(problem.count)
+        launch = Launch("hot", (self.persistent(problem, config), 1, 1), block)
+        result = problem.output_arrays[0].name
+        return (
+            self.clearing(problem),
+            Step(clear, ("seen", "owners", "used", bins)),
+            Step(sample, ("x", "seen", count, *rule_arguments(problem))),
+            Step(choose, ("seen", "places", "owners", "used", bins)),
+            self.counting(problem, launch, result, "places", "owners"),
+        )
+
+
+STRATEGY = Hot()

@@ -1,0 +1,59 @@
+"""Rung 9, `lanes`: a lane's own copy of the bins, in a bank of its own.
+
+Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads; Kirk,
+Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4 and 9.5.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._shared import SharedHistogram
+
+_MOST_COPIES = 32
+"""Banks of shared memory."""
+_VECTOR_BYTES = 16
+
+
+class Lanes(SharedHistogram):
+    """As many copies as shared memory holds."""
+
+    name = "lanes"
+    order = 9
+    summary = "a copy of the bins for each lane, in a bank of its own; vectors of 16 bytes"
+    tunables = (
+        Tunable("BLOCK", (128, 256, 512, 1024), 1024),
+        Tunable("COPIES", (1, 2, 4, 8, 16, 32), 32),
+        Tunable("LOADS", (1, 2, 4), 1),
+        Tunable("BLOCKS", (1, 2, 3, 4), 2),
+    )
+
+    def copies(self, config: Config) -> int:
+        """See `SharedHistogram.copies`."""
+        return config["COPIES"]
+
+    def shared_bytes(self, problem: Histogram, config: Config) -> int:
+        """See `SharedHistogram.shared_bytes`: one bin more, for what lies in none."""
+        return 4 * (problem.bins + 1) * config["COPIES"]
+
+    def least_config(self) -> Config:
+        """One copy."""
+        return {"COPIES": 1}
+
+    def defaults(self, problem: Histogram) -> dict[str, int]:
+        """The most copies with which two blocks are resident, else one."""
+        for blocks in (2, 1):
+            room, copies = self.machine.shared_room(blocks), _MOST_COPIES
+            while copies > 1 and self.shared_bytes(problem, {"COPIES": copies}) > room:
+                copies //= 2
+            if copies >= _MOST_COPIES // 4:
+                break
+        return {"BLOCK": 1024, "COPIES": copies, "LOADS": 1, "BLOCKS": blocks}
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, then one kernel."""
+        each = _VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
+        return self.in_shared(problem, config, each)
+
+
+STRATEGY = Lanes()

@@ -1,0 +1,32 @@
+"""Rung 6, `partial`: the first bins in shared memory, the others in global memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._base import GpuHistogram
+
+
+class Partial(GpuHistogram):
+    """Pays where most elements lie in the first bins."""
+
+    name = "partial"
+    order = 6
+    summary = "the first bins in shared memory, the others in global memory"
+    tunables = (
+        Tunable("BLOCK", (128, 256, 512), 256),
+        Tunable("PRIVATE", (256, 1024, 4096, 8192), 1024),
+        Tunable("BLOCKS", (2, 4, 8), 4),
+    )
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, then one kernel."""
+        grid = (self.persistent(problem, config), 1, 1)
+        return self.plain(problem, Launch("partial", grid, (config["BLOCK"], 1, 1)))
+
+
+STRATEGY = Partial()

@@ -1,0 +1,53 @@
+"""Rung 4, `replicated`: several copies of the bins in global memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
+(privatization).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.histogram.gpu._base import CLEAR_THREADS, GpuHistogram
+
+_MOST_IN_COPIES = 2**28
+
+
+class Replicated(GpuHistogram):
+    """Blocks share out the copies; a second kernel adds them up."""
+
+    name = "replicated"
+    order = 4
+    summary = "copies of the bins in global memory, shared out over the blocks"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256, 512), 256),
+        Tunable("COPIES", (2, 4, 8, 16, 32, 64), 16),
+        Tunable("BLOCKS", (2, 4, 8), 8),
+    )
+
+    def invalid(self, problem: Histogram, config: Config) -> str | None:
+        """More bins in all copies than an index reaches."""
+        bins = config["COPIES"] * problem.bins
+        return f"{bins} bins in all copies" if bins > _MOST_IN_COPIES else None
+
+    def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:
+        """The copies, of 64 bits or float32."""
+        words = 1 if problem.weighted else 2
+        return {"copies": words * config["COPIES"] * problem.bins}
+
+    def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
+        """Zeros, the kernel that counts, their sum."""
+        grid = (self.persistent(problem, config), 1, 1)
+        launch = Launch("replicated", grid, (config["BLOCK"], 1, 1))
+        across = (blocks(problem.bins, CLEAR_THREADS), 1, 1)
+        join = Launch("join", across, (CLEAR_THREADS, 1, 1))
+        return (
+            self.clearing(problem, "copies", config["COPIES"] * problem.bins),
+            self.counting(problem, launch, "copies"),
+            Step(join, ("copies", problem.output_arrays[0].name, problem.bins)),
+        )
+
+
+STRATEGY = Replicated()

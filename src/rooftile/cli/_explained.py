@@ -122,6 +122,8 @@ def bound_lines(found: Explanation) -> list[str]:
             f"reuse: L1 is asked for {found.input_loads:.3g} times the elements of inputs and "
             f"parameters; each serves {found.adds_per_load:.3g} multiply-adds"
         )
+    if found.uncached_ms is not None:
+        lines.append(_uncached_line(found, found.uncached_ms))
     lines += _latency_lines(found)
     limits = ", ".join(f"{name} {milliseconds(ms)} ms" for name, ms in found.limits_ms.items())
     if found.bound_ms is not None:
@@ -129,6 +131,18 @@ def bound_lines(found: Explanation) -> list[str]:
         lines.append(f"limits: {limits}{floor}")
         lines.append(f"bound: {milliseconds(found.bound_ms)} ms, set by {found.bound_by}")
     return lines + _measured_lines(found.measured, found.bound_fraction, "bound")
+
+
+def _uncached_line(found: Explanation, bound_ms: float) -> str:
+    """What the textbook, which counts on no cache, allows such a tile, and what was reached."""
+    flops, measured = found.problem.flops, found.measured
+    reached = (
+        f"; reached {quantity(1e3 * flops / measured.median_ms, 'FLOP/s')}" if measured else ""
+    )
+    return (
+        f"the textbook's bound, every access to device memory: {milliseconds(bound_ms)} ms, "
+        f"{quantity(1e3 * flops / bound_ms, 'FLOP/s')}{reached}"
+    )
 
 
 def _latency_lines(found: Explanation) -> list[str]:

@@ -292,3 +292,15 @@ def test_what_must_be_under_way_follows_from_the_latency(nvrtc):
     assert found.to_json()["kernels"][0]["bytes_a_thread"] == found.bytes_a_thread(kernel)
     (line,) = [line for line in bound_lines(found) if line.startswith("latency:")]
     assert "after 600 ns" in line
+
+
+def test_the_textbook_s_bound_counts_on_no_cache(nvrtc):
+    found, gpu = explained(), GPUS["9.0"]
+    (made,) = [kernel.accesses for kernel in found.kernels]
+    moved = 4 * (made.loads + made.stores)
+    assert found.uncached_ms == pytest.approx(1e-6 * moved / gpu.bandwidth_gb_s)
+    assert found.to_json()["uncached_ms"] == found.uncached_ms
+    timed = dataclasses.replace(found, measured=measured(2.0))
+    (line,) = [line for line in bound_lines(timed) if line.startswith("the textbook's")]
+    assert "reached 125 GFLOP/s" in line
+    assert explained("winograd").uncached_ms is None

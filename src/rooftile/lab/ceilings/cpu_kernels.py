@@ -168,6 +168,15 @@ def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Ra
     return _first_undisturbed(rate, _WINDOWS)
 
 
+def streaming_copy(size: int, threads: int) -> tuple[Callable[[], None], int]:
+    """A call that copies ``size`` bytes or a little less, past the caches, and the bytes that it
+    reads and writes."""
+    units = max(1, size // (4 * _BLOCK))
+    source, target = _filled(units * _BLOCK), _filled(units * _BLOCK)
+    call = _bind(kernels()["stream"], [source], [target], units, threads)
+    return call, source.nbytes + target.nbytes
+
+
 def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
     """The rate of the first size of call that passes undisturbed; the highest, if none does."""
     found: list[Rate] = []

@@ -77,6 +77,19 @@ class Explanation:
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         return self.problem.flops / 2 / sum(found) if found else None
 
+    @property
+    def uncached_ms(self) -> float | None:
+        """The time that memory takes if every load and store of a thread goes to it.
+
+        This is the textbook's bound of a tile, which counts on no cache: what is loaded once and
+        used by many must lie in shared memory or registers.  None without a model or a rate.
+        """
+        found = [k.accesses for k in self.kernels if k.accesses is not None]
+        if not found or self.target.bandwidth_gb_s is None:
+            return None
+        elements = sum(one.loads + one.stores + one.atomics for one in found)
+        return 1e-6 * 4 * elements / self.target.bandwidth_gb_s
+
     def bytes_a_thread(self, kernel: KernelView) -> float | None:
         """What each resident thread of a kernel must have asked for to keep device memory busy.
 
@@ -106,6 +119,7 @@ class Explanation:
                 "moved_bytes",
                 "input_loads",
                 "adds_per_load",
+                "uncached_ms",
                 "missing",
             )
         }

@@ -33,7 +33,7 @@ holds 4 MiB or, where it is told and less, a quarter of it."""
 _SHARED_BYTES, _CONSTANT_BYTES = 8 * 2**10, 2**10
 """Shared memory is as fast wherever it is read; constants have a first cache of 2 KiB."""
 _BEYOND = 16
-"""The footprint of global memory, in second caches: what the upload leaves there is little of it."""
+"""The footprint of global memory, in second caches: little of it is left there by the upload."""
 _UNKNOWN_CACHE = 64 * 2**20
 """The second cache where nobody tells its size."""
 _STEPS = {"registers": 2**18, "constant": 2**14, "shared": 2**15, "L1": 2**15, "L2": 2**15,

@@ -63,7 +63,7 @@ def run(only: list[str], write: bool) -> Path | None:
                 _say(f"{case.key}: the time of the run is over")
                 break
             start = time.perf_counter()
-            row = rows.row_of(case, choose(case.problem, case.precision).name, roof)
+            row = rows.row_of(case, choose(case.problem, case.precision), roof)
             fill(row, case)
             row["seconds"] = round(time.perf_counter() - start, 2)
             record["rows"] = rows.merged(record["rows"], row, CPU)

@@ -96,7 +96,7 @@ class Bench:
         """A row, whatever goes wrong in it."""
         start = time.perf_counter()
         picked = choose(case.problem, case.precision, self.device.description.device)
-        row = rows.row_of(case, picked.name, self.roof)
+        row = rows.row_of(case, picked, self.roof)
         try:
             self._fill(row, case)
         except Exception as error:

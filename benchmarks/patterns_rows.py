@@ -39,8 +39,8 @@ def rungs(case: Case, kind: str) -> Iterator[Strategy]:
                 yield rung
 
 
-def row_of(case: Case, picked: str, roof: Roof | None) -> Record:
-    """A row without times."""
+def row_of(case: Case, picked: Strategy, roof: Roof | None) -> Record:
+    """A row without times; ``picked`` is what a call takes."""
     problem = case.problem
     return {
         "key": case.key,
@@ -50,10 +50,10 @@ def row_of(case: Case, picked: str, roof: Roof | None) -> Record:
         "dtype": case.dtype,
         "goals": [asdict(goal) for goal in case.goals],
         "ladder": case.ladder,
-        "picked": picked,
+        "picked": picked.name,
         "bytes": moved_bytes(case),
         "flops": problem.flops,
-        "floor_ms": floor_ms(case, roof) if roof else None,
+        "floor_ms": floor_ms(case, roof, picked.transforms) if roof else None,
         "entries": [],
     }
 
@@ -66,9 +66,10 @@ def moved_bytes(case: Case) -> int:
     return case.problem.bytes - saved
 
 
-def floor_ms(case: Case, roof: Roof) -> float:
-    """The least time that FLOPs and compulsory bytes allow."""
-    compute = case.problem.flops / roof.rate_gflops(case.precision)
+def floor_ms(case: Case, roof: Roof, saves: bool) -> float:
+    """The least time that FLOPs and compulsory bytes allow; bytes alone where a method ``saves``
+    FLOPs."""
+    compute = 0.0 if saves else case.problem.flops / roof.rate_gflops(case.precision)
     return 1e-6 * max(compute, moved_bytes(case) / roof.bandwidth_gbps)
 
 

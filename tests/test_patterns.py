@@ -16,7 +16,9 @@ from rooftile.ops.matmul import Matmul
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.stencil import Stencil
 from rooftile.runtime.timing.host import Timing
-from rooftile.strategies import ladder
+from rooftile.strategies import ladder, strategy
+
+PICKED = strategy("conv1d", "vectors")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def timed(**times):
 @pytest.fixture
 def row(scripts):
     def made(case=None, **times):
-        found = scripts.rows.row_of(case or scripts.cases.CPU[0], "vectors", None)
+        found = scripts.rows.row_of(case or scripts.cases.CPU[0], PICKED, None)
         found["entries"] = [
             scripts.rows.entry(kind, name, timing(ms)) for kind, name, ms in timed(**times)
         ]
@@ -109,7 +111,7 @@ def test_rows_are_verified_before_they_are_timed(scripts, monkeypatch, quick):
     monkeypatch.setattr(
         scripts.cpu, "CALLS", {**scripts.cases.CALLS, "conv1d": altered}
     )  # fmt: skip
-    found = scripts.rows.row_of(case, "vectors", None)
+    found = scripts.rows.row_of(case, PICKED, None)
     scripts.cpu.fill(found, case, seconds=0.0)
     entries = {one["name"]: one for one in found["entries"]}
     assert entries["threads"]["time_ms"] is None

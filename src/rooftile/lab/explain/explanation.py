@@ -88,7 +88,9 @@ class Explanation:
         if not found or self.target.bandwidth_gb_s is None:
             return None
         elements = sum(one.loads + one.stores + one.atomics for one in found)
-        return 1e-6 * 4 * elements / self.target.bandwidth_gb_s
+        arrays = self.problem.arrays
+        size = sum(array.nbytes for array in arrays) / sum(array.size for array in arrays)
+        return 1e-6 * size * elements / self.target.bandwidth_gb_s
 
     def bytes_a_thread(self, kernel: KernelView) -> float | None:
         """What each resident thread of a kernel must have asked for to keep device memory busy.

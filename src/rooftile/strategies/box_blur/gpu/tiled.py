@@ -5,8 +5,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_tiles
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -38,6 +40,10 @@ class Tiled(GpuBoxBlur):
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.columns, across), blocks(problem.height, down), 1)
         return self.one(problem, Launch("tiled", grid, (across, down, 1)))
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """The tile and its halo once, the windows from shared memory."""
+        return {"tiled": of_tiles(problem, config["ACROSS"], config["DOWN"])}
 
 
 STRATEGY = Tiled()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.elementwise import FUNCTIONS, Elementwise
 from rooftile.strategies.common.grid import blocks
@@ -25,6 +25,11 @@ class GpuElementwise(GpuStrategy):
     def of_block(self, problem: Elementwise, config: Config) -> int:
         """Elements of a block."""
         raise NotImplementedError
+
+    def in_order(self, problem: Elementwise) -> tuple[Accesses, Accesses]:
+        """Those of `of_element` where neighbouring threads have neighbouring elements."""
+        size = problem.arrays[0].numpy.itemsize
+        return vector_loads(problem.count, 1, size), linear_stores(problem.count, size)
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """The accesses to all elements of an input, and to those of the result."""
@@ -55,9 +60,6 @@ class GpuElementwise(GpuStrategy):
 
     def accesses(self, problem: Elementwise, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`; alpha, which a warp reads at once, is left out."""
-        if problem.dtype == "float64":
-            # The model counts elements of 4 bytes.
-            return {}
         read, written = self.of_element(problem, config)
         arrays = 1 if problem.function == "scale" else 2
         return {self.name: sum([read] * arrays, written)}

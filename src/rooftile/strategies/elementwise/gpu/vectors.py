@@ -37,7 +37,9 @@ class Vectors(GpuElementwise):
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """Aligned vectors, which follow each other."""
-        return vector_loads(blocks(problem.count, _width(problem))), linear_stores(problem.count)
+        width, size = _width(problem), problem.arrays[0].numpy.itemsize
+        loads = vector_loads(blocks(problem.count, width), width, size)
+        return loads, linear_stores(problem.count, size)
 
 
 def _width(problem: Elementwise) -> int:

@@ -5,14 +5,12 @@ Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 20
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-from rooftile.analysis.access import stride_conflicts
-from rooftile.analysis.accesses import SECTOR_FLOATS, WARP, Accesses, row_loads, row_stores
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.gpu import Config, Tunable
-from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, of_words
+from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
 
 
 class Tiled(MatrixTranspose):
@@ -36,14 +34,7 @@ class Tiled(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
-        assert problem.matrices is not None
-        batch, rows, columns = problem.matrices
-        alignment = math.gcd(columns, SECTOR_FLOATS)
-        found = row_loads(columns, batch * rows, alignment=alignment)
-        found += row_stores(rows, batch * columns)
-        passes = stride_conflicts(TILE + self.padding)
-        shared = Accesses(shared_reads=problem.count / WARP * passes)
-        return of_words(problem, {self.kernel: found + shared})
+        return {self.kernel: in_rows(problem) + column_reads(problem, TILE + self.padding)}
 
 
 STRATEGY = Tiled()

@@ -80,8 +80,19 @@ def of_record(record: Record, name: str) -> list[str]:
 
 
 def _calls(rows: list[Record]) -> list[str]:
-    head = ("problem", "arrays", "picked", "ms", "of the floor", "copy, ms", "best peer", "ms",
-            "times as fast", "goal", "reached")  # fmt: skip
+    head = (
+        "problem",
+        "arrays",
+        "picked",
+        "ms",
+        "of the floor",
+        "copy, ms",
+        "best peer",
+        "ms",
+        "times as fast",
+        "goal",
+        "reached",
+    )
     cells = []
     for row in rows:
         ours, peer = median(row, OURS), best_peer(row)
@@ -119,8 +130,15 @@ def _ladder(row: Record, gpu: bool) -> list[str]:
     """All rungs and peers of a problem; of a GPU's rungs with a model what it predicted."""
     head = ["who", "ms", "of the floor", "GB/s", "GFLOP/s"]
     if gpu:
-        head += ["bound, ms", "set by", "bound over time", "textbook's bound, ms",
-                 "multiply-adds a load", "bytes used of sectors", "divergent warps"]  # fmt: skip
+        head += [
+            "bound, ms",
+            "set by",
+            "bound over time",
+            "textbook's bound, ms",
+            "multiply-adds a load",
+            "bytes used of sectors",
+            "divergent warps",
+        ]
     rungs = [one for one in row["entries"] if one["kind"] == "strategy" and one["name"] != OURS]
     others = [one for one in row["entries"] if one["kind"] != "strategy"]
     cells = [

@@ -33,8 +33,14 @@ def timing(ms):
 
 def timed(**times):
     """A row of the case of additions, with these times in ms, those of peers by ``peer_...``."""
-    return [(("peer" if "_" in name else "copy" if name == "copy" else "strategy"),
-             name.replace("_", " "), ms) for name, ms in times.items()]  # fmt: skip
+    return [
+        (
+            ("peer" if "_" in name else "copy" if name == "copy" else "strategy"),
+            name.replace("_", " "),
+            ms,
+        )
+        for name, ms in times.items()
+    ]
 
 
 @pytest.fixture
@@ -64,9 +70,11 @@ def test_calls_compute_their_problems(scripts):
     cases = {case.operation: case.problem for case in (*scripts.cases.GPU, *scripts.cases.CPU)}
     small = {operation: problem.neighbours()[0] for operation, problem in cases.items()}
     small |= {
-        "stencil": Stencil((5, 6), 5, 3), "axpy": Elementwise("axpy", (9,)),
-        "scale": Elementwise("scale", (9,)), "reduce": Reduce((3, 5), -1),
-    }  # fmt: skip
+        "stencil": Stencil((5, 6), 5, 3),
+        "axpy": Elementwise("axpy", (9,)),
+        "scale": Elementwise("scale", (9,)),
+        "reduce": Reduce((3, 5), -1),
+    }
     assert set(scripts.cases.CALLS) <= set(small)
     for problem in small.values():
         arrays = problem.random(0)
@@ -77,9 +85,14 @@ def test_calls_compute_their_problems(scripts):
 
 @pytest.mark.parametrize(
     ("what", "limit", "value", "enough"),
-    [("ms", 2.5, 2.0, True), ("ms", 1.5, 2.0, False), ("copy", 0.9, 0.5, False),
-     ("peer", 2.0, 2.0, True), ("numpy", 6.0, 5.0, False)],
-)  # fmt: skip
+    [
+        ("ms", 2.5, 2.0, True),
+        ("ms", 1.5, 2.0, False),
+        ("copy", 0.9, 0.5, False),
+        ("peer", 2.0, 2.0, True),
+        ("numpy", 6.0, 5.0, False),
+    ],
+)
 def test_goals(scripts, row, what, limit, value, enough):
     found = row(rooftile=2.0, copy=1.0, torch_eager=4.0, peer_other=8.0, numpy=10.0)
     assert scripts.rows.reached(found, {"what": what, "value": limit}) == (value, enough)
@@ -108,9 +121,7 @@ def test_rows_are_verified_before_they_are_timed(scripts, monkeypatch, quick):
 
         return called
 
-    monkeypatch.setattr(
-        scripts.cpu, "CALLS", {**scripts.cases.CALLS, "conv1d": altered}
-    )  # fmt: skip
+    monkeypatch.setattr(scripts.cpu, "CALLS", {**scripts.cases.CALLS, "conv1d": altered})
     found = scripts.rows.row_of(case, PICKED, None)
     scripts.cpu.fill(found, case, seconds=0.0)
     entries = {one["name"]: one for one in found["entries"]}
@@ -138,16 +149,26 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
     found = row(case, rooftile=2.0, vectors=2.0, naive=4.0, torch_eager=3.0, copy=1.9)
     found |= {"floor_ms": 1.0}
     found["entries"][2]["explained"] = {
-        "bound_ms": 1.0, "bound_by": "device memory", "moved_bytes": 1, "input_loads": 1.0,
-        "adds_per_load": 0.25, "uncached_ms": 1.5, "sector_use": 0.5, "divergent": 0.0,
-    }  # fmt: skip
+        "bound_ms": 1.0,
+        "bound_by": "device memory",
+        "moved_bytes": 1,
+        "input_loads": 1.0,
+        "adds_per_load": 0.25,
+        "uncached_ms": 1.5,
+        "sector_use": 0.5,
+        "divergent": 0.0,
+    }
     record = {
         "environment": {
-            "time": "2026-11-22T10:00", "revision": "abc", "cpu": "a CPU", "cores": 2,
+            "time": "2026-11-22T10:00",
+            "revision": "abc",
+            "cpu": "a CPU",
+            "cores": 2,
             "device": {"name": "NVIDIA H200", "driver": "CUDA 13.0"},
         },
-        "versions": {"torch": "2"}, "rows": [found],
-    }  # fmt: skip
+        "versions": {"torch": "2"},
+        "rows": [found],
+    }
     marks = f"before\n{scripts.page.BEGIN}\nold\n{scripts.page.END}\nafter"
     text = scripts.page.page(marks, "elementwise", [record])
     assert text.startswith("before\n")

@@ -127,3 +127,30 @@ def test_counters_are_those_of_cuda(call):
     code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
     assert code == 1
     assert "Nsight Compute" in err
+
+
+def test_a_picture_is_drawn(call, tmp_path):
+    path = tmp_path / "tile.svg"
+    asked = (
+        "explain",
+        "conv1d",
+        "--shape",
+        "length=40,mask=5",
+        "--strategy",
+        "tile_two_loads",
+        "--config",
+        "BLOCK=8",
+        "--device",
+        "cuda",
+        "--architecture",
+        "sm_90",
+    )
+    code, out, _ = call(*asked, "--picture", path)
+    assert code == 0
+    assert path.read_text(encoding="utf-8").startswith("<svg")
+    assert str(path) in out.replace("\n", "")
+    code, _, err = call(*asked[:5], "naive", *asked[8:], "--picture", path)
+    assert code == 1
+    assert "picture" in err
+    code, _, err = call("explain", "conv1d", "--picture", path)
+    assert code == 1

@@ -308,15 +308,30 @@ def test_the_textbook_s_bound_counts_on_no_cache(nvrtc):
     assert explained("winograd").uncached_ms is None
 
 
-DENSE = ("matmul", "matvec", "conv1d", "separable", "conv3d", "stencil", "transpose",
-         "permute_columns", "rotate", "elementwise", "grayscale", "box_blur")  # fmt: skip
+DENSE = (
+    "matmul",
+    "matvec",
+    "conv1d",
+    "separable",
+    "conv3d",
+    "stencil",
+    "transpose",
+    "permute_columns",
+    "rotate",
+    "elementwise",
+    "grayscale",
+    "box_blur",
+)
 
 
 @pytest.mark.parametrize("operation", DENSE)
 def test_dense_patterns_say_what_they_do_to_memory(operation):
     problem = named(operation, names(operation)[0])
-    rungs = [rung for rung in map(of_launches, ladder(operation, "cuda"))
-             if rung.why_not(problem) is None and not rung.tensor_cores]  # fmt: skip
+    rungs = [
+        rung
+        for rung in map(of_launches, ladder(operation, "cuda"))
+        if rung.why_not(problem) is None and not rung.tensor_cores
+    ]
     for rung in rungs:
         config = rung.config(problem)
         counted = rung.accesses(problem, config)

@@ -27,12 +27,16 @@ def test_a_load_for_each_byte_of_each_window(problem):
     corners = blocks(problem.height, columns, 8, 32)
     reach = range(-radius, radius + 1)
     for (row, first), warp in itertools.product(corners, warps(32, 8)):
-        made = [(row + y, first + x) for x, y in warp
-                if row + y < problem.height and first + x < columns]  # fmt: skip
+        made = [
+            (row + y, first + x)
+            for x, y in warp
+            if row + y < problem.height and first + x < columns
+        ]
         for down, across in itertools.product(reach, reach):
             near = [(i + down, at + across * problem.channels) for i, at in made]
-            trace.load(i * columns + at for i, at in near
-                       if 0 <= i < problem.height and 0 <= at < columns)  # fmt: skip
+            trace.load(
+                i * columns + at for i, at in near if 0 <= i < problem.height and 0 <= at < columns
+            )
         trace.store(i * columns + at for i, at in made)
     found, *_ = model(problem, "naive", ACROSS=32, DOWN=8)
     assert (found.loads, found.stores) == (trace.loads, trace.stores)

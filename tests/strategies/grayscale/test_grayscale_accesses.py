@@ -21,8 +21,11 @@ def model(problem, name):
 def test_a_thread_a_pixel(height, width):
     trace = Trace(1)
     for (row, column), warp in itertools.product(blocks(height, width, 8, 32), warps(32, 8)):
-        inside = [(row + y) * width + column + x for x, y in warp
-                  if row + y < height and column + x < width]  # fmt: skip
+        inside = [
+            (row + y) * width + column + x
+            for x, y in warp
+            if row + y < height and column + x < width
+        ]
         for colour in range(3):
             trace.load(3 * i + colour for i in inside)
         trace.store(inside)

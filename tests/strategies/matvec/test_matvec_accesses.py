@@ -88,8 +88,9 @@ def test_sectors_where_warps_are_full(transposed):
 
 def test_the_matrix_passes_once():
     for name, problem in (
-        ("warp_rows", Matvec(64, 4096)), ("strips", Matvec(4096, 512, True)),
-    ):  # fmt: skip
+        ("warp_rows", Matvec(64, 4096)),
+        ("strips", Matvec(4096, 512, True)),
+    ):
         found = model(problem, name)
         of_x = 4096 * 64 if name == "warp_rows" else 512 * 32
         (first, *_) = found.values()

@@ -36,8 +36,14 @@ _BEYOND = 16
 """The footprint of global memory, in second caches: little of it is left there by the upload."""
 _UNKNOWN_CACHE = 64 * 2**20
 """The second cache where nobody tells its size."""
-_STEPS = {"registers": 2**18, "constant": 2**14, "shared": 2**15, "L1": 2**15, "L2": 2**15,
-          "memory": 2**13}  # fmt: skip
+_STEPS = {
+    "registers": 2**18,
+    "constant": 2**14,
+    "shared": 2**15,
+    "L1": 2**15,
+    "L2": 2**15,
+    "memory": 2**13,
+}
 """Steps of a walk that are counted: about a millisecond of them."""
 _THREADS, _LOADS = 256, 8
 """Threads of a block of strided reads, and how many each has under way."""

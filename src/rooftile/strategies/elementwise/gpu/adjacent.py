@@ -37,5 +37,9 @@ class Adjacent(GpuElementwise):
         read = row_loads(threads, rounds, stride=rounds, alignment=aligned, elem_bytes=size)
         return read, row_stores(threads, rounds, stride=rounds, elem_bytes=size)
 
+    def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
+        """Neighbours."""
+        return divmod(element, config["ELEMENTS"])
+
 
 STRATEGY = Adjacent()

@@ -41,6 +41,11 @@ class Vectors(GpuElementwise):
         loads = vector_loads(blocks(problem.count, width), width, size)
         return loads, linear_stores(problem.count, size)
 
+    def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
+        """A vector a round."""
+        vector = element // _width(problem)
+        return vector % config["BLOCK"], vector // config["BLOCK"]
+
 
 def _width(problem: Elementwise) -> int:
     """Elements of a vector."""

@@ -6,6 +6,7 @@ import math
 
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, warps_of
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import beyond_block, tile_of
@@ -54,6 +55,34 @@ class Rows(GpuPermuteColumns):
         found += row_loads(problem.width, problem.rows, alignment=8)
         reads = Accesses(shared_reads=_COLLISIONS * problem.rows * warps_of(problem.width))
         return {"rows": found + reads + self.stored(problem, WARP)}
+
+    def picture(self, problem: PermuteColumns, config: Config) -> Panels:
+        """A row in shared memory, and what is picked from it by an index that turns it around."""
+        block, last = config["BLOCK"], problem.columns - 1
+
+        def wanted(j: int) -> int:
+            return last - j % problem.columns
+
+        def thread(j: int) -> str:
+            return str(j % block)
+
+        return (
+            panel(
+                "a row of x, by the thread that loads it",
+                (1, problem.columns),
+                lambda _, j: Cell("used" if j == wanted(1) else "core", thread(j)),
+            ),
+            panel(
+                "index",
+                (1, problem.width),
+                lambda _, j: Cell("used" if j == 1 else "core", str(wanted(j))),
+            ),
+            panel(
+                "y, by the thread that stores it",
+                (1, problem.width),
+                lambda _, j: Cell("used" if j == 1 else "made", thread(j)),
+            ),
+        )
 
 
 STRATEGY = Rows()

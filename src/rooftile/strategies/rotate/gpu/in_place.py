@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies.common.grid import blocks, tile_of
@@ -54,6 +55,22 @@ class InPlace(GpuRotate):
         loaded, stored = self.rows(problem)
         stores = Accesses(stores=stored.loads, store_sectors=stored.load_sectors)
         return {"in_place": loaded + stores}
+
+    def picture(self, problem: Rotate, config: Config) -> Panels:
+        """A row before and after, by the threads that hold its elements."""
+        block, columns, places = config["BLOCK"], problem.columns, problem.places
+
+        def cell(j: int) -> Cell:
+            return Cell("core" if j % block else "used", str(j % block))
+
+        return (
+            panel("a row of x, by the thread that holds it", (1, columns), lambda _, j: cell(j)),
+            panel(
+                f"the row of y, {places} places on",
+                (1, columns),
+                lambda _, j: cell((j - places) % columns),
+            ),
+        )
 
 
 STRATEGY = InPlace()

@@ -5,9 +5,10 @@ Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 20
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
@@ -35,6 +36,20 @@ class Tiled(MatrixTranspose):
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
         return {self.kernel: in_rows(problem) + column_reads(problem, TILE + self.padding)}
+
+    def picture(self, problem: Transpose, config: Config) -> Panels:
+        """A tile in x, in shared memory and in y; a warp reads the row and writes the column."""
+        assert problem.matrices is not None
+
+        def part(asked: Callable[[int, int], bool]) -> Callable[[int, int], Cell]:
+            return lambda i, j: Cell("warp" if asked(i, j) else "core" if j < TILE else "padding")
+
+        pitch = TILE + self.padding
+        return (
+            panel("a tile of x, a row of it by a warp", (TILE, TILE), part(lambda i, j: i == 1)),
+            panel("in shared memory, a column", (TILE, pitch), part(lambda i, j: j == 1)),
+            panel("in y, a row", (TILE, TILE), part(lambda i, j: i == 1)),
+        )
 
 
 STRATEGY = Tiled()

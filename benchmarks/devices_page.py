@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 def take(printed: Record) -> None:
     """Keep what ``rooftile devices --measure --json`` printed, a record for each device."""
-    where = {key: printed["environment"][key] for key in ("time", "revision", "system")}
+    where = {key: printed["environment"][key] for key in ("time", "system", "load")}
     for device in printed["devices"]:
         if device["kind"] == "opencl" or not device["microbenchmarks"]:
             continue  # OpenCL's are those of the same GPU, without cycles.
@@ -66,7 +66,7 @@ def of_device(record: Record) -> list[str]:
     ]
     return section(
         record["device"],
-        f"{record['time'][:10]}, revision {record['revision']}.",
+        f"{record['time'][:10]}, {record['system']}.",
         markdown_table(("latency of", "footprint", "ns", "cycles"), latencies),
         f"Every thread reads one of so many neighbours of {size(measured['strided_bytes'])}:",
         markdown_table(("stride", "GB/s that are used", "of stride 1"), strides),

@@ -68,7 +68,8 @@ def of_record(record: Record, name: str) -> list[str]:
     lines = [
         f"### {device.get('name') or where['cpu']}",
         "",
-        f"{where['time'][:10]}, revision {where['revision']}; {driver}; {installed}. {_WORDS}",
+        f"{where['time'][:10]}, revision {where['revision']}; {driver}, load {where['load']:g}; "
+        f"{installed}. {_WORDS}",
         "",
         *_calls(rows),
         "",

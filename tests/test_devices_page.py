@@ -33,7 +33,7 @@ def test_what_was_printed_becomes_records_and_tables(script, monkeypatch, tmp_pa
         {"kind": "cuda", "name": None, "microbenchmarks": None},
         {"kind": "opencl", "name": "NVIDIA H200 X", "microbenchmarks": measured},
     ]
-    environment = {"time": "2026-11-22T10:00", "revision": "abc", "system": "Linux"}
+    environment = {"time": "2026-11-22T10:00", "load": 0.5, "system": "Linux"}
     script.take({"devices": devices, "environment": environment})
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["devices-cpu.json", "devices-h200-x.json"]

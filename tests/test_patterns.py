@@ -164,6 +164,7 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
             "revision": "abc",
             "cpu": "a CPU",
             "cores": 2,
+            "load": 0.5,
             "device": {"name": "NVIDIA H200", "driver": "CUDA 13.0"},
         },
         "versions": {"torch": "2"},

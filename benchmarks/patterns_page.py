@@ -65,11 +65,14 @@ def of_record(record: Record, name: str) -> list[str]:
     device = where.get("device", {})
     installed = ", ".join(f"{key} {version}" for key, version in record["versions"].items())
     driver = device.get("driver") or f"{where['cores']} cores"
+    said = [row["measured"] for row in rows]
+    days = ", ".join(sorted({one["time"][:10] for one in said}))
+    revisions = ", ".join(sorted({str(one["revision"]) for one in said}))
+    load = max(one["load"] for one in said)
     lines = [
         f"### {device.get('name') or where['cpu']}",
         "",
-        f"{where['time'][:10]}, revision {where['revision']}; {driver}, load {where['load']:g}; "
-        f"{installed}. {_WORDS}",
+        f"{days}, revision {revisions}; {driver}, load up to {load:g}; {installed}. {_WORDS}",
         "",
         *_calls(rows),
         "",

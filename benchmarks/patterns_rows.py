@@ -10,6 +10,7 @@ from typing import Any
 from patterns_cases import Case
 
 from rooftile.lab.ceilings.cpu import Roof
+from rooftile.lab.environment import environment
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import Strategy, ladder
 
@@ -41,9 +42,10 @@ def rungs(case: Case, kind: str) -> Iterator[Strategy]:
 
 def row_of(case: Case, picked: Strategy, roof: Roof | None) -> Record:
     """A row without times; ``picked`` is what a call takes."""
-    problem = case.problem
+    problem, where = case.problem, environment()
     return {
         "key": case.key,
+        "measured": {"time": where.time, "revision": where.revision, "load": where.load},
         "operation": case.operation,
         "name": case.name,
         "precision": case.precision,

@@ -147,7 +147,8 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
         "elementwise", "add-2^20", (scripts.cases.Goal("copy", 0.9),), ladder=True
     )
     found = row(case, rooftile=2.0, vectors=2.0, naive=4.0, torch_eager=3.0, copy=1.9)
-    found |= {"floor_ms": 1.0}
+    told = {"time": "2026-11-22T10:00", "revision": "abc", "load": 0.5}
+    found |= {"floor_ms": 1.0, "measured": told}
     found["entries"][2]["explained"] = {
         "bound_ms": 1.0,
         "bound_by": "device memory",
@@ -160,11 +161,8 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
     }
     record = {
         "environment": {
-            "time": "2026-11-22T10:00",
-            "revision": "abc",
             "cpu": "a CPU",
             "cores": 2,
-            "load": 0.5,
             "device": {"name": "NVIDIA H200", "driver": "CUDA 13.0"},
         },
         "versions": {"torch": "2"},
@@ -175,6 +173,7 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
     assert text.startswith("before\n")
     assert text.endswith("\nafter")
     assert "old" not in text
+    assert "2026-11-22, revision abc; CUDA 13.0, load up to 0.5;" in text
     assert "| 90% of a copy | 95%: yes |" in text
     assert "| torch eager | 3 | 1.50 |" in text
     assert "| `vectors` (picked) | 2 | 50% |" in text

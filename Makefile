@@ -7,6 +7,8 @@
 # make bench-gpu the same on an NVIDIA GPU, against PyTorch with cuDNN; DATA=DIR has Fashion-MNIST
 # make bench-calls what a call costs on the CPU, beside PyTorch's; writes docs/calls.md
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
+# make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
+# make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
 # make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
@@ -14,7 +16,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit check concerned test-gpu sanitize bench bench-calls bench-calls-gpu bench-gpu clean
+.PHONY: help demo test lint types imports unit check concerned test-gpu sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -66,6 +68,12 @@ bench-calls: $(BENCH_ENV)/installed
 
 bench-calls-gpu: $(BENCH_GPU_ENV)/installed
 	$(BENCH_GPU_ENV)/bin/python benchmarks/calls.py --device cuda --write
+
+bench-patterns: $(BENCH_ENV)/installed
+	$(BENCH_ENV)/bin/python benchmarks/patterns.py --write
+
+bench-patterns-gpu: $(BENCH_GPU_ENV)/installed
+	$(BENCH_GPU_ENV)/bin/python benchmarks/patterns.py --device cuda --write
 
 bench-gpu: $(BENCH_GPU_ENV)/installed
 	$(BENCH_GPU_ENV)/bin/python benchmarks/table.py --page $(if $(DATA),--data $(DATA))

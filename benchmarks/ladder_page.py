@@ -134,6 +134,9 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
         lines += [f"### {rung.order}. `{rung.name}`", "", summary, ""]
         why = explanation(rung)
         lines += [why, ""] if why and why not in told else []
+        picture = f"pictures/{rung.operation}-{rung.name}.svg"
+        if (PAGE.parent / picture).exists():
+            lines += [f"![What its first block works on]({picture})", ""]
         told.add(why)
         if rung.apart:
             lines += [f"Kernels of their own: {rung.apart}.", ""]

@@ -23,6 +23,14 @@ def test_the_roofline_is_the_lower_of_two_limits(flop, moved, peak, bandwidth):
     assert found.limit == ("memory" if found.gflops < peak else "compute")
 
 
+@given(positive, positive)
+def test_what_is_under_way_arrives_within_a_latency(bandwidth, latency):
+    needed = bounds.bytes_under_way(bandwidth, latency)
+    assert bounds.rate_gb_s(needed, latency * 1e-9) == pytest.approx(bandwidth)
+    with pytest.raises(InputError, match="latency_ns"):
+        bounds.bytes_under_way(bandwidth, 0)
+
+
 def test_what_only_moves_is_bound_by_memory():
     found = bounds.roofline(0, 100, 10.0, 10.0)
     assert (found.gflops, found.limit, found.intensity) == (0, "memory", 0)

@@ -6,10 +6,18 @@ from rooftile.cli import devices as command
 from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
+from rooftile.lab.ceilings import cpu_latencies
 from rooftile.lab.ceilings import gpu as ceilings_gpu
 from rooftile.lab.ceilings import gpu_kernels as _microbenchmarks_gpu
 from rooftile.lab.ceilings.gpu import GpuCeilings
+from rooftile.lab.ceilings.microbenchmarks import Latency, Microbenchmarks, StridedRead
+from rooftile.lab.records import plain
 
+LATENCIES = Microbenchmarks(
+    (Latency("registers", 0, 1.5, 4.0), Latency("memory", 2**20, 100.0, None)),
+    (StridedRead(1, 40.0), StridedRead(2, 20.0)),
+    2**20,
+)
 H200 = Description(
     kind="cuda", index=1, name="NVIDIA H200", driver="CUDA 13.0", architecture="sm_90", units=132,
     memory_bytes=141 * 2**30, cache_bytes=60 * 2**20, warp=32, threads_per_block=1024,
@@ -66,8 +74,10 @@ def test_ceilings_of_gpus_are_shown_once_they_were_measured(
     monkeypatch.setattr(_microbenchmarks_gpu, "_SECONDS", 0)
     monkeypatch.setattr(_microbenchmarks_gpu, "_BUFFER_BYTES", 2**24)
     monkeypatch.setattr(ceilings_gpu, "_HOST_BYTES", 2**20)
-    assert "(--measure measures the ceilings of GPUs)" in call("devices")[1]
-    measured = call_json("devices", "--measure")["devices"][2]
+    monkeypatch.setattr(cpu_latencies, "measure", lambda: LATENCIES)
+    assert "(--measure measures the ceilings of GPUs, and latencies)" in call("devices")[1]
+    cpu, _, measured = call_json("devices", "--measure")["devices"][:3]
+    assert cpu["microbenchmarks"] == plain(dataclasses.asdict(LATENCIES))
     assert measured["ceilings"]["fma_gflops"] > 0
     shown = call_json("devices")["devices"]
     assert shown[2]["ceilings"] == measured["ceilings"]
@@ -75,6 +85,8 @@ def test_ceilings_of_gpus_are_shown_once_they_were_measured(
     code, out, _ = call("devices")
     assert code == 0
     assert "float32 FMA" in out
+    assert ["memory", "1", "MiB", "100", "-"] in map(str.split, out.splitlines())
+    assert "1 40, 2 20" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

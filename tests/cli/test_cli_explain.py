@@ -7,6 +7,7 @@ import json
 import pytest
 
 from rooftile.lab.ceilings import cpu as ceilings
+from rooftile.lab.ceilings.microbenchmarks import Latency, Microbenchmarks
 from rooftile.lab.explain import processor
 
 TILE = ("explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "tile_output",
@@ -55,11 +56,16 @@ def test_other_operations(call, operation):
     assert "bound:" in out
 
 
-def test_the_cpu_s_strategies(call, call_json, known_ceilings):
+def test_the_cpu_s_strategies(call, call_json, known_ceilings, monkeypatch):
+    monkeypatch.setattr(processor, "known_cpu_microbenchmarks", lambda: None)
     asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 8, "--strategy", "loops")
     code, out, _ = call(*asked)
     assert code == 0
     assert "floor:" in out
+    assert "latency:" not in out
+    known = Microbenchmarks((Latency("memory", 2**30, 100.0, 250.0),), (), 0)
+    monkeypatch.setattr(processor, "known_cpu_microbenchmarks", lambda: known)
+    assert "answers after 100 ns, so 4 kB" in call(*asked)[1]
     found = call_json(*asked)
     assert found["bound"]["limit"] == "compute"
     assert found["floor_ms"] == pytest.approx(1e-6 * found["problem"]["flops"] / 200.0)
@@ -121,3 +127,30 @@ def test_counters_are_those_of_cuda(call):
     code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
     assert code == 1
     assert "Nsight Compute" in err
+
+
+def test_a_picture_is_drawn(call, tmp_path):
+    path = tmp_path / "tile.svg"
+    asked = (
+        "explain",
+        "conv1d",
+        "--shape",
+        "length=40,mask=5",
+        "--strategy",
+        "tile_two_loads",
+        "--config",
+        "BLOCK=8",
+        "--device",
+        "cuda",
+        "--architecture",
+        "sm_90",
+    )
+    code, out, _ = call(*asked, "--picture", path)
+    assert code == 0
+    assert path.read_text(encoding="utf-8").startswith("<svg")
+    assert str(path) in out.replace("\n", "")
+    code, _, err = call(*asked[:5], "naive", *asked[8:], "--picture", path)
+    assert code == 1
+    assert "picture" in err
+    code, _, err = call("explain", "conv1d", "--picture", path)
+    assert code == 1

@@ -10,9 +10,10 @@ from rooftile.analysis.access import touched_sectors
 
 
 class Trace:
-    """Counts what warps ask of global memory."""
+    """Counts what warps ask of global memory, in elements of so many bytes."""
 
-    def __init__(self):
+    def __init__(self, elem_bytes=4):
+        self.elem_bytes = elem_bytes
         self.loads = self.requests = self.sectors = self.stores = self.store_sectors = 0
 
     def load(self, elements):
@@ -21,12 +22,16 @@ class Trace:
         if elements:
             self.loads += len(elements)
             self.requests += 1
-            self.sectors += touched_sectors(4 * e for e in elements)
+            self.sectors += self._touched(elements)
 
     def store(self, elements):
         elements = list(elements)
         self.stores += len(elements)
-        self.store_sectors += touched_sectors(4 * e for e in elements)
+        self.store_sectors += self._touched(elements)
+
+    def _touched(self, elements):
+        size = self.elem_bytes
+        return touched_sectors((size * e for e in elements), size)
 
 
 def warps(width, height):

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from rooftile.analysis.access import run_sectors
+from rooftile.analysis.access import SECTOR_BYTES, run_sectors
 from rooftile.analysis.launch import ceil_div
 
 WARP = 32
@@ -23,7 +23,7 @@ class Accesses:
     """The accesses of one kernel over all its launches; those of several kernels add up."""
 
     loads: float = 0
-    """Elements of 4 bytes that threads read from global memory."""
+    """Elements that threads read from global memory."""
     load_requests: float = 0
     """Load instructions of warps."""
     load_sectors: float = 0
@@ -49,7 +49,13 @@ class Accesses:
 
 
 def row_loads(
-    length: int, count: float, *, stride: int = 1, lanes: int = WARP, alignment: int = 1
+    length: int,
+    count: float,
+    *,
+    stride: int = 1,
+    lanes: int = WARP,
+    alignment: int = 1,
+    elem_bytes: int = 4,
 ) -> Accesses:
     """Loads of ``count`` rows by ``length`` lanes each, whose elements lie ``stride`` apart.
 
@@ -57,23 +63,28 @@ def row_loads(
     """
     whole, rest = divmod(length, lanes)
     sectors = count * (
-        whole * run_sectors(lanes, stride, alignment=alignment)
-        + run_sectors(rest, stride, alignment=alignment)
+        whole * run_sectors(lanes, stride, elem_bytes, alignment)
+        + run_sectors(rest, stride, elem_bytes, alignment)
     )
     requests = count * (whole + bool(rest)) * lanes / WARP
     return Accesses(loads=count * length, load_requests=requests, load_sectors=sectors)
 
 
-def row_stores(length: int, count: float, *, stride: int = 1, lanes: int = WARP) -> Accesses:
+def row_stores(
+    length: int, count: float, *, stride: int = 1, lanes: int = WARP, elem_bytes: int = 4
+) -> Accesses:
     """Stores like the loads of `row_loads`; rows follow each other in memory."""
-    alignment = math.gcd(length * stride, SECTOR_FLOATS)
-    found = row_loads(length, count, stride=stride, lanes=lanes, alignment=alignment)
+    alignment = math.gcd(length * stride, SECTOR_BYTES // elem_bytes)
+    found = row_loads(
+        length, count, stride=stride, lanes=lanes, alignment=alignment, elem_bytes=elem_bytes
+    )
     return Accesses(stores=found.loads, store_sectors=found.load_sectors)
 
 
-def linear_stores(elements: int) -> Accesses:
+def linear_stores(elements: int, elem_bytes: int = 4) -> Accesses:
     """Elements that threads store by linear index, in whole sectors."""
-    return Accesses(stores=elements, store_sectors=ceil_div(elements, SECTOR_FLOATS))
+    sectors = ceil_div(elements * elem_bytes, SECTOR_BYTES)
+    return Accesses(stores=elements, store_sectors=sectors)
 
 
 def broadcasts(requests: float, lanes: float = WARP) -> Accesses:
@@ -100,9 +111,10 @@ def linear_loads(elements: float, row: int, *, stride: int = 1, share: float = 1
     return Accesses(elements * share, warps, sectors * share)
 
 
-def vector_loads(vectors: float, width: int = 4) -> Accesses:
-    """Aligned loads of ``width`` neighbouring floats, whose lanes follow each other."""
-    return Accesses(vectors * width, vectors / WARP, vectors * width / SECTOR_FLOATS)
+def vector_loads(vectors: float, width: int = 4, elem_bytes: int = 4) -> Accesses:
+    """Aligned loads of ``width`` neighbouring elements, whose lanes follow each other."""
+    moved = vectors * width * elem_bytes
+    return Accesses(vectors * width, vectors / WARP, moved / SECTOR_BYTES)
 
 
 def inside(first: int, count: int, size: int) -> int:

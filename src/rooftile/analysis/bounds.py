@@ -98,6 +98,16 @@ def peak_gflops(cores: int, clock_mhz: float) -> float:
     return 2e-3 * cores * clock_mhz
 
 
+def bytes_under_way(bandwidth_gb_s: float, latency_ns: float) -> float:
+    """Bytes that must have been asked for and not be there yet: bandwidth x latency.
+
+    With fewer, memory waits for requests, whatever its bandwidth.  Little, "A proof for the queuing
+    formula L = lambda W", Operations Research 9 (1961).
+    """
+    check_above_zero(bandwidth_gb_s=bandwidth_gb_s, latency_ns=latency_ns)
+    return bandwidth_gb_s * latency_ns
+
+
 def rate_gflops(flop: float, seconds: float) -> float:
     """1e-9 FLOP / time."""
     check_above_zero(flop=flop, seconds=seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rooftile.analysis.bounds import bytes_under_way
 from rooftile.cli._output import milliseconds, percent, quantity, table
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
         f"{bound.ridge:.3g} FLOP a byte are needed for the peak",
         f"floor: {milliseconds(found.floor_ms)} ms, set by {bound.limit}",
     ]
+    if found.latency_ns is not None:
+        needed = bytes_under_way(rates.bandwidth_gbps, found.latency_ns)
+        lines.append(
+            f"latency: memory answers after {found.latency_ns:.0f} ns, so {quantity(needed, 'B')} "
+            f"must be under way to keep it busy, {needed / rates.threads / 64:.2g} cache lines a "
+            "thread"
+        )
     return lines + _measured_lines(found.measured, found.bound_fraction, "floor")
 
 
@@ -114,12 +122,40 @@ def bound_lines(found: Explanation) -> list[str]:
             f"reuse: L1 is asked for {found.input_loads:.3g} times the elements of inputs and "
             f"parameters; each serves {found.adds_per_load:.3g} multiply-adds"
         )
+    if found.uncached_ms is not None:
+        lines.append(_uncached_line(found, found.uncached_ms))
+    lines += _latency_lines(found)
     limits = ", ".join(f"{name} {milliseconds(ms)} ms" for name, ms in found.limits_ms.items())
     if found.bound_ms is not None:
         floor = f"; the problem's floor {milliseconds(found.floor_ms)} ms" if found.floor_ms else ""
         lines.append(f"limits: {limits}{floor}")
         lines.append(f"bound: {milliseconds(found.bound_ms)} ms, set by {found.bound_by}")
     return lines + _measured_lines(found.measured, found.bound_fraction, "bound")
+
+
+def _uncached_line(found: Explanation, bound_ms: float) -> str:
+    """What the textbook, which counts on no cache, allows such a tile, and what was reached."""
+    flops, measured = found.problem.flops, found.measured
+    reached = (
+        f"; reached {quantity(1e3 * flops / measured.median_ms, 'FLOP/s')}" if measured else ""
+    )
+    return (
+        f"the textbook's bound, every access to device memory: {milliseconds(bound_ms)} ms, "
+        f"{quantity(1e3 * flops / bound_ms, 'FLOP/s')}{reached}"
+    )
+
+
+def _latency_lines(found: Explanation) -> list[str]:
+    """What must be under way to keep device memory busy, and what that makes for each thread."""
+    needed = found.target.bytes_under_way()
+    if needed is None:
+        return []
+    each = [(kernel.name, found.bytes_a_thread(kernel)) for kernel in found.kernels]
+    told = ", ".join(f"{count:.2g} B a thread of {name}" for name, count in each if count)
+    return [
+        f"latency: device memory answers after {found.target.latency_ns:.0f} ns, so "
+        f"{quantity(needed, 'B')} must be under way to keep it busy" + (f": {told}" if told else "")
+    ]
 
 
 def _measured_lines(measured: Measured | None, share: float | None, what: str) -> list[str]:

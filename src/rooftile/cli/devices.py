@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from rooftile.errors import DeviceMissing
     from rooftile.lab.ceilings.cpu import Ceilings
     from rooftile.lab.ceilings.gpu import GpuCeilings
+    from rooftile.lab.ceilings.microbenchmarks import Microbenchmarks
     from rooftile.lab.environment import Environment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument(
-        "--measure", action="store_true", help="measure the ceilings of GPUs too, once for each"
+        "--measure",
+        action="store_true",
+        help="measure the ceilings of GPUs too, and latencies, once for each device",
     )
-    parser.add_argument("--refresh", action="store_true", help="measure the ceilings again")
+    parser.add_argument("--refresh", action="store_true", help="measure what is kept again")
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -42,25 +45,31 @@ def command(arguments: argparse.Namespace) -> int:
         roof = ceilings(refresh=arguments.refresh, progress=say)
         gpus = [gpu for kind in ("cuda", "opencl") for gpu in _gpus(kind)]
         roofs = [_roof(gpu, arguments, say) for gpu in gpus]
+        memories = [_memories(gpu, arguments, say) for gpu in (None, *gpus)]
     found = environment()
     cpu = {"kind": "cpu", "name": found.cpu, "available": True, "reason": "", "install": ""}
     shown = [
         {**(gpu if isinstance(gpu, dict) else _available(gpu)), "ceilings": _record(gpu_roof)}
         for gpu, gpu_roof in zip(gpus, roofs, strict=True)
     ]
+    told = [
+        {**device, "microbenchmarks": _record(one)}
+        for device, one in zip((cpu, *shown), memories, strict=True)
+    ]
     output.result(
         {
-            "devices": [cpu, *plain(shown)],
+            "devices": plain(told),
             "ceilings": plain(dataclasses.asdict(roof)),
             "environment": plain(dataclasses.asdict(found)),
         }
     )
     _show(output, found, roof)
-    for gpu, gpu_roof in zip(gpus, roofs, strict=True):
+    output.show(*memory_lines(memories[0]), "")
+    for gpu, gpu_roof, one in zip(gpus, roofs, memories[1:], strict=True):
         lines = _missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)
-        output.show(*lines, *(_ceiling_lines(gpu_roof) if gpu_roof else []))
+        output.show(*lines, *(_ceiling_lines(gpu_roof) if gpu_roof else []), *memory_lines(one))
     if any(not isinstance(gpu, dict) for gpu in gpus) and not all(roofs):
-        output.show("(--measure measures the ceilings of GPUs)")
+        output.show("(--measure measures the ceilings of GPUs, and latencies)")
     return 0
 
 
@@ -80,10 +89,47 @@ def _roof(
         return gpu_ceilings(device, refresh=arguments.refresh, progress=say)
 
 
-def _record(roof: GpuCeilings | None) -> dict[str, Any] | None:
+def _memories(
+    gpu: Description | dict[str, Any] | None,
+    arguments: argparse.Namespace,
+    say: Callable[[str], None],
+) -> Microbenchmarks | None:
+    """A device's latencies, the CPU's for None: measured now if that is asked for, else as kept."""
+    from rooftile.devices.select import open_gpu
+    from rooftile.lab.ceilings import cpu_latencies, gpu_latencies
+
+    if isinstance(gpu, dict):
+        return None
+    if not arguments.measure:
+        if gpu is None:
+            return cpu_latencies.known_cpu_microbenchmarks()
+        return gpu_latencies.known_gpu_microbenchmarks(gpu)
+    if gpu is None:
+        return cpu_latencies.cpu_microbenchmarks(refresh=arguments.refresh, progress=say)
+    device = open_gpu(f"{gpu.kind}:{gpu.index}")
+    with device.on():
+        return gpu_latencies.gpu_microbenchmarks(device, refresh=arguments.refresh, progress=say)
+
+
+def _record(measured: GpuCeilings | Microbenchmarks | None) -> dict[str, Any] | None:
     import dataclasses
 
-    return dataclasses.asdict(roof) if roof else None
+    return dataclasses.asdict(measured) if measured else None
+
+
+def memory_lines(found: Microbenchmarks | None) -> list[Any]:
+    """The latencies as a table, and the rates of strided reads; nothing where none are known."""
+    if found is None:
+        return []
+    numbers = ("footprint", "ns", "cycles")
+    made = table("latency of", *numbers, numbers=numbers)
+    for one in found.latencies:
+        cycles = "-" if one.cycles is None else f"{one.cycles:.0f}"
+        footprint = _size(one.footprint_bytes) if one.footprint_bytes else "-"
+        made.add_row(one.level, footprint, f"{one.ns:.3g}", cycles)
+    rates = (f"{one.stride} {one.gbps:.4g}" for one in found.strided_reads)
+    reads = f"read by stride of 4 bytes, over {_size(found.strided_bytes)}, GB/s that are used: "
+    return [made, reads, f"  {', '.join(rates)}"]
 
 
 def _ceiling_lines(roof: GpuCeilings) -> list[str]:

@@ -64,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the time in what climb --json printed (default: the history's newest)",
     )
     parser.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="draw what the first block works on, as SVG; small tiles by --config",
+    )
+    parser.add_argument(
         "--profile",
         action="store_true",
         help="CUDA: read the counters by Nsight Compute and set them beside the prediction",
@@ -80,8 +86,8 @@ def command(arguments: argparse.Namespace) -> int:
     problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind != "cuda" and arguments.profile:
         raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")
-    if kind == "cpu" and (arguments.architecture or arguments.config):
-        raise InputError("architecture, config", "given", "neither of them on the cpu")
+    if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
+        raise InputError("architecture, config, picture", "given", "none of them on the cpu")
     rung, picked = _rung(arguments, problem)
     output = Output(arguments)
     if kind == "cpu":
@@ -120,10 +126,13 @@ def _processor(
 def _gpu(
     output: Output, arguments: argparse.Namespace, problem: Problem, rung: Strategy, picked: str
 ) -> int:
+    from rooftile._files import write_atomically
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
+    from rooftile.lab.explain.drawing import picture
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
+    from rooftile.strategies.gpu import of_launches
 
     with output.working(f"explaining {rung.name}") as say:
         target = find_target(arguments.device, arguments.architecture)
@@ -135,6 +144,9 @@ def _gpu(
         if arguments.profile:
             say("reading the counters")
             counted = _counters(arguments, found)
+    if arguments.picture is not None:
+        drawn = picture(of_launches(rung), problem, found.config)
+        write_atomically(arguments.picture, drawn.encode())
     compared = compare(found, counted)
     said = advice(found)
     output.result(
@@ -156,6 +168,8 @@ def _gpu(
     if found.missing:
         output.show("", f"not told: {found.missing}")
     output.show("", *(f"next: {line}" for line in said))
+    if arguments.picture is not None:
+        output.path(arguments.picture)
     return 0
 
 

@@ -97,6 +97,7 @@ NAMED = {
     "matmul-2048": Matmul(2048, 2048, 2048),
     "matmul-4096": Matmul(4096, 4096, 4096),
     "matmul-8192": Matmul(8192, 8192, 8192),
+    "matmul-1000x6272x512": Matmul(1000, 6272, 512),
     "matmul-64x4096": Matmul(64, 4096, 4096),
     "matmul-1x4096": Matmul(1, 4096, 4096),
 }

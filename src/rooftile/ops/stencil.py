@@ -242,6 +242,7 @@ NAMED = {
     "star-13": Stencil((512, 512, 512), 13),
     "star-5": Stencil((16384, 16384), 5),
     "box-9-steps-8": Stencil((16384, 16384), 9, 8),
+    "star-7-256": Stencil((256, 256, 256), 7),
     "star-7-small": Stencil((64, 64, 64), 7, 2),
     "box-9-small": Stencil((256, 256), 9),
 }

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Panels
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
@@ -108,6 +109,10 @@ class GpuStrategy(Strategy):
         """What each kernel does to memory over all its launches, by the kernel's name; empty where
         the strategy has no model of it."""
         return {}
+
+    def picture(self, problem: Any, config: Config) -> Panels:
+        """What the first block works on, element by element; empty where nobody drew it."""
+        return ()
 
     @property
     def anywhere(self) -> bool:

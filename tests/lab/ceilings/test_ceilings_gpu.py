@@ -118,6 +118,8 @@ def test_microbenchmarks_compile_with_nvrtc(architecture):
     pytest.importorskip("cuda.core", reason="cuda-core is not installed")
     assert cuda.compile_cubin(text("memory"), {"THREADS": 256, "LOADS": 4}, architecture)
     assert cuda.compile_cubin(text("fma"), {"CHAINS": 8, "STEPS": 4096}, architecture)
+    macros = {"THREADS": 256, "LOADS": 8, "CONSTANTS": 256}
+    assert cuda.compile_cubin(text("latency"), macros, architecture)
     if architecture == "sm_75":
         return
     for cores in CORES.values():

@@ -9,6 +9,7 @@ import math
 import pytest
 
 from rooftile.analysis.architectures import GPUS
+from rooftile.cli._explained import bound_lines
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.ceilings.gpu import GpuCeilings
@@ -276,3 +277,30 @@ def test_only_rungs_on_tensor_cores_are_bound_by_their_rates():
     # A data sheet has no matrix rates.
     assert (_rate(naive, sheet), _rate(split, sheet)) == (sheet.fma_gflops, None)
     assert target.gflops("ieee") == 140e3
+
+
+def test_what_must_be_under_way_follows_from_the_latency(nvrtc):
+    assert explained().target.bytes_under_way() is None
+    target = dataclasses.replace(find_target("cuda", "sm_90"), latency_ns=600.0)
+    needed = target.bytes_under_way()
+    assert needed == pytest.approx(600.0 * target.bandwidth_gb_s)
+    problem = PROBLEMS["conv2d"]
+    found = explain(strategy("conv2d", "tile_output", "cuda"), problem, "cuda", target)
+    (kernel,) = found.kernels
+    resident = kernel.occupancy.warps * 32 * target.multiprocessors
+    assert found.bytes_a_thread(kernel) == pytest.approx(needed / resident)
+    assert found.to_json()["kernels"][0]["bytes_a_thread"] == found.bytes_a_thread(kernel)
+    (line,) = [line for line in bound_lines(found) if line.startswith("latency:")]
+    assert "after 600 ns" in line
+
+
+def test_the_textbook_s_bound_counts_on_no_cache(nvrtc):
+    found, gpu = explained(), GPUS["9.0"]
+    (made,) = [kernel.accesses for kernel in found.kernels]
+    moved = 4 * (made.loads + made.stores)
+    assert found.uncached_ms == pytest.approx(1e-6 * moved / gpu.bandwidth_gb_s)
+    assert found.to_json()["uncached_ms"] == found.uncached_ms
+    timed = dataclasses.replace(found, measured=measured(2.0))
+    (line,) = [line for line in bound_lines(timed) if line.startswith("the textbook's")]
+    assert "reached 125 GFLOP/s" in line
+    assert explained("winograd").uncached_ms is None

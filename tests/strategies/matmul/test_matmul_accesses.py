@@ -96,6 +96,81 @@ def test_tiles(problem, tile):
         assert found.stores == trace.stores
 
 
+def coarse(problem, tile, depth, threads):
+    """Blocks of ``threads`` (across, down) that bring tiles as deep as ``depth`` and make ``tile``
+    (rows, columns) of results."""
+    trace, (in_a, in_b) = Trace(), places(problem)
+    (across, down), (rows, columns) = threads, tile
+    inside = (
+        lambda i, k: i < problem.rows and k < problem.inner,
+        lambda k, j: k < problem.inner and j < problem.columns,
+    )
+    corners = blocks(problem.rows, problem.columns, rows, columns)
+    for (i0, j0), warp in itertools.product(corners, warps(across, down)):
+        for k0 in range(0, problem.inner, depth):
+            for apart in range(0, rows, down):
+                here = [(i0 + apart + y, k0 + x) for x, y in warp if x < depth]
+                trace.load(in_a(*at) for at in here if inside[0](*at))
+            for apart in range(0, columns, across):
+                here = [(k0 + y, j0 + apart + x) for x, y in warp if y < depth]
+                trace.load(in_b(*at) for at in here if inside[1](*at))
+        for apart, beside in itertools.product(range(0, rows, down), range(0, columns, across)):
+            made = [(i0 + apart + y, j0 + beside + x) for x, y in warp]
+            trace.store(
+                i * problem.columns + j for i, j in made if i < problem.rows and j < problem.columns
+            )
+    return trace
+
+
+COARSE = {
+    "rectangular": ({"TILE_ROWS": 8, "TILE_COLUMNS": 32}, (8, 32), 8, (32, 8)),
+    "coarsened": ({"TILE": 8, "STRIP": 4}, (8, 32), 8, (8, 8)),
+    "two_by_two": ({"HALF": 8}, (16, 16), 8, (8, 8)),
+}
+
+
+@pytest.mark.parametrize("name", COARSE)
+@unhurried
+@given(problem=problems)
+def test_coarse_tiles(name, problem):
+    config, *sizes = COARSE[name]
+    trace = coarse(problem, *sizes)
+    _, found = model(problem, name, **config)
+    assert found.loads == pytest.approx(trace.loads)
+    assert found.stores == trace.stores
+
+
+@pytest.mark.parametrize("name", COARSE)
+@pytest.mark.parametrize("transposed", [(False, False), (True, True)])
+def test_sectors_of_coarse_tiles_that_fit(name, transposed):
+    problem = Matmul(64, 32, 64, *transposed)
+    config, *sizes = COARSE[name]
+    trace = coarse(problem, *sizes)
+    _, found = model(problem, name, **config)
+    assert found.load_sectors == pytest.approx(trace.sectors)
+    assert found.store_sectors == pytest.approx(trace.store_sectors)
+
+
+@unhurried
+@given(problem=problems)
+def test_strips(problem):
+    tile, (in_a, in_b), trace = 8, places(problem), Trace()
+    for i0, j0 in blocks(problem.rows, problem.columns, tile, tile):
+        for k in range(problem.inner):
+            trace.load(in_a(i0 + x, k) for x in range(tile) if i0 + x < problem.rows)
+            trace.load(in_b(k, j0 + x) for x in range(tile) if j0 + x < problem.columns)
+        for warp in warps(tile, tile):
+            trace.store(
+                (i0 + y) * problem.columns + j0 + x
+                for x, y in warp
+                if i0 + y < problem.rows and j0 + x < problem.columns
+            )
+    _, found = model(problem, "strips", TILE=tile)
+    assert found.loads == pytest.approx(trace.loads)
+    assert found.load_requests == pytest.approx(trace.requests)
+    assert found.stores == trace.stores
+
+
 @unhurried
 @given(problem=problems)
 def test_register_tiles(problem):

@@ -194,18 +194,22 @@ def test_more_elements_than_32_bits_count():
     assert Transpose((2**31 + 17,)).count == 2**31 + 17
 
 
-def test_accesses():
-    problem = Transpose((64, 96))
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
+def test_accesses(dtype):
+    problem = Transpose((64, 96), dtype=dtype)
     counted = {
         rung.name: next(iter(rung.accesses(problem, rung.config(problem)).values())) for rung in GPU
     }
-    sectors = problem.count / 8
+    size = problem.itemsize
+    sectors, apart = problem.count * size / 32, 32 // size
     for name, one in counted.items():
         assert one.loads == one.stores == problem.count, name
-        assert one.load_sectors == (8 if name == "naive" else 1) * sectors
-        assert one.store_sectors == (8 if name == "naive_reads" else 1) * sectors
-    assert counted["tiled"].shared_reads == 32 * counted["padded"].shared_reads
-    assert counted["vectors"].shared_reads == problem.count / 32
+        assert one.load_sectors == (apart if name == "naive" else 1) * sectors
+        assert one.store_sectors == (apart if name == "naive_reads" else 1) * sectors
+    if dtype == "float32":
+        assert counted["tiled"].shared_reads == 32 * counted["padded"].shared_reads
+    assert counted["tiled"].shared_reads > counted["padded"].shared_reads
+    assert counted["vectors"].shared_reads == problem.count * size / 128
 
 
 def test_problems():

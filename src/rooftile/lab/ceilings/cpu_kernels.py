@@ -137,7 +137,7 @@ def fma_rate(threads: int, seconds: float) -> Rate:
     def rate(count: int) -> Rate:
         units = count * threads
         call = _bind(kernels()["fma"], [x], [out], units, threads)
-        return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, _best(call, threads, seconds))
+        return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, best(call, threads, seconds))
 
     return _first_undisturbed(rate, _FMA_UNITS)
 
@@ -149,7 +149,7 @@ def read_rate(size: int, threads: int, seconds: float) -> Rate:
     def rate(units: int) -> Rate:
         inputs, outputs = _windows(buffer, units), [_filled(units * lanes())]
         call = _bind(kernels()["read"], inputs, outputs, units, threads)
-        return Rate.of(inputs[0].nbytes, _best(call, threads, seconds))
+        return Rate.of(inputs[0].nbytes, best(call, threads, seconds))
 
     return _first_undisturbed(rate, _WINDOWS)
 
@@ -163,9 +163,18 @@ def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Ra
     def rate(units: int) -> Rate:
         inputs, outputs = _windows(source, units), _windows(target, units)
         call = _bind(kernel, inputs, outputs, units, threads)
-        return Rate.of(2 * inputs[0].nbytes, _best(call, threads, seconds))
+        return Rate.of(2 * inputs[0].nbytes, best(call, threads, seconds))
 
     return _first_undisturbed(rate, _WINDOWS)
+
+
+def streaming_copy(size: int, threads: int) -> tuple[Callable[[], None], int]:
+    """A call that copies ``size`` bytes or a little less, past the caches, and the bytes that it
+    reads and writes."""
+    units = max(1, size // (4 * _BLOCK))
+    source, target = _filled(units * _BLOCK), _filled(units * _BLOCK)
+    call = _bind(kernels()["stream"], [source], [target], units, threads)
+    return call, source.nbytes + target.nbytes
 
 
 def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
@@ -208,7 +217,7 @@ def _bind(
     return call
 
 
-def _best(call: Callable[[], None], threads: int, seconds: float) -> Best:
+def best(call: Callable[[], None], threads: int, seconds: float) -> Best:
     """The seconds that one call in twenty beats; only undisturbed calls count, if there are any.
 
     A ceiling is what the machine does when nobody disturbs it, but one lucky sample is no

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.devices.gpu import Description, GpuDevice, Launch
 from rooftile.lab.ceilings import wgmma as _wgmma
 from rooftile.ops import Float32, narrowed
 from rooftile.runtime.timing.telemetry import Reading, sensors
@@ -41,8 +41,7 @@ class Bench:
 
     def memory(self) -> tuple[float, float]:
         """Bytes read, and bytes read and written by a copy: 1e9 a second."""
-        device = self.device.description
-        size = min(_BUFFER_BYTES if device.gpu else _BUFFER_BYTES // 16, device.memory_bytes // 8)
+        size = buffer_bytes(self.device.description)
         blocks = size // (16 * _THREADS * max(_LOADS)) * max(_LOADS)
         count = 16 * _THREADS * blocks
         source = self.device.upload(np.ones(count // 4, np.float32))
@@ -51,7 +50,7 @@ class Bench:
         def seconds(kernel: str, loads: int) -> float:
             program = self.device.compile(text("memory"), {"THREADS": _THREADS, "LOADS": loads})
             launch = Launch(kernel, (blocks // loads, 1, 1), (_THREADS, 1, 1))
-            return self._best(lambda: program.launch(launch, source, target))
+            return self.best(lambda: program.launch(launch, source, target))
 
         read = min(seconds("read_all", loads) for loads in _LOADS)
         copy = min(seconds("copy_all", loads) for loads in _LOADS)
@@ -68,7 +67,7 @@ class Bench:
         blocks = 32 * self.device.description.units
         out, given = self.device.allocate(4 * blocks * _THREADS), self.device.upload(x)
         launch = Launch("fma_chains", (blocks, 1, 1), (_THREADS, 1, 1))
-        seconds = self._best(lambda: program.launch(launch, given, out))
+        seconds = self.best(lambda: program.launch(launch, given, out))
         return 1e-9 * 2 * blocks * _THREADS * _CHAINS * _FMA_STEPS / seconds
 
     def mma(self) -> dict[str, float]:
@@ -86,7 +85,7 @@ class Bench:
             macros: dict[str, int | str] = {"TILES": _TILES, "STEPS": _MMA_STEPS, "CORES": cores}
             program = self.device.compile(text("tensor"), macros, (HEADERS,))
             x = self.device.upload(_operands(name))
-            seconds = self._best(lambda p=program, x=x: p.launch(launch, x, out))  # type: ignore[misc]
+            seconds = self.best(lambda p=program, x=x: p.launch(launch, x, out))  # type: ignore[misc]
             found[name] = 1e-9 * flops * blocks * (_THREADS // 32) * _TILES * _MMA_STEPS / seconds
         return found
 
@@ -109,7 +108,7 @@ class Bench:
         x = self.device.upload(chains.stored(values))
         out = self.device.allocate(4 * math.prod(chains.out(blocks)))
         launch = chains.launch(blocks)
-        return 1e-9 * chains.flops(blocks) / self._best(lambda: program.launch(launch, x, out))
+        return 1e-9 * chains.flops(blocks) / self.best(lambda: program.launch(launch, x, out))
 
     def launches(self) -> tuple[float, float]:
         """Microseconds of an empty kernel: by the host with the wait for it, and in a graph."""
@@ -129,7 +128,7 @@ class Bench:
             for _ in range(100):
                 start()
 
-        return 1e6 * host, 1e6 * self._best(self.device.captured(hundred)) / 100
+        return 1e6 * host, 1e6 * self.best(self.device.captured(hundred)) / 100
 
     def transfers(self, array: NDArray[np.float32]) -> tuple[float, float]:
         """Bytes from the host array to the device and back, 1e9 a second."""
@@ -138,7 +137,7 @@ class Bench:
         to = _least(lambda: self.device.copy_in(array, buffer))
         return size / to, size / _least(lambda: self.device.copy_out(buffer, array))
 
-    def _best(self, work: Callable[[], object]) -> float:
+    def best(self, work: Callable[[], object]) -> float:
         """Seconds, by the device's clock, that one launch in twenty beats."""
         for _ in range(2):
             work()
@@ -157,6 +156,12 @@ class Bench:
         if reading is not None:
             self.readings.append(reading)
         return float(np.percentile(times, 5))
+
+
+def buffer_bytes(device: Description) -> int:
+    """Bytes of the buffers that memory is measured over."""
+    size = _BUFFER_BYTES if device.gpu else _BUFFER_BYTES // 16
+    return min(size, device.memory_bytes // 8)
 
 
 def _least(work: Callable[[], object]) -> float:

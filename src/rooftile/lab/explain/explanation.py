@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,32 @@ class Explanation:
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         return self.problem.flops / 2 / sum(found) if found else None
 
+    @property
+    def uncached_ms(self) -> float | None:
+        """The time that memory takes if every load and store of a thread goes to it.
+
+        This is the textbook's bound of a tile, which counts on no cache: what is loaded once and
+        used by many must lie in shared memory or registers.  None without a model or a rate.
+        """
+        found = [k.accesses for k in self.kernels if k.accesses is not None]
+        if not found or self.target.bandwidth_gb_s is None:
+            return None
+        elements = sum(one.loads + one.stores + one.atomics for one in found)
+        arrays = self.problem.arrays
+        size = sum(array.nbytes for array in arrays) / sum(array.size for array in arrays)
+        return 1e-6 * size * elements / self.target.bandwidth_gb_s
+
+    def bytes_a_thread(self, kernel: KernelView) -> float | None:
+        """What each resident thread of a kernel must have asked for to keep device memory busy.
+
+        None where the memory's latency or the occupancy is not known.
+        """
+        needed, held = self.target.bytes_under_way(), kernel.occupancy
+        if needed is None or held is None or not held.blocks or not self.target.multiprocessors:
+            return None
+        resident = min(held.blocks * self.target.multiprocessors, kernel.grid.block_count)
+        return needed / (resident * math.prod(kernel.grid.block))
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile explain --json`` prints, without its advice."""
         fields = {
@@ -94,6 +121,7 @@ class Explanation:
                 "moved_bytes",
                 "input_loads",
                 "adds_per_load",
+                "uncached_ms",
                 "missing",
             )
         }
@@ -105,7 +133,10 @@ class Explanation:
                 **fields,
                 "target": target,
                 "measured": measured,
-                "kernels": [_kernel_json(kernel) for kernel in self.kernels],
+                "kernels": [
+                    {**_kernel_json(kernel), "bytes_a_thread": self.bytes_a_thread(kernel)}
+                    for kernel in self.kernels
+                ],
             }
         )
         return {"problem": problem_json(self.problem), **found}

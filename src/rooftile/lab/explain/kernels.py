@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,10 +150,30 @@ def _touched(
         programs = len({step.program for step in own})
         named = _named(own) & counted
         made = {a for a in named - written if a in between or roles[a] == "output"}
-        reads = sum(sizes[a] * (programs if roles.get(a) == "input" else 1) for a in named - made)
+        read = (named - made) | _read_again(own, made)
+        reads = sum(sizes[a] * (programs if roles.get(a) == "input" else 1) for a in read)
         found[kernel] = reads, sum(sizes[name] for name in made)
         written |= made & set(between)
     return found
+
+
+def _read_again(own: Sequence[Step], made: set[str]) -> set[str]:
+    """What one launch of a kernel makes and a later one reads, as time steps do.
+
+    A kernel writes by the arguments at whose place an array is named first.
+    """
+    places: dict[str, int] = {}
+    for step in own:
+        for place, argument in enumerate(step.arguments):
+            if isinstance(argument, str) and argument in made:
+                places.setdefault(argument, place)
+    results = set(places.values())
+    return {
+        argument
+        for step in own
+        for place, argument in enumerate(step.arguments)
+        if isinstance(argument, str) and argument in made and place not in results
+    }
 
 
 def _workspace_bytes(strategy: GpuStrategy, problem: Any, config: Config) -> dict[str, int]:

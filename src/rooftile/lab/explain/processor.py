@@ -10,6 +10,7 @@ from typing import Any
 from rooftile.analysis.bounds import Bound, roofline
 from rooftile.devices import cpu
 from rooftile.lab.ceilings.cpu import Rates, ceilings
+from rooftile.lab.ceilings.cpu_latencies import known_cpu_microbenchmarks
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.records import plain, problem_json
 from rooftile.ops import Problem
@@ -35,6 +36,8 @@ class CpuExplanation:
     """The roofline of all cores at the problem's intensity."""
     floor_ms: float
     measured: Measured | None
+    latency_ns: float | None = None
+    """How long memory takes to answer, where that was measured."""
 
     @property
     def bound_fraction(self) -> float | None:
@@ -99,6 +102,8 @@ def explain_cpu(
     """
     strategy.check(problem)
     rates = ceilings(progress=progress).all_cores
+    memories = known_cpu_microbenchmarks()
+    latency = memories.latency("memory") if memories else None
     return CpuExplanation(
         problem=problem,
         strategy=strategy.name,
@@ -110,4 +115,5 @@ def explain_cpu(
         bound=roofline(problem.flops, problem.bytes, rates.fma_gflops, rates.bandwidth_gbps),
         floor_ms=rates.floor_ms(problem),
         measured=measured,
+        latency_ns=latency.ns if latency else None,
     )

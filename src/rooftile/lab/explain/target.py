@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rooftile.analysis.architectures import ARCHITECTURES, GPUS, Multiprocessor, capability
+from rooftile.analysis.bounds import bytes_under_way
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.ceilings.gpu import GpuCeilings, cache_file, read_ceilings
+from rooftile.lab.ceilings.gpu_latencies import known_gpu_microbenchmarks
 from rooftile.strategies.machine import Machine, preset
 
 DEFAULT = "sm_90"
@@ -34,6 +36,8 @@ class Target:
     cache_bytes: int | None = None
     """The last-level cache."""
     ceilings: GpuCeilings | None = None
+    latency_ns: float | None = None
+    """How long device memory takes to answer, where that was measured."""
 
     def gflops(self, precision: str) -> float | None:
         """The rate of a precision's roof; None where it is not known."""
@@ -41,6 +45,13 @@ class Target:
         if self.ceilings and (floats or precision in self.ceilings.mma_gflops):
             return self.ceilings.rate_gflops(precision)
         return self.fma_gflops if floats else None
+
+    def bytes_under_way(self) -> float | None:
+        """Bytes that must be asked for at a time to keep device memory busy; None where it was not
+        measured how long it takes to answer."""
+        if self.latency_ns is None or self.bandwidth_gb_s is None:
+            return None
+        return bytes_under_way(self.bandwidth_gb_s, self.latency_ns)
 
     def passes_per_ms(self) -> float | None:
         """Passes of 128 bytes that L1 and shared memory make in a millisecond.
@@ -88,6 +99,8 @@ def _product(architecture: str, source: str) -> Target:
 
 def _of_device(found: Description) -> Target:
     ceilings = read_ceilings(cache_file(found))
+    memories = known_gpu_microbenchmarks(found)
+    latency = memories.latency("memory") if memories else None
     cuda = found.kind == "cuda"
     name = found.name if found.gpu else f"{found.name} (not a GPU)"
     source = "measured ceilings" if ceilings else "no ceilings measured: rooftile devices --measure"
@@ -103,6 +116,7 @@ def _of_device(found: Description) -> Target:
         machine=Machine.of(found),
         cache_bytes=found.cache_bytes,
         ceilings=ceilings,
+        latency_ns=latency.ns if latency else None,
     )
 
 

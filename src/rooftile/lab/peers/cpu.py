@@ -220,10 +220,18 @@ def _openvino(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
     )
 
 
-def _numpy(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
-    peers: Any = peers_of(problem.operation)
-    function = peers.numpy_function(problem, parameters)
+def _function(problem: Problem, parameters: Sequence[AnyArray], brings: str) -> PeerCall:
+    """A library that takes and gives NumPy arrays, by the function that its operation brings."""
+    function = getattr(peers_of(problem.operation), brings)(problem, parameters)
     return PeerCall(lambda inputs: inputs, lambda given: function(*given), np.asarray, problem)
+
+
+def _numpy(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
+    return _function(problem, parameters, "numpy_function")
+
+
+def _scipy(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
+    return _function(problem, parameters, "scipy_function")
 
 
 PEERS: tuple[Peer, ...] = (
@@ -233,5 +241,6 @@ PEERS: tuple[Peer, ...] = (
     Peer("onnxruntime", ("onnx", "onnxruntime"), "onnx_nodes", _onnxruntime),
     Peer("openvino", ("onnx", "openvino"), "onnx_nodes", _openvino),
     Peer("numpy", ("numpy",), "numpy_function", _numpy),
+    Peer("scipy", ("scipy",), "scipy_function", _scipy),
 )
 """Each is timed in turn, after its own warm-up."""

@@ -1,29 +1,19 @@
 """SVG whose text keeps its size on every screen: x in percent of the width, y in pixels.
 
 Without a view box nothing is scaled, so a phone gets the same type and the same line widths as a
-desktop, only closer together.  `xml.etree` builds the elements and escapes what goes into them.
+desktop, only closer together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from xml.etree import ElementTree
-
 from markupsafe import Markup
 
-Element = ElementTree.Element
+from rooftile.lab.markup import Element, add, element, serialised
 
 
 def drawing(height: float, name: str, **attributes: object) -> Element:
     """An empty picture as wide as its place, ``height`` pixels high; ``name`` is its CSS class."""
-    return Element("svg", _text({"class_": name, "width": "100%", "height": height, **attributes}))
-
-
-def add(parent: Element, tag: str, text: str | None = None, **attributes: object) -> Element:
-    """Add an element to ``parent``; ``class_`` and ``stroke_width`` become what SVG calls them."""
-    made = ElementTree.SubElement(parent, tag, _text(attributes))
-    made.text = text
-    return made
+    return element("svg", class_=name, width="100%", height=height, **attributes)
 
 
 def place(parent: Element, x: float, y: float) -> Element:
@@ -31,10 +21,10 @@ def place(parent: Element, x: float, y: float) -> Element:
     return add(parent, "svg", x=percent(x), y=y, class_="place")
 
 
-def markup(element: Element) -> Markup:
+def markup(made: Element) -> Markup:
     """The element as HTML."""
     # Escaped by the serialiser; what remains is for the page to show as it is.
-    return Markup(ElementTree.tostring(element, encoding="unicode"))
+    return Markup(serialised(made))
 
 
 def percent(x: float) -> str:
@@ -54,9 +44,4 @@ def symbol(parent: Element, precision: str, style: str) -> Element:
     return add(parent, "path", d=shapes.get(precision, shapes["ieee"]), class_=style)
 
 
-def _text(attributes: Mapping[str, object]) -> dict[str, str]:
-    """Attributes as SVG names and writes them."""
-    return {
-        key.rstrip("_").replace("_", "-"): f"{value:.2f}" if type(value) is float else str(value)
-        for key, value in attributes.items()
-    }
+__all__ = ["Element", "add", "drawing", "markup", "percent", "place", "symbol"]

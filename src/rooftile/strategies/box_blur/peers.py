@@ -1,9 +1,11 @@
-"""`box_blur` in PyTorch."""
+"""`box_blur` in PyTorch and SciPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.box_blur import BoxBlur
@@ -29,3 +31,23 @@ def torch_modules(problem: BoxBlur, parameters: Sequence[AnyArray]) -> list[Any]
             return means[0].permute(1, 2, 0).reshape(image.shape).to(torch.uint8)
 
     return [Blur()]
+
+
+def scipy_function(problem: BoxBlur, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """The sums of windows by its uniform filter, in float32, over how many pixels each has."""
+    from scipy import ndimage
+
+    window = problem.window
+    sizes = [window, window, 1]
+    inside = [np.ones(size, np.float32) for size in (problem.height, problem.width)]
+    rows, columns = (
+        np.rint(window * ndimage.uniform_filter1d(ones, window, mode="constant")) for ones in inside
+    )
+    scale = (window * window / (rows[:, None] * columns)).astype(np.float32)[:, :, None]
+
+    def blur(image: AnyArray) -> AnyArray:
+        pixels = image.reshape(problem.height, problem.width, -1).astype(np.float32)
+        means = ndimage.uniform_filter(pixels, sizes, mode="constant") * scale + _NUDGE
+        return np.asarray(means.astype(np.uint8).reshape(image.shape))
+
+    return blur

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rooftile.analysis.accesses import Accesses, warps_of
+from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
 from rooftile.ops.volumes import Size3, before
@@ -222,6 +223,27 @@ class InputTileStrategy(VolumeStrategy):
         reads = tiles * problem.channels * active * taps_of(problem)
         one = loads + Accesses(shared_reads=reads, divergent_warps=tiles * mixed)
         return {"sums": times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])}
+
+    def picture(self, problem: Any, config: Config) -> Panels:
+        """A plane of threads that make sums, and the plane of inputs under their mask's middle."""
+        tile, (_, up, left) = self.tile(problem, config), before(problem.mask)
+        (_, height, width), (_, rows, columns) = problem.size, problem.output_size
+        (planes, *sums), (_, down, across) = tile.sums, tile.threads
+        depth, *mask = problem.mask
+        first = (0, 0) if problem.boundary == "valid" else (-up, -left)
+        makes, one = planes // 2, (sums[0] // 2, sums[1] // 2)
+        loads = makes + depth // 2
+
+        def thread(plane: int) -> Callable[[int, int], int]:
+            return lambda i, j: (plane * down + i) * across + j
+
+        inputs, made = f"plane {loads} of the inputs, by thread", f"plane {makes} of the results"
+        loaded, tiles = (down, across), (sums[0], sums[1])
+        near = window(one, (mask[0], mask[1]), problem.star)
+        return (
+            filter_tile(inputs, (height, width), first, loaded, tiles, thread(loads), near),
+            result_tile(made, (rows, columns), tiles, thread(makes), one, loaded),
+        )
 
 
 class CoarsenedStrategy(VolumeStrategy):

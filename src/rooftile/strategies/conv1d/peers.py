@@ -1,4 +1,4 @@
-"""`conv1d` in NumPy and PyTorch."""
+"""`conv1d` in NumPy, SciPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from rooftile.ops import AnyArray
 from rooftile.ops.boundary import extended
 from rooftile.ops.conv1d import Conv1d
+from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"
 """PyTorch's operations that would do all of its work."""
@@ -75,3 +76,25 @@ def numpy_function(
     if problem.boundary == "zero" and problem.mask % 2 and problem.mask <= problem.length:
         return lambda x: np.correlate(x, masks[0, 0], "same")
     return lambda x: rows(x)[0, 0]
+
+
+def scipy_function(
+    problem: Conv1d, parameters: Sequence[AnyArray]
+) -> Callable[[AnyArray], AnyArray]:
+    """``scipy.ndimage.correlate1d`` of each signal with each mask, on one thread."""
+    masks = parameters[0].reshape(problem.maps, problem.channels, problem.mask)
+    before, behind = (problem.mask - 1) // 2, problem.mask // 2
+
+    def rows(x: AnyArray) -> AnyArray:
+        along = partial(correlated_along, axis=-1, boundary=problem.boundary)
+        if problem.rank == 1:
+            found = along(x, masks[0, 0])
+        else:
+            made = [[sum(map(along, signal, mask)) for mask in masks] for signal in x]
+            found = np.array(made, np.float32)
+        if problem.boundary == "interior":
+            found[..., :before] = 0.0
+            found[..., max(0, problem.length - behind) :] = 0.0
+        return found
+
+    return rows

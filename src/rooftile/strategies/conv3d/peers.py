@@ -1,13 +1,16 @@
-"""`conv3d` in PyTorch."""
+"""`conv3d` in PyTorch and SciPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.volumes import before
+from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"
 """PyTorch's operations that would do all of its work."""
@@ -39,3 +42,21 @@ def torch_modules(problem: Conv3d, parameters: Sequence[AnyArray]) -> list[Any]:
             return torch.nn.functional.conv3d(x, self.weights, padding=first)
 
     return [Convolution()]
+
+
+def scipy_function(problem: Conv3d, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """``scipy.ndimage.correlate`` of each channel with its mask, on one thread."""
+    p = problem
+    weights = parameters[0].reshape(p.maps, p.channels, *p.mask)
+
+    def convolution(x: AnyArray) -> AnyArray:
+        volumes = x.reshape(-1, p.channels, *p.size)
+        if p.maps * p.channels * len(volumes) == 1:
+            return correlated(volumes[0, 0], weights[0, 0], p.boundary)
+        made = [
+            [sum(correlated(*pair, p.boundary) for pair in zip(v, w, strict=True)) for w in weights]
+            for v in volumes
+        ]
+        return np.array(made, np.float32)
+
+    return convolution

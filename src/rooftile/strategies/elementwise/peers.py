@@ -1,9 +1,11 @@
-"""`elementwise` in PyTorch."""
+"""`elementwise` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.elementwise import Elementwise
@@ -27,3 +29,12 @@ def torch_modules(problem: Elementwise, parameters: Sequence[AnyArray]) -> list[
             return torch.addcmul(others[0], others[1], x)
 
     return [Combined()]
+
+
+def numpy_function(problem: Elementwise, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """NumPy's operators, on one thread as NumPy has them."""
+    if problem.function == "add":
+        return np.add
+    if problem.function == "scale":
+        return lambda x, alpha: np.multiply(alpha, x)
+    return lambda x, y, alpha: alpha * x + y

@@ -1,9 +1,11 @@
-"""`grayscale` in PyTorch."""
+"""`grayscale` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.grayscale import BITS, ONE, Grayscale
@@ -26,3 +28,14 @@ def torch_modules(problem: Grayscale, parameters: Sequence[AnyArray]) -> list[An
             return ((total + ONE // 2) >> BITS).to(torch.uint8)
 
     return [Gray()]
+
+
+def numpy_function(problem: Grayscale, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """The weighted sum in integers."""
+    weights = np.array(problem.weights, np.uint32)
+
+    def gray(image: AnyArray) -> AnyArray:
+        total = image @ weights
+        return np.asarray(((total + ONE // 2) >> BITS).astype(np.uint8))
+
+    return gray

@@ -1,9 +1,11 @@
-"""`matmul` in PyTorch."""
+"""`matmul` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.matmul import Matmul
@@ -21,3 +23,13 @@ def torch_modules(problem: Matmul, parameters: Sequence[AnyArray]) -> list[Any]:
             return left @ (b.t() if problem.transpose_b else b)
 
     return [Product()]
+
+
+def numpy_function(problem: Matmul, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """NumPy's product, by the BLAS that it brings."""
+
+    def product(a: AnyArray, b: AnyArray) -> AnyArray:
+        left = a.T if problem.transpose_a else a
+        return np.asarray(left @ (b.T if problem.transpose_b else b))
+
+    return product

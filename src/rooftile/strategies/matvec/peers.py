@@ -1,9 +1,11 @@
-"""`matvec` in PyTorch."""
+"""`matvec` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.matvec import Matvec
@@ -20,3 +22,8 @@ def torch_modules(problem: Matvec, parameters: Sequence[AnyArray]) -> list[Any]:
             return torch.mv(a.t() if problem.transpose else a, x)
 
     return [Product()]
+
+
+def numpy_function(problem: Matvec, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """NumPy's product, by the BLAS that it brings."""
+    return lambda a, x: np.asarray((a.T if problem.transpose else a) @ x)

@@ -1,9 +1,11 @@
-"""`permute_columns` in PyTorch."""
+"""`permute_columns` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.permute_columns import PermuteColumns
@@ -23,3 +25,10 @@ def torch_modules(problem: PermuteColumns, parameters: Sequence[AnyArray]) -> li
             return x.index_select(1, index)
 
     return [Selected()]
+
+
+def numpy_function(
+    problem: PermuteColumns, parameters: Sequence[AnyArray]
+) -> Callable[..., AnyArray]:
+    """``numpy.take`` along the columns."""
+    return lambda x, index: np.take(x, index, axis=1)

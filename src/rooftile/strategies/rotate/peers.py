@@ -1,9 +1,11 @@
-"""`rotate` in PyTorch."""
+"""`rotate` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.rotate import Rotate
@@ -23,3 +25,8 @@ def torch_modules(problem: Rotate, parameters: Sequence[AnyArray]) -> list[Any]:
             return torch.roll(x, problem.shift, -1)
 
     return [Rolled()]
+
+
+def numpy_function(problem: Rotate, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """``numpy.roll``."""
+    return lambda x: np.roll(x, problem.shift, -1)

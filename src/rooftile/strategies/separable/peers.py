@@ -1,12 +1,15 @@
-"""`separable` in PyTorch."""
+"""`separable` in PyTorch and SciPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.separable import Separable
+from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"
 """PyTorch's operations that would do all of its work."""
@@ -38,3 +41,14 @@ def torch_modules(problem: Separable, parameters: Sequence[AnyArray]) -> list[An
             return made.reshape(*x.shape[:-2], *made.shape[-2:])
 
     return [Filter()]
+
+
+def scipy_function(problem: Separable, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """``scipy.ndimage.correlate1d`` with the column, then with the row, on one thread."""
+    column, row = (np.ascontiguousarray(p).reshape(-1) for p in parameters)
+
+    def filtered(x: AnyArray) -> AnyArray:
+        made = correlated_along(x, column, -2, problem.boundary)
+        return correlated_along(made, row, -1, problem.boundary)
+
+    return filtered

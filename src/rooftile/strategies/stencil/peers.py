@@ -1,12 +1,13 @@
-"""`stencil` in PyTorch: convolutions with a mask that holds zeros where a star has no points."""
+"""`stencil` in PyTorch and SciPy: convolutions with a mask; a star's has zeros off its axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
 from rooftile.ops.stencil import Stencil
+from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"
 """PyTorch's operations that would do all of its work."""
@@ -36,3 +37,16 @@ def torch_modules(problem: Stencil, parameters: Sequence[AnyArray]) -> list[Any]
             return x
 
     return [Steps()]
+
+
+def scipy_function(problem: Stencil, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """``scipy.ndimage.correlate`` as often as there are steps, on one thread."""
+    p = problem
+    mask = p.dense(parameters[0])[0, 0].reshape(p.mask[3 - p.rank :])
+
+    def steps(x: AnyArray) -> AnyArray:
+        for _ in range(p.steps):
+            x = correlated(x, mask, p.boundary)
+        return x
+
+    return steps

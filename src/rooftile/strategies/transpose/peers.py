@@ -1,9 +1,11 @@
-"""`transpose` in PyTorch."""
+"""`transpose` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.transpose import Transpose
@@ -23,3 +25,8 @@ def torch_modules(problem: Transpose, parameters: Sequence[AnyArray]) -> list[An
             return x.permute(problem.axes).contiguous()
 
     return [Permuted()]
+
+
+def numpy_function(problem: Transpose, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """A copy of NumPy's view."""
+    return lambda x: np.ascontiguousarray(np.transpose(x, problem.axes))

@@ -91,6 +91,7 @@ class Running(HostStrategy):
     name = "running"
     order = 3
     summary = "sums that move on by an addition and a subtraction, bands of rows over the cores"
+    transforms = True
 
     def why_not(self, problem: BoxBlur) -> str | None:
         """Whether a multiplication divides exactly."""

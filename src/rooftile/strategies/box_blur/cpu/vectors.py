@@ -116,6 +116,7 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 4
     summary = "sums of 16 bits in vectors, many windows of a row beside each other"
+    transforms = True
 
     def why_not(self, problem: BoxBlur) -> str | None:
         """Whether 16 bits hold the sum of a window; edges that meet."""

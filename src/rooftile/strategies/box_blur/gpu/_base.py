@@ -10,10 +10,7 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 
 class GpuBoxBlur(GpuStrategy):
-    """A GPU strategy of `box_blur`: one kernel of its name.
-
-    The model of accesses counts no bytes, so it has none.
-    """
+    """A GPU strategy of `box_blur`: one kernel of its name."""
 
     operation = "box_blur"
     wide_indices = True

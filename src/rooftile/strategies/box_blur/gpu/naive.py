@@ -5,8 +5,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_windows
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -30,6 +32,10 @@ class Naive(GpuBoxBlur):
         rows = min(blocks(problem.height, down), MOST_BLOCKS)
         grid = (blocks(problem.columns, across), rows, 1)
         return self.one(problem, Launch("naive", grid, (across, down, 1)))
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """A load for each byte of each window."""
+        return {"naive": of_windows(problem, config["ACROSS"], config["DOWN"])}
 
 
 STRATEGY = Naive()

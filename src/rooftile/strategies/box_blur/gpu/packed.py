@@ -6,8 +6,12 @@ Warren, "Hacker's Delight", 2nd ed., sections 2-18 (sums of parts of a word) and
 
 from __future__ import annotations
 
+import math
+
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_spans
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -30,6 +34,7 @@ class Packed(GpuBoxBlur):
     name = "packed"
     order = 4
     summary = "two columns in a word, with what is around each thread's span in its registers"
+    transforms = True
     tunables = (
         Tunable("THREADS", (32, 64, 128, 256), 64),
         Tunable("SPAN", (16, 32), 32),
@@ -76,6 +81,14 @@ class Packed(GpuBoxBlur):
     def _across(self, problem: BoxBlur, config: Config) -> int:
         """Blocks that make a row."""
         return blocks(problem.columns, config["SPAN"] * config["THREADS"])
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """A row that enters and one that leaves, each with what is around a thread's span."""
+        (step,), span = self.steps(problem, config), config["SPAN"]
+        threads = math.prod(step.launch.grid) * config["THREADS"]
+        rows = problem.window + 2 * config["ROWS"]
+        halo = _MOST_REACH if problem.radius * problem.channels > _PIECE // 2 else _PIECE // 2
+        return {"packed": of_spans(problem, threads * rows, span, halo, 0)}
 
 
 STRATEGY = Packed()

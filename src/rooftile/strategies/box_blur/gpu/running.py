@@ -5,8 +5,12 @@ Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Proce
 
 from __future__ import annotations
 
+import math
+
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_spans
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -30,6 +34,7 @@ class Running(GpuBoxBlur):
     name = "running"
     order = 3
     summary = "sums that move on by a row, two bands in a word where 16 bits hold them"
+    transforms = True
     tunables = (
         Tunable("THREADS", (64, 128, 256), 64),
         Tunable("ROWS", (16, 32, 64, 128, 256), 64),
@@ -68,6 +73,15 @@ class Running(GpuBoxBlur):
         grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
         launch = Launch("running", grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """A row that enters and one that leaves, and the sums of neighbours."""
+        (step,), span = self.steps(problem, config), _WORD * _words(problem)
+        threads = math.prod(step.launch.grid) * config["THREADS"]
+        rows = _bands(problem) * (problem.window + 1 + 2 * config["ROWS"])
+        halo = blocks(problem.radius * problem.channels, span) * span
+        vectors = config["ROWS"] * (2 * halo + span) / 4
+        return {"running": of_spans(problem, threads * rows, span, 0, threads * vectors)}
 
 
 def _paired(problem: BoxBlur) -> int:

@@ -5,8 +5,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.devices.gpu import Launch
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_tiles
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -38,6 +41,33 @@ class Tiled(GpuBoxBlur):
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.columns, across), blocks(problem.height, down), 1)
         return self.one(problem, Launch("tiled", grid, (across, down, 1)))
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """The tile and its halo once, the windows from shared memory."""
+        return {"tiled": of_tiles(problem, config["ACROSS"], config["DOWN"])}
+
+    def picture(self, problem: BoxBlur, config: Config) -> Panels:
+        """The tile with what its windows reach, by the threads that load it."""
+        across, down, radius = config["ACROSS"], config["DOWN"], problem.radius
+        halo, size = radius * problem.channels, (problem.height, problem.columns)
+        i, j = down // 2, across // 2
+        used = {(i + p, j + q * problem.channels) for p, q in window((0, 0), (problem.window,) * 2)}
+
+        def thread(p: int, q: int) -> int:
+            return p % down * across + q % across
+
+        return (
+            filter_tile(
+                "image, by the thread that loads it",
+                size,
+                (-radius, -halo),
+                (down + 2 * radius, across + 2 * halo),
+                (down, across),
+                thread,
+                used,
+            ),
+            result_tile("blurred", size, (down, across), thread, (i, j)),
+        )
 
 
 STRATEGY = Tiled()

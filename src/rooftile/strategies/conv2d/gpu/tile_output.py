@@ -8,6 +8,7 @@ several steps.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._tile_accesses import loads_and_results, tap_reads
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
@@ -32,6 +33,27 @@ class TileOutput(TiledConv2d):
         """The tile of each channel; then an input and a weight a tap."""
         tile = self.tile(problem, config)
         return {"conv2d": loads_and_results(problem, tile) + tap_reads(problem, tile)}
+
+    def picture(self, problem: Conv2d, config: Config) -> Panels:
+        """The tile in the rounds in which its threads load it."""
+        tile, (rows, columns) = self.tile(problem, config), problem.output_size
+        across, (down, right) = tile.loaded[1], problem.stride
+        i, j = (size // 2 for size in tile.positions)
+        first = -problem.padding[0], -problem.padding[1]
+        return (
+            filter_tile(
+                "x, by the thread that loads it",
+                (problem.height, problem.width),
+                first,
+                tile.loaded,
+                (tile.positions[0] * down, tile.positions[1] * right),
+                lambda p, q: (p * across + q) % tile.thread_count,
+                window((i * down, j * right), problem.mask),
+            ),
+            result_tile(
+                "out", (rows, columns), tile.results, lambda p, q: p * tile.threads[1] + q, (i, j)
+            ),
+        )
 
 
 STRATEGY = TileOutput()

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.elementwise import FUNCTIONS, Elementwise
 from rooftile.strategies.common.grid import blocks
@@ -14,6 +15,8 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 _NUMBERS = {"float32": "float", "float64": "double", "int32": "unsigned"}
 _MOST_BLOCKS = 2**31 - 1
+_ROW = 16
+"""Elements of a row of a picture."""
 
 
 class GpuElementwise(GpuStrategy):
@@ -25,6 +28,11 @@ class GpuElementwise(GpuStrategy):
     def of_block(self, problem: Elementwise, config: Config) -> int:
         """Elements of a block."""
         raise NotImplementedError
+
+    def in_order(self, problem: Elementwise) -> tuple[Accesses, Accesses]:
+        """Those of `of_element` where neighbouring threads have neighbouring elements."""
+        size = problem.arrays[0].numpy.itemsize
+        return vector_loads(problem.count, 1, size), linear_stores(problem.count, size)
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """The accesses to all elements of an input, and to those of the result."""
@@ -41,6 +49,24 @@ class GpuElementwise(GpuStrategy):
         double = int(problem.dtype == "float64")
         return {**functions, "NUMBER": _NUMBERS[problem.dtype], "DOUBLES": double, **config}
 
+    def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
+        """Which thread of the first block has an element, and in which of its rounds."""
+        block: int = config["BLOCK"]
+        return element % block, element // block
+
+    def picture(self, problem: Elementwise, config: Config) -> Panels:
+        """The elements of the first block, and those of its threads' first round."""
+
+        def cell(i: int, j: int) -> Cell | None:
+            if i * _ROW + j >= count:
+                return None
+            thread, turn = self.of_thread(problem, config, i * _ROW + j)
+            return Cell("core" if turn else "warp", str(thread))
+
+        count = min(problem.count, self.of_block(problem, config))
+        words = f"{self.name}: elements, by the thread that takes them"
+        return (panel(words, (blocks(count, _ROW), _ROW), cell),)
+
     def blocks(self, problem: Elementwise, config: Config) -> int:
         """Blocks of the grid."""
         return blocks(problem.count, self.of_block(problem, config))
@@ -55,9 +81,6 @@ class GpuElementwise(GpuStrategy):
 
     def accesses(self, problem: Elementwise, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`; alpha, which a warp reads at once, is left out."""
-        if problem.dtype == "float64":
-            # The model counts elements of 4 bytes.
-            return {}
         read, written = self.of_element(problem, config)
         arrays = 1 if problem.function == "scale" else 2
         return {self.name: sum([read] * arrays, written)}

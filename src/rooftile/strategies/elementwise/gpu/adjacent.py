@@ -6,7 +6,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import SECTOR_FLOATS, Accesses, row_loads, row_stores
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import Accesses, row_loads, row_stores
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
@@ -30,10 +31,15 @@ class Adjacent(GpuElementwise):
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """In each of a thread's rounds, the elements of a warp lie ELEMENTS apart."""
-        rounds = config["ELEMENTS"]
+        rounds, size = config["ELEMENTS"], problem.arrays[0].numpy.itemsize
         threads = blocks(problem.count, rounds)
-        read = row_loads(threads, rounds, stride=rounds, alignment=SECTOR_FLOATS)
-        return read, row_stores(threads, rounds, stride=rounds)
+        aligned = SECTOR_BYTES // size
+        read = row_loads(threads, rounds, stride=rounds, alignment=aligned, elem_bytes=size)
+        return read, row_stores(threads, rounds, stride=rounds, elem_bytes=size)
+
+    def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
+        """Neighbours."""
+        return divmod(element, config["ELEMENTS"])
 
 
 STRATEGY = Adjacent()

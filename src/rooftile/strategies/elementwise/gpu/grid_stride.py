@@ -5,7 +5,8 @@ Source: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops" (N
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Panels
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
@@ -30,7 +31,11 @@ class GridStride(GpuElementwise):
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """Neighbours by neighbouring threads, in every round."""
-        return vector_loads(problem.count, 1), linear_stores(problem.count)
+        return self.in_order(problem)
+
+    def picture(self, problem: Elementwise, config: Config) -> Panels:
+        """A thread's elements lie a grid apart, which is too large to be drawn."""
+        return ()
 
 
 STRATEGY = GridStride()

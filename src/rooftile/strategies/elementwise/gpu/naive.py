@@ -5,7 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
 from rooftile.strategies.gpu import Config, Tunable
@@ -25,7 +25,7 @@ class Naive(GpuElementwise):
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """Neighbours by neighbouring threads."""
-        return vector_loads(problem.count, 1), linear_stores(problem.count)
+        return self.in_order(problem)
 
 
 STRATEGY = Naive()

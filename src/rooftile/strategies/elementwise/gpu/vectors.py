@@ -37,7 +37,14 @@ class Vectors(GpuElementwise):
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
         """Aligned vectors, which follow each other."""
-        return vector_loads(blocks(problem.count, _width(problem))), linear_stores(problem.count)
+        width, size = _width(problem), problem.arrays[0].numpy.itemsize
+        loads = vector_loads(blocks(problem.count, width), width, size)
+        return loads, linear_stores(problem.count, size)
+
+    def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
+        """A vector a round."""
+        vector = element // _width(problem)
+        return vector % config["BLOCK"], vector // config["BLOCK"]
 
 
 def _width(problem: Elementwise) -> int:

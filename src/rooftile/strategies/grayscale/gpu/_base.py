@@ -8,7 +8,7 @@ MOST_BLOCKS_ACROSS = 2**31 - 1
 
 
 class GpuGrayscale(GpuStrategy):
-    """A GPU strategy of `grayscale`; the model of accesses counts no bytes, so it has none."""
+    """A GPU strategy of `grayscale`."""
 
     operation = "grayscale"
     wide_indices = True

@@ -5,8 +5,13 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
+from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
 from rooftile.ops.grayscale import Grayscale
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -34,6 +39,17 @@ class Naive(GpuGrayscale):
         launch = Launch("naive", (blocks(problem.width, across), rows, 1), (across, down, 1))
         sizes = np.int64(problem.height), np.int64(problem.width)
         return (Step(launch, ("image", "gray", *sizes, *problem.weights)),)
+
+    def accesses(self, problem: Grayscale, config: Config) -> dict[str, Accesses]:
+        """Three loads of bytes that lie three apart, a store of a byte."""
+        height, width, lanes = problem.height, problem.width, min(config["ACROSS"], WARP)
+        alignment = math.gcd(3 * width, SECTOR_BYTES)
+        found = row_loads(
+            width, 3 * height, stride=3, lanes=lanes, alignment=alignment, elem_bytes=1
+        )
+        found += row_stores(width, height, lanes=lanes, elem_bytes=1)
+        guard = guard_2d(width, height, config["ACROSS"], config["DOWN"])
+        return {"naive": found + Accesses(divergent_warps=guard)}
 
 
 STRATEGY = Naive()

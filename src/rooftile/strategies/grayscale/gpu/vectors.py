@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import Accesses, vector_loads
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.grayscale import Grayscale
 from rooftile.strategies.common.grid import blocks
@@ -35,6 +38,33 @@ class Vectors(GpuGrayscale):
 
     def _blocks(self, problem: Grayscale, config: Config) -> int:
         return blocks(problem.count, _RUN * config["BLOCK"])
+
+    def accesses(self, problem: Grayscale, config: Config) -> dict[str, Accesses]:
+        """Vectors in and out; a thread reads 48 bytes from shared memory, 128 a pass."""
+        found = vector_loads(3 * problem.count / _RUN, _RUN, elem_bytes=1)
+        reads = 3 * problem.count / 128
+        stores = Accesses(stores=problem.count, store_sectors=problem.count / SECTOR_BYTES)
+        return {"vectors": found + stores + Accesses(shared_reads=reads)}
+
+    def picture(self, problem: Grayscale, config: Config) -> Panels:
+        """Rows of sixteen bytes: who loads them, and who makes sixteen pixels of three of them."""
+        block = config["BLOCK"]
+
+        def cell(i: int) -> Cell:
+            return Cell("core" if i >= 3 else "used", str(i % block))
+
+        return (
+            panel(
+                "bytes of the image, by the thread that loads them",
+                (3 * block, _RUN),
+                lambda i, _: cell(i),
+            ),
+            panel(
+                "pixels, by the thread that makes them",
+                (block, _RUN),
+                lambda i, _: Cell("made" if i else "used", str(i)),
+            ),
+        )
 
 
 STRATEGY = Vectors()

@@ -6,7 +6,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.matmul import Matmul
 from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 
@@ -25,6 +28,12 @@ class Coarsened(TiledMatmul):
     def block(self, config: Config) -> tuple[int, int, int]:
         """A thread a strip."""
         return config["TILE"], config["TILE"], 1
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """A step reads a value of b for each tile of the strip, and one of a for all."""
+        tile, reads = config["TILE"], config["STRIP"] + 1 / 4
+        found = of_tiles(problem, self.tile(config), (tile, tile, tile), (tile, tile), reads)
+        return {"matmul": found}
 
 
 STRATEGY = Coarsened()

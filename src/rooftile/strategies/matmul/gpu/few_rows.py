@@ -6,11 +6,13 @@ Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
+from rooftile.strategies.matmul.gpu._few_rows_accesses import of_finish, of_strips, of_teams
 
 _MOST_ROWS = 8
 _FINISH_THREADS = 256
@@ -99,6 +101,16 @@ class FewRows(GpuMatmul):
             Step(strips, ("a", "b", "sums", *sizes, share)),
             Step(finish, ("sums", "out", results, parts)),
         )
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """See `GpuStrategy.accesses`; of float32, which the model's lengths are of."""
+        rows, vector = _rows(problem), _vector(problem, config)
+        if problem.transpose_b:
+            return {"teams": of_teams(problem, config, rows, vector)}
+        found = {"strips": of_strips(problem, config, rows, vector)}
+        if config["PARTS"] > 1:
+            found["finish"] = of_finish(problem.rows * problem.columns, config["PARTS"])
+        return found
 
 
 STRATEGY = FewRows()

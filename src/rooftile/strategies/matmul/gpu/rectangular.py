@@ -6,9 +6,11 @@ tiles of another shape.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block
 from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 
@@ -31,6 +33,14 @@ class Rectangular(TiledMatmul):
     def block(self, config: Config) -> tuple[int, int, int]:
         """A thread an element."""
         return config["TILE_COLUMNS"], config["TILE_ROWS"], 1
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """A step reads a value of b a lane, and one of a for a row of lanes, four steps at a
+        time; the first TILE_ROWS lanes of a row load a."""
+        rows, columns = self.tile(config)
+        lanes = (rows, min(WARP, columns), min(WARP, columns))
+        found = of_tiles(problem, (rows, columns), lanes, (columns, rows), 1 + 1 / 4)
+        return {"matmul": found}
 
 
 STRATEGY = Rectangular()

@@ -5,14 +5,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import math
-
-from rooftile.analysis.accesses import SECTOR_FLOATS, Accesses, row_loads, row_stores, warps_of
-from rooftile.analysis.divergence import guard_2d
-from rooftile.analysis.traffic import matmul_tile
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, Role, panel, result_tile
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 
 
@@ -27,24 +24,29 @@ class TiledAny(SquareMatmul):
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """The textbook's count of loads; a step reads a value of b a lane, and one of a for a row
         of lanes, four steps at a time."""
-        tile, rows, inner, columns = config["TILE"], problem.rows, problem.inner, problem.columns
-        tiles = matmul_tile(rows, inner, columns, tile, tile)
-        found = _loads(inner, rows, tiles.m_loads, tile, problem.transpose_a)
-        found += _loads(columns, inner, tiles.n_loads, tile, problem.transpose_b)
-        found += row_stores(columns, rows, lanes=tile)
-        warps = blocks(rows, tile) * blocks(columns, tile) * warps_of(tile * tile)
-        reads = warps * blocks(inner, tile) * tile * (1 + 1 / 4)
-        guard = guard_2d(columns, rows, tile, tile)
-        return {"matmul": found + Accesses(shared_reads=reads, divergent_warps=guard)}
+        tile = config["TILE"]
+        found = of_tiles(problem, (tile, tile), (tile, tile, tile), (tile, tile), 1 + 1 / 4)
+        return {"matmul": found}
+
+    def picture(self, problem: Matmul, config: Config) -> Panels:
+        """The first tiles of a and b, what they are followed by, and the result's tile."""
+        tile, one = config["TILE"], config["TILE"] // 2
+        rows, inner, columns = problem.rows, problem.inner, problem.columns
+
+        def cell(i: int, j: int, of_a: bool) -> Cell:
+            across, along = (i, j) if of_a else (j, i)
+            if across >= tile:
+                return Cell("other")
+            role: Role = "used" if across == one else "core" if along < tile else "later"
+            return Cell(role, str(i * tile + j) if along < tile else "")
+
+        return (
+            panel("a, by the thread that loads it", (rows, inner), lambda i, k: cell(i, k, True)),
+            panel("b", (inner, columns), lambda k, j: cell(k, j, False)),
+            result_tile(
+                "out", (rows, columns), (tile, tile), lambda i, j: i * tile + j, (one, one)
+            ),
+        )
 
 
 STRATEGY = TiledAny()
-
-
-def _loads(length: int, lines: int, loads: int, tile: int, transposed: bool) -> Accesses:
-    """Loads of a matrix [lines][length], or of one that lies the other way round, where a row of
-    lanes wants neighbours of a line."""
-    count = loads // length
-    if transposed:
-        return row_loads(length, count, stride=lines, lanes=tile)
-    return row_loads(length, count, lanes=tile, alignment=math.gcd(length, SECTOR_FLOATS))

@@ -6,7 +6,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.matmul import Matmul
 from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 
@@ -25,6 +28,13 @@ class TwoByTwo(TiledMatmul):
     def block(self, config: Config) -> tuple[int, int, int]:
         """A thread for four results."""
         return config["HALF"], config["HALF"], 1
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """A step reads two values of b a lane, and two of a for a row of lanes, four steps at a
+        time."""
+        half, reads = config["HALF"], 2 + 2 / 4
+        found = of_tiles(problem, self.tile(config), (half, half, half), (half, half), reads)
+        return {"matmul": found}
 
 
 STRATEGY = TwoByTwo()

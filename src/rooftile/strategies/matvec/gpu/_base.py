@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
@@ -66,6 +68,10 @@ class FewRowsMatvec(GpuStrategy):
     def workspace(self, problem: Matvec, config: Config) -> dict[str, int]:
         """That of matmul's."""
         return self.rung.workspace(as_product(problem), config)
+
+    def accesses(self, problem: Matvec, config: Config) -> Mapping[str, Accesses]:
+        """Those of matmul's."""
+        return self.rung.accesses(as_product(problem), config)
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
         """Those of matmul's."""

@@ -6,10 +6,12 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._accesses import along_columns, cleared
 from rooftile.strategies.matvec.gpu._base import GpuMatvec
 
 
@@ -27,6 +29,13 @@ class ColumnThreads(GpuMatvec):
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, config["RUNS"]), 1)
         launch = Launch("matvec", grid, (config["BLOCK"], 1, 1))
         return self.clearing(problem), self.product(problem, launch)
+
+    def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
+        """A thread's element of x stays in a register; every product is an atomic."""
+        runs = min(problem.rows, config["RUNS"])
+        found = along_columns(problem, WARP) + row_loads(problem.columns, runs, alignment=8)
+        atomics = Accesses(atomics=problem.rows * problem.columns)
+        return {"clear": cleared(problem), "matvec": found + atomics}
 
 
 STRATEGY = ColumnThreads()

@@ -6,10 +6,12 @@ chapter 3, exercise 2.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._accesses import along_rows, of_x_by_all
 from rooftile.strategies.matvec.gpu._base import GpuMatvec
 
 
@@ -25,6 +27,10 @@ class RowThreads(GpuMatvec):
         """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         return (self.product(problem, Launch("matvec", grid, (config["BLOCK"], 1, 1))),)
+
+    def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
+        """See `GpuStrategy.accesses`."""
+        return {"matvec": along_rows(problem, config["BLOCK"]) + of_x_by_all(problem)}
 
 
 STRATEGY = RowThreads()

@@ -6,10 +6,12 @@ vector.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, row_loads, warps_of
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._accesses import along_rows
 from rooftile.strategies.matvec.gpu._base import GpuMatvec
 
 
@@ -25,6 +27,13 @@ class SharedX(GpuMatvec):
         """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         return (self.product(problem, Launch("matvec", grid, (config["BLOCK"], 1, 1))),)
+
+    def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
+        """A block loads x once; each warp reads an element at a time."""
+        block = config["BLOCK"]
+        tiles = row_loads(problem.columns, blocks(problem.rows, block), alignment=8)
+        reads = Accesses(shared_reads=problem.columns * warps_of(problem.rows))
+        return {"matvec": along_rows(problem, block) + tiles + reads}
 
 
 STRATEGY = SharedX()

@@ -6,10 +6,12 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matvec.gpu._accesses import along_columns, cleared
 from rooftile.strategies.matvec.gpu._base import GpuMatvec
 
 
@@ -36,6 +38,14 @@ class TwoDimensional(GpuMatvec):
         grid = (across * blocks(problem.rows, config["ROWS"]), 1, 1)
         launch = Launch("matvec", grid, (config["LANES"], config["ROWS"], 1))
         return self.clearing(problem), self.product(problem, launch)
+
+    def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
+        """Of a row's segment one atomic reaches global memory."""
+        lanes, across = config["LANES"], blocks(problem.columns, config["SEGMENT"])
+        found = along_columns(problem, lanes)
+        found += row_loads(problem.columns, problem.rows, lanes=lanes, alignment=8)
+        atomics = Accesses(atomics=problem.rows * across, shared_reads=problem.rows * across)
+        return {"clear": cleared(problem), "matvec": found + atomics}
 
 
 STRATEGY = TwoDimensional()

@@ -6,7 +6,9 @@ Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 
 from __future__ import annotations
 
+from rooftile.analysis.pictures import Cell, Panels, panel, result_tile
 from rooftile.ops.matvec import Matvec
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.matvec.gpu._base import FewRowsMatvec, as_product
 
 
@@ -22,6 +24,22 @@ class WarpRows(FewRowsMatvec):
         if problem.transpose:
             return "its rows do not lie beside each other: a lies transposed"
         return self.rung.why_not(as_product(problem))
+
+    def picture(self, problem: Matvec, config: Config) -> Panels:
+        """The rows of a block, in the order in which a team's threads walk along them."""
+        lanes, teams = config["LANES"], config["SLICES"]
+        vector = 4 if problem.columns % 4 == 0 else 1
+
+        def cell(i: int, j: int) -> Cell:
+            lane = j // vector % lanes
+            return Cell("other") if i >= teams else Cell("core" if lane else "used", str(lane))
+
+        rows = min(problem.rows, teams + 1)
+        return (
+            panel("a, by the thread of a row's team", (rows, problem.columns), cell),
+            panel("x", (1, problem.columns), lambda _, j: cell(0, j)),
+            result_tile("y", (problem.rows, 1), (teams, 1), lambda i, _: "0"),
+        )
 
 
 STRATEGY = WarpRows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, row_stores, scattered_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -12,7 +13,7 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step
 class GpuPermuteColumns(GpuStrategy):
     """A GPU strategy of `permute_columns`: one kernel of its name.
 
-    Which sectors it touches depends on the index, so it has no model of its accesses.
+    Which sectors it touches depends on the index: the model's sends neighbours far apart.
     """
 
     operation = "permute_columns"
@@ -26,6 +27,15 @@ class GpuPermuteColumns(GpuStrategy):
         """The launch of the kernel."""
         sizes = np.int64(problem.rows), problem.columns, problem.width
         return (Step(launch, ("x", "index", "y", *sizes)),)
+
+    def picked(self, problem: PermuteColumns) -> Accesses:
+        """Elements of x that lie apart."""
+        return scattered_loads(problem.rows * problem.width)
+
+    def stored(self, problem: PermuteColumns, lanes: int) -> Accesses:
+        """The result, in its order."""
+        size = problem.itemsize
+        return row_stores(problem.width, problem.rows, lanes=lanes, elem_bytes=size)
 
     def why_not(self, problem: PermuteColumns) -> str | None:
         """Indices of columns are 32-bit."""

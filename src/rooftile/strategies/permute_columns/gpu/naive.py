@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -22,6 +23,11 @@ class Naive(GpuPermuteColumns):
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.width, across), min(blocks(problem.rows, down), MOST_BLOCKS), 1)
         return self.one(problem, Launch("naive", grid, (across, down, 1)))
+
+    def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
+        """The index anew for every row."""
+        index = row_loads(problem.width, problem.rows, alignment=8)
+        return {"naive": index + self.picked(problem) + self.stored(problem, WARP)}
 
 
 STRATEGY = Naive()

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, warps_of
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import beyond_block, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
+
+_COLLISIONS = 3.53
+"""Passes of a warp that reads 32 random words: the mean of the fullest of 32 banks."""
 
 
 class Rows(GpuPermuteColumns):
@@ -38,6 +46,43 @@ class Rows(GpuPermuteColumns):
         held = config["BLOCKS"] * self.machine.multiprocessors
         launch = Launch("rows", (min(problem.rows, held), 1, 1), (config["BLOCK"], 1, 1))
         return self.one(problem, launch)
+
+    def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
+        """Rows as they lie; picked from shared memory, where banks collide."""
+        size = problem.itemsize
+        alignment = math.gcd(problem.columns, SECTOR_BYTES // size)
+        found = row_loads(problem.columns, problem.rows, alignment=alignment, elem_bytes=size)
+        found += row_loads(problem.width, problem.rows, alignment=8)
+        reads = Accesses(shared_reads=_COLLISIONS * problem.rows * warps_of(problem.width))
+        return {"rows": found + reads + self.stored(problem, WARP)}
+
+    def picture(self, problem: PermuteColumns, config: Config) -> Panels:
+        """A row in shared memory, and what is picked from it by an index that turns it around."""
+        block, last = config["BLOCK"], problem.columns - 1
+
+        def wanted(j: int) -> int:
+            return last - j % problem.columns
+
+        def thread(j: int) -> str:
+            return str(j % block)
+
+        return (
+            panel(
+                "a row of x, by the thread that loads it",
+                (1, problem.columns),
+                lambda _, j: Cell("used" if j == wanted(1) else "core", thread(j)),
+            ),
+            panel(
+                "index",
+                (1, problem.width),
+                lambda _, j: Cell("used" if j == 1 else "core", str(wanted(j))),
+            ),
+            panel(
+                "y, by the thread that stores it",
+                (1, problem.width),
+                lambda _, j: Cell("used" if j == 1 else "made", thread(j)),
+            ),
+        )
 
 
 STRATEGY = Rows()

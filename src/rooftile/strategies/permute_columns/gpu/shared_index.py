@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, warps_of
 from rooftile.devices.gpu import Launch
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -28,6 +29,13 @@ class SharedIndex(GpuPermuteColumns):
         return self.one(
             problem, Launch("shared_index", grid, (config["ACROSS"], config["DOWN"], 1))
         )
+
+    def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
+        """The index once for a band of rows, and then from shared memory."""
+        bands = min(blocks(problem.rows, config["ROWS"]), MOST_BLOCKS)
+        index = row_loads(problem.width, bands, alignment=8)
+        reads = Accesses(shared_reads=problem.rows * warps_of(problem.width))
+        return {"shared_index": index + reads + self.picked(problem) + self.stored(problem, WARP)}
 
 
 STRATEGY = SharedIndex()

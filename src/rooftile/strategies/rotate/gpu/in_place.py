@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies.common.grid import blocks, tile_of
@@ -47,6 +49,28 @@ class InPlace(GpuRotate):
         launch = Launch("in_place", (min(problem.rows, _MOST_ROWS), 1, 1), (config["BLOCK"], 1, 1))
         numbers = np.int64(problem.rows), problem.columns, problem.places
         return (Step(launch, ("x", "y", *numbers)),)
+
+    def accesses(self, problem: Rotate, config: Config) -> dict[str, Accesses]:
+        """The other way round: loads begin where rows do."""
+        loaded, stored = self.rows(problem)
+        stores = Accesses(stores=stored.loads, store_sectors=stored.load_sectors)
+        return {"in_place": loaded + stores}
+
+    def picture(self, problem: Rotate, config: Config) -> Panels:
+        """A row before and after, by the threads that hold its elements."""
+        block, columns, places = config["BLOCK"], problem.columns, problem.places
+
+        def cell(j: int) -> Cell:
+            return Cell("core" if j % block else "used", str(j % block))
+
+        return (
+            panel("a row of x, by the thread that holds it", (1, columns), lambda _, j: cell(j)),
+            panel(
+                f"the row of y, {places} places on",
+                (1, columns),
+                lambda _, j: cell((j - places) % columns),
+            ),
+        )
 
 
 STRATEGY = InPlace()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -29,6 +30,11 @@ class Naive(GpuRotate):
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
         numbers = map(np.int64, (problem.rows, problem.columns, problem.places))
         return (Step(Launch("naive", grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)
+
+    def accesses(self, problem: Rotate, config: Config) -> dict[str, Accesses]:
+        """Loads begin some places before a sector, stores where rows do."""
+        stored, loaded = self.rows(problem)
+        return {"naive": loaded + Accesses(stores=stored.loads, store_sectors=stored.load_sectors)}
 
 
 STRATEGY = Naive()

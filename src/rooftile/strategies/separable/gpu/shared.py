@@ -7,6 +7,7 @@ Massively Parallel Processors", 4th ed., section 7.4.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, filter_tile, panel, result_tile, window
 from rooftile.ops.separable import Separable
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block
 from rooftile.strategies.gpu import Config, Tunable
@@ -56,6 +57,41 @@ class Shared(TiledSeparable):
     def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
         """The tile once; then an element a tap of both passes, from shared memory."""
         return {"separable": tile_in_shared(problem, self.tile(problem, config))}
+
+    def picture(self, problem: Separable, config: Config) -> Panels:
+        """The tile, the column's sums of tile and halo, and the row's."""
+        (high, wide), (down, across) = self.tile(problem, config), problem.mask
+        threads, loaded = _THREADS * config["TEAMS"], wide + across - 1
+        i, j = high // 2, wide // 2
+        sums = window((i, j), (1, across))
+        first = -((down - 1) // 2), -((across - 1) // 2)
+        if problem.boundary == "valid":
+            first = 0, 0
+        return (
+            filter_tile(
+                "x, by the thread that loads it",
+                (problem.height, problem.width),
+                first,
+                (high + down - 1, loaded),
+                (high, wide),
+                lambda p, q: (p * loaded + q) % threads,
+                window((i, j), (down, 1)),
+            ),
+            panel(
+                "sums of columns, in shared memory",
+                (high, loaded),
+                lambda p, q: Cell(
+                    "used" if (p, q) in sums else "made", str((p * loaded + q) % threads)
+                ),
+            ),
+            result_tile(
+                "out",
+                problem.output_size,
+                (high, wide),
+                lambda p, q: (p * wide + q) % threads,
+                (i, j),
+            ),
+        )
 
 
 STRATEGY = Shared()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 
 import numpy as np
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.access import SECTOR_BYTES, bank_conflicts
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -67,6 +68,20 @@ class MatrixTranspose(GpuTranspose):
         return blocks(rows, self.tile(problem)) * blocks(columns, self.tile(problem))
 
 
-def of_words(problem: Transpose, counted: Mapping[str, Accesses]) -> Mapping[str, Accesses]:
-    """The accesses, where they are of elements of 4 bytes, which the model counts."""
-    return counted if problem.itemsize == 4 else {}
+def in_rows(problem: Transpose) -> Accesses:
+    """Loads along the rows of x, stores along those of y, all by neighbouring threads."""
+    assert problem.matrices is not None
+    (batch, rows, columns), size = problem.matrices, problem.itemsize
+    alignment = math.gcd(columns, SECTOR_BYTES // size)
+    found = row_loads(columns, batch * rows, alignment=alignment, elem_bytes=size)
+    return found + row_stores(rows, batch * columns, elem_bytes=size)
+
+
+def column_reads(problem: Transpose, pitch: int) -> Accesses:
+    """Reads of tiles in shared memory by columns, whose elements lie ``pitch`` elements apart."""
+    size = problem.itemsize
+    if size == 8:  # A warp's halves take turns, and each element has two words.
+        passes = 2 * bank_conflicts(2 * t * pitch + w for t in range(WARP // 2) for w in (0, 1))
+    else:
+        passes = bank_conflicts(t * pitch * size // 4 for t in range(WARP))
+    return Accesses(shared_reads=passes * problem.count / WARP)

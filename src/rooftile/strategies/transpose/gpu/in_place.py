@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-from rooftile.analysis.accesses import SECTOR_FLOATS, WARP, Accesses, row_loads, row_stores
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.gpu import Config, Tunable
-from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, of_words
+from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
 
 
 class InPlace(MatrixTranspose):
@@ -43,13 +42,7 @@ class InPlace(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
-        assert problem.matrices is not None
-        batch, rows, columns = problem.matrices
-        alignment = math.gcd(columns, SECTOR_FLOATS)
-        found = row_loads(columns, batch * rows, alignment=alignment)
-        found += row_stores(rows, batch * columns)
-        shared = Accesses(shared_reads=problem.count / WARP)
-        return of_words(problem, {self.kernel: found + shared})
+        return {self.kernel: in_rows(problem) + column_reads(problem, TILE + 1)}
 
 
 STRATEGY = InPlace()

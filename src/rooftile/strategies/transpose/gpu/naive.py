@@ -5,17 +5,19 @@ Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 20
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.transpose._moves import of_inputs, of_results, too_many_axes
-from rooftile.strategies.transpose.gpu._base import GpuTranspose, of_words
+from rooftile.strategies.transpose.gpu._base import GpuTranspose
 
 _MOST_TILES = 2**31 - 1
 
@@ -53,13 +55,14 @@ class Naive(GpuTranspose):
         """See `GpuStrategy.accesses`: rows of one array, and what of the other belongs to them."""
         shape, strides = self._moves(problem)
         count, lanes = problem.count // shape[3], config["ACROSS"]
-        if self.reads:
-            found = row_loads(shape[3], count, lanes=lanes, alignment=min(8, shape[3]))
-            found += row_stores(shape[3], count, stride=strides[3], lanes=lanes)
-        else:
-            found = row_loads(shape[3], count, stride=strides[3], lanes=lanes)
-            found += row_stores(shape[3], count, lanes=lanes)
-        return of_words(problem, {"naive": found})
+        size = problem.itemsize
+        along = math.gcd(shape[3], SECTOR_BYTES // size)
+        stride, apart, alignment = (1, strides[3], along) if self.reads else (strides[3], 1, 1)
+        found = row_loads(
+            shape[3], count, stride=stride, lanes=lanes, alignment=alignment, elem_bytes=size
+        )
+        found += row_stores(shape[3], count, stride=apart, lanes=lanes, elem_bytes=size)
+        return {"naive": found}
 
     def _moves(self, problem: Transpose) -> tuple[list[int], list[int]]:
         return of_inputs(problem) if self.reads else of_results(problem)

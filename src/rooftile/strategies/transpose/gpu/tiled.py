@@ -5,14 +5,13 @@ Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 20
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from rooftile.analysis.access import stride_conflicts
-from rooftile.analysis.accesses import SECTOR_FLOATS, WARP, Accesses, row_loads, row_stores
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.gpu import Config, Tunable
-from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, of_words
+from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
 
 
 class Tiled(MatrixTranspose):
@@ -36,14 +35,21 @@ class Tiled(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
+        return {self.kernel: in_rows(problem) + column_reads(problem, TILE + self.padding)}
+
+    def picture(self, problem: Transpose, config: Config) -> Panels:
+        """A tile in x, in shared memory and in y; a warp reads the row and writes the column."""
         assert problem.matrices is not None
-        batch, rows, columns = problem.matrices
-        alignment = math.gcd(columns, SECTOR_FLOATS)
-        found = row_loads(columns, batch * rows, alignment=alignment)
-        found += row_stores(rows, batch * columns)
-        passes = stride_conflicts(TILE + self.padding)
-        shared = Accesses(shared_reads=problem.count / WARP * passes)
-        return of_words(problem, {self.kernel: found + shared})
+
+        def part(asked: Callable[[int, int], bool]) -> Callable[[int, int], Cell]:
+            return lambda i, j: Cell("warp" if asked(i, j) else "core" if j < TILE else "padding")
+
+        pitch = TILE + self.padding
+        return (
+            panel("a tile of x, a row of it by a warp", (TILE, TILE), part(lambda i, j: i == 1)),
+            panel("in shared memory, a column", (TILE, pitch), part(lambda i, j: j == 1)),
+            panel("in y, a row", (TILE, TILE), part(lambda i, j: i == 1)),
+        )
 
 
 STRATEGY = Tiled()

@@ -8,7 +8,7 @@ from rooftile.analysis.accesses import WARP, Accesses, vector_loads
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Tunable
-from rooftile.strategies.transpose.gpu._base import MatrixTranspose, of_words
+from rooftile.strategies.transpose.gpu._base import MatrixTranspose
 
 _SQUARES = 16
 """Squares of a tile, in either direction."""
@@ -54,10 +54,11 @@ class Vectors(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`: whole sectors everywhere, and no conflicts."""
-        found = vector_loads(problem.count / 4)
+        side, size = _side(problem), problem.itemsize
+        found = vector_loads(problem.count / side, side, size)
         stored = Accesses(stores=problem.count, store_sectors=found.load_sectors)
-        shared = Accesses(shared_reads=problem.count / WARP)
-        return of_words(problem, {self.kernel: found + stored + shared})
+        shared = Accesses(shared_reads=problem.count * size / (4 * WARP))
+        return {self.kernel: found + stored + shared}
 
 
 def _side(problem: Transpose) -> int:

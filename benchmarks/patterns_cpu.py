@@ -1,0 +1,138 @@
+"""The dense patterns on the CPU: the public call, its ladder, PyTorch, NumPy, SciPy, and a copy.
+
+Everything of one row runs in one process on the same arrays, is verified against the float64
+reference first, and then timed in turns (`rooftile.runtime.timing.host`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import patterns_rows as rows
+from patterns_cases import CALLS, CPU, Case
+from patterns_rows import COPY, OURS, Record, Watch
+
+from rooftile.devices import cpu
+from rooftile.lab.ceilings.cpu import ceilings
+from rooftile.lab.ceilings.cpu_kernels import streaming_copy
+from rooftile.lab.environment import environment, versions
+from rooftile.lab.judge.exam import poison
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.peers.cpu import PEERS, keeping_memory
+from rooftile.lab.records import plain
+from rooftile.ops import AnyArray
+from rooftile.runtime.choice import choose
+from rooftile.runtime.timing.host import interleaved
+
+RESULT = Path(__file__).parent / "results" / "patterns-cpu.json"
+PACKAGES = ("numpy", "torch", "scipy", "llvmlite")
+TAKEN = ("torch eager", "numpy", "scipy")
+LIMIT_S = 345.0
+"""No row begins later than this after the start."""
+_SECONDS = 0.8
+"""Seconds of samples of each contestant."""
+_SLOWEST_S = 1.0
+"""A rung, or a peer, that takes longer is left out."""
+
+Call = Callable[[], object]
+Result = Callable[[], AnyArray]
+
+
+def run(only: list[str], write: bool) -> Path | None:
+    """Measure all rows, or those of some operations or keys; returns the record's file."""
+    roof, watch = ceilings(progress=_say).all_cores, Watch(LIMIT_S)
+    kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    record: Record = {
+        "environment": plain(asdict(environment())),
+        "versions": versions(PACKAGES),
+        "ceilings": plain(asdict(roof)),
+        "rows": kept.get("rows", []),
+    }
+    wanted = [case for case in CPU if not only or case.key in only or case.operation in only]
+    with keeping_memory():
+        for case in wanted:
+            if watch.left_s < 0:
+                _say(f"{case.key}: the time of the run is over")
+                break
+            start = time.perf_counter()
+            row = rows.row_of(case, choose(case.problem, case.precision), roof)
+            fill(row, case)
+            row["seconds"] = round(time.perf_counter() - start, 2)
+            record["rows"] = rows.merged(record["rows"], row, CPU)
+            print(rows.line(row), flush=True)
+            if write:
+                RESULT.write_text(json.dumps(plain(record), indent=1) + "\n", encoding="utf-8")
+    _say(f"{LIMIT_S - watch.left_s:.0f} s in all")
+    return RESULT if write else None
+
+
+def fill(row: Record, case: Case, seconds: float = _SECONDS) -> None:
+    """Verify everybody, then time in turns all who were right."""
+    arrays = case.problem.random(0)
+    expected = Expected(case.problem, *arrays)
+    calls: dict[str, tuple[str, Call]] = {}
+    for kind, name, call, result in _contestants(case, arrays):
+        try:
+            reason = _why_not(call, result, expected, case)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        if reason:
+            row["entries"].append(rows.entry(kind, name, None, reason))
+        else:
+            calls[name] = kind, call
+    copy, moved = streaming_copy(rows.moved_bytes(case) // 2, cpu.cores())
+    calls[COPY] = COPY, copy
+    timings = interleaved({name: call for name, (_, call) in calls.items()}, seconds=seconds)
+    for name, (kind, _) in calls.items():
+        one = rows.entry(kind, name, timings[name])
+        if kind == COPY:  # Of whole blocks, so of some bytes less.
+            scale = rows.moved_bytes(case) / moved
+            one["time_ms"] |= {key: scale * one["time_ms"][key] for key in ("median", "p20", "p80")}
+        row["entries"].append(one)
+
+
+def _contestants(
+    case: Case, arrays: tuple[AnyArray, ...]
+) -> Iterator[tuple[str, str, Call, Result]]:
+    """Everybody: kind, name, the call that is timed, and what it made."""
+    (output,) = case.problem.output_arrays
+    out = cpu.aligned(output.shape, output.numpy, "a result")
+    call = partial(CALLS[case.operation](case.problem, *arrays), out=out, **case.options)
+
+    def mine() -> AnyArray:
+        return out
+
+    poison(out)
+    yield "strategy", OURS, call, mine
+    for rung in rows.rungs(case, "cpu"):
+        poison(out)
+        yield "strategy", rung.name, partial(call, strategy=rung.name), mine
+    count = len(case.problem.input_arrays)
+    for peer in PEERS:
+        if peer.name in TAKEN and peer.why_not(case.problem) is None:
+            bound = peer.bind(case.problem, arrays[count:], arrays[:count])
+            yield "peer", peer.name, bound.compute, lambda bound=bound: bound.result()[0]  # type: ignore[misc]
+
+
+def _why_not(call: Call, result: Result, expected: Expected, case: Case) -> str:
+    """Why somebody has no time; empty where nothing is wrong."""
+    call()
+    verdict = expected.judge(np.asarray(result()), case.precision)
+    if not verdict.passed:
+        return f"wrong: {verdict.reason}"
+    start = time.perf_counter()
+    call()
+    took = time.perf_counter() - start
+    return f"a call takes {took:.1f} s" if took > _SLOWEST_S else ""
+
+
+def _say(text: Any) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,218 @@
+"""benchmarks/patterns*.py: calls that compute their problems, goals, rows, pages in step."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import Precision
+from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.reduce import Reduce
+from rooftile.ops.stencil import Stencil
+from rooftile.runtime.timing.host import Timing
+from rooftile.strategies import ladder, strategy
+
+PICKED = strategy("conv1d", "vectors")
+
+
+@pytest.fixture(scope="module")
+def scripts(benchmark_script):
+    names = ("cases", "check", "cpu", "page", "rows")
+    return SimpleNamespace(**{name: benchmark_script(f"patterns_{name}") for name in names})
+
+
+def timing(ms):
+    return Timing(ms, ms, ms, ms, 20, True)
+
+
+def timed(**times):
+    """A row of the case of additions, with these times in ms, those of peers by ``peer_...``."""
+    return [
+        (
+            ("peer" if "_" in name else "copy" if name == "copy" else "strategy"),
+            name.replace("_", " "),
+            ms,
+        )
+        for name, ms in times.items()
+    ]
+
+
+@pytest.fixture
+def row(scripts):
+    def made(case=None, **times):
+        found = scripts.rows.row_of(case or scripts.cases.CPU[0], PICKED, None)
+        found["entries"] = [
+            scripts.rows.entry(kind, name, timing(ms)) for kind, name, ms in timed(**times)
+        ]
+        return found
+
+    return made
+
+
+def test_every_case_is_a_problem_with_a_call_and_a_page(scripts):
+    for cases in (scripts.cases.GPU, scripts.cases.CPU):
+        keys = [case.key for case in cases]
+        assert len(set(keys)) == len(keys)
+        for case in cases:
+            assert case.problem.operation == case.operation
+            assert case.operation in scripts.cases.CALLS
+            assert (scripts.page.DOCS / f"{scripts.cases.PAGES[case.operation]}.md").exists()
+            assert {goal.what for goal in case.goals} <= set(scripts.page.GOALS)
+
+
+def test_calls_compute_their_problems(scripts):
+    cases = {case.operation: case.problem for case in (*scripts.cases.GPU, *scripts.cases.CPU)}
+    small = {operation: problem.neighbours()[0] for operation, problem in cases.items()}
+    small |= {
+        "stencil": Stencil((5, 6), 5, 3),
+        "axpy": Elementwise("axpy", (9,)),
+        "scale": Elementwise("scale", (9,)),
+        "reduce": Reduce((3, 5), -1),
+    }
+    assert set(scripts.cases.CALLS) <= set(small)
+    for problem in small.values():
+        arrays = problem.random(0)
+        call = scripts.cases.CALLS[problem.operation](problem, *arrays)
+        made = np.asarray(call(strategy=ladder(problem.operation, "cpu")[0].name))
+        Expected(problem, *arrays).judge(made, "ieee").raise_if_wrong()
+
+
+@pytest.mark.parametrize(
+    ("what", "limit", "value", "enough"),
+    [
+        ("ms", 2.5, 2.0, True),
+        ("ms", 1.5, 2.0, False),
+        ("copy", 0.9, 0.5, False),
+        ("peer", 2.0, 2.0, True),
+        ("numpy", 6.0, 5.0, False),
+    ],
+)
+def test_goals(scripts, row, what, limit, value, enough):
+    found = row(rooftile=2.0, copy=1.0, torch_eager=4.0, peer_other=8.0, numpy=10.0)
+    assert scripts.rows.reached(found, {"what": what, "value": limit}) == (value, enough)
+    assert scripts.rows.reached(row(copy=1.0), {"what": what, "value": limit}) is None
+
+
+def test_16_bit_arrays_have_fewer_bytes(scripts):
+    case = scripts.cases.Case("matmul", "matmul-512", precision="fp16", dtype="float16")
+    assert 2 * scripts.rows.moved_bytes(case) == case.problem.bytes
+    precision: Precision = "ieee"
+    whole = dataclasses.replace(case, precision=precision, dtype="float32")
+    assert scripts.rows.moved_bytes(whole) == case.problem.bytes
+
+
+def test_rows_are_verified_before_they_are_timed(scripts, monkeypatch, quick):
+    case = scripts.cases.Case("conv1d", "signal-1e3-mask3", ladder=True)
+    wrong = scripts.cases.CALLS["conv1d"]
+
+    def altered(problem, x, mask):
+        call = wrong(problem, x, mask)
+
+        def called(strategy=None, out=None):
+            call(strategy=strategy, out=out)
+            if strategy == "threads":
+                out[7] += 1
+
+        return called
+
+    monkeypatch.setattr(scripts.cpu, "CALLS", {**scripts.cases.CALLS, "conv1d": altered})
+    found = scripts.rows.row_of(case, PICKED, None)
+    scripts.cpu.fill(found, case, seconds=0.0)
+    entries = {one["name"]: one for one in found["entries"]}
+    assert entries["threads"]["time_ms"] is None
+    assert entries["threads"]["reason"].startswith("wrong")
+    assert {"rooftile", "loops", "vectors", "numpy", "copy"} <= {
+        name for name, one in entries.items() if one["time_ms"]
+    }
+    assert "[threads: wrong" in scripts.rows.line(found)
+
+
+def test_a_row_takes_the_place_of_the_former_one(scripts, row):
+    first, second, third = scripts.cases.CPU[:3]
+    kept = [row(first, rooftile=1.0), row(third, rooftile=1.0)]
+    merged = scripts.rows.merged(kept, row(second, rooftile=3.0), scripts.cases.CPU)
+    assert [one["key"] for one in merged] == [first.key, second.key, third.key]
+    merged = scripts.rows.merged(merged, row(third, rooftile=5.0), scripts.cases.CPU)
+    assert scripts.rows.median(merged[2], "rooftile") == 5.0
+
+
+def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
+    case = scripts.cases.Case(
+        "elementwise", "add-2^20", (scripts.cases.Goal("copy", 0.9),), ladder=True
+    )
+    found = row(case, rooftile=2.0, vectors=2.0, naive=4.0, torch_eager=3.0, copy=1.9)
+    told = {"time": "2026-11-22T10:00", "revision": "abc", "load": 0.5}
+    found |= {"floor_ms": 1.0, "measured": told}
+    found["entries"][2]["explained"] = {
+        "bound_ms": 1.0,
+        "bound_by": "device memory",
+        "moved_bytes": 1,
+        "input_loads": 1.0,
+        "adds_per_load": 0.25,
+        "uncached_ms": 1.5,
+        "sector_use": 0.5,
+        "divergent": 0.0,
+    }
+    record = {
+        "environment": {
+            "cpu": "a CPU",
+            "cores": 2,
+            "device": {"name": "NVIDIA H200", "driver": "CUDA 13.0"},
+        },
+        "versions": {"torch": "2"},
+        "rows": [found],
+    }
+    marks = f"before\n{scripts.page.BEGIN}\nold\n{scripts.page.END}\nafter"
+    text = scripts.page.page(marks, "elementwise", [record])
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter")
+    assert "old" not in text
+    assert "2026-11-22, revision abc; CUDA 13.0, load up to 0.5;" in text
+    assert "| 90% of a copy | 95%: yes |" in text
+    assert "| torch eager | 3 | 1.50 |" in text
+    assert "| `vectors` (picked) | 2 | 50% |" in text
+    assert "| 1 | device memory | 25% | 1.5 | 0.25 | 50% | 0.00% |" in text
+    assert scripts.page.page(marks, "matmul", [record]).count("\n") < 6
+
+
+@pytest.mark.parametrize(
+    "name", ["matmul", "conv1d", "conv3d", "transpose", "elementwise", "images"]
+)
+def test_the_pages_are_in_step_with_the_records(scripts, name):
+    text = (scripts.page.DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert scripts.page.page(text, name, scripts.page.records()) == text
+
+
+CHECKED = {
+    "exact": (Elementwise("add", (100,)), "ieee"),
+    "budget": (Conv1d(100, 5), "ieee"),
+    "steps": (Stencil((6, 7, 8), 7, 2), "ieee"),
+    "tf32": (Matmul(8, 9, 10), "tf32"),
+    "bf16": (Matmul(8, 9, 10), "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_results_are_held_against_double_precision(scripts, name):
+    torch = pytest.importorskip("torch")
+    problem, precision = CHECKED[name]
+    arrays = [torch.from_numpy(array) for array in problem.random(0)]
+    given = arrays
+    if precision != "ieee":
+        rounded = scripts.check._double
+        given = [rounded(array, precision).float() for array in arrays]
+    made = torch.from_numpy(problem.reference(*(a.numpy() for a in given)).astype(np.float32))
+    if precision == "bf16":
+        arrays, made = [array.bfloat16() for array in arrays], made.bfloat16()
+    check = scripts.check.Check(problem, arrays, precision)
+    assert check.why_wrong(made, peer=False) is None
+    unwritten = made.clone()
+    unwritten.reshape(-1)[3] = float("nan")
+    assert check.why_wrong(unwritten, peer=True).startswith("wrong")
+    assert check.why_wrong(made * 1.1, peer=False).startswith("wrong")

@@ -26,8 +26,9 @@ from rooftile.strategies.gpu import GpuStrategy
 
 SHIM = Path(__file__).with_name("shim.h")
 COMPILER = shutil.which("g++")
-_NOTHING = ("fence.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", "cp.async.wait",
-            "cp.async.commit", "setmaxnreg")  # fmt: skip
+_NOTHING = ("fence.", "griddepcontrol.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group",
+            "cp.async.wait", "cp.async.commit", "cp.async.bulk.wait", "cp.async.bulk.commit",
+            "setmaxnreg")  # fmt: skip
 _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",
@@ -35,8 +36,10 @@ _CALLS = {
     "ldmatrix.sync.aligned.m8n8.x4.trans": "load_squares<true>",
     "mbarrier.init": "mbarrier_init", "mbarrier.arrive": "mbarrier_arrive",
     "cvt.rn.f16.f32": "cvt_f16", "cvt.rn.bf16.f32": "cvt_bf16", "ld.shared.v4.b32": "load_four",
+    "ld.shared.v2.b32": "load_two",
     "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
     "cvt.rn.tf32.f32": "cvt_tf32",
+    "barrier.cluster.arrive": "__syncthreads",
     "mma.sync.aligned.m16n8k16.row.col.f32.f16": "mma<::FP16>",
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
@@ -173,6 +176,9 @@ def _call(statement: str) -> str:
         return "(void)0"
     if "wgmma.mma_async" in code:
         return _product(code, _split(operands[0], ","), given)
+    if code.startswith("cp.async.bulk.tensor.2d.global"):
+        box, *place, held = given
+        return f"::store_box({box}, {{{', '.join(place)}}}, {held})"
     if code.startswith("cp.async.bulk.tensor"):
         to, box, *place, barrier = given
         return f"::copy_box({to}, {box}, {{{', '.join(place)}}}, {barrier})"
@@ -232,7 +238,8 @@ def _given(argument: str | int | TensorMap) -> str:
     if isinstance(argument, TensorMap):
         shape, box = (f"{{{', '.join(map(str, n))}}}" for n in (argument.shape, argument.box))
         where = f"(char*)given_{argument.array}, {len(argument.shape)}"
-        return f"boxed{{{{{where}, {shape}, {box}, {argument.element_bytes}}}}}"
+        rounded = int(argument.rounded)
+        return f"boxed{{{{{where}, {shape}, {box}, {argument.element_bytes}, {rounded}}}}}"
     return f"any{{given_{argument}}}" if isinstance(argument, str) else str(argument)
 
 

@@ -67,7 +67,13 @@ static barrier block_barrier, warp_barriers[32], named_barriers[16];
 static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 static void __syncthreads() { meet(block_barrier); }
 static void __syncwarp(unsigned = ~0u) { meet(warp_barriers[thread_of() / 32]); }
-static void bar_sync(int id) { meet(named_barriers[id]); }
+// So many threads meet, always as many at a barrier.
+static void bar_sync(int id, int threads = 128)
+{
+    barrier& state = named_barriers[id];
+    if (state.expected != threads) state = {threads, threads};
+    meet(state);
+}
 
 static uint64_t exchanged[MOST_THREADS];
 // What `pick` makes of what all lanes of the warp give.
@@ -135,6 +141,13 @@ template <class From> static void copy_or_zeros(int size, uint64_t to, From from
     memset(shared_at(to), 0, size), memcpy(shared_at(to), (const void*)from, bytes);
 }
 
+template <class Word> static void load_two(Word& a, Word& b, uint64_t from)
+{
+    if (from % 8) abort();
+    unsigned words[2];
+    memcpy(words, shared_at(from), 8);
+    a = bits_of<Word>(words[0]), b = bits_of<Word>(words[1]);
+}
 template <class Word> static void load_four(Word& a, Word& b, Word& c, Word& d, uint64_t from)
 {
     if (from % 16) abort();
@@ -194,14 +207,18 @@ static void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier
     arrive(barrier_at(barrier), 0, -bytes);
 }
 
-// A tensor map: where an array is, its rank, its shape and the box, outermost first, and the bytes
-// of an element.  Rows of a box, 128 bytes each, are swizzled.
-struct mapped { char* array; int64_t rank, shape[5], box[5], size; };
+// A tensor map: where an array is, its rank, its shape and the box, outermost first, the bytes of an
+// element, and whether float32 is rounded to TF32 on its way.  Rows of a box, 128 bytes each, are
+// swizzled.
+struct mapped { char* array; int64_t rank, shape[5], box[5], size, rounded; };
+static void cvt_tf32(unsigned& bits, float value);
 static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
-static void copy_box(uint64_t to, const void* map, std::initializer_list<int> innermost_first, uint64_t barrier)
+// Moves each element of a box that lies in the array, given where it is in shared memory and in the
+// array; null for one beyond the array.
+template <class Move>
+static int64_t each_of_box(uint64_t at_shared, const mapped& m, std::initializer_list<int> innermost_first, Move move)
 {
-    const mapped& m = *(const mapped*)map;
-    if (to % 128 || innermost_first.size() != m.rank) abort();
+    if (at_shared % 128 || innermost_first.size() != m.rank) abort();
     const int* last = innermost_first.end() - 1;
     int64_t count = 1;
     for (int d = 0; d < m.rank; d++) count *= m.box[d];
@@ -213,11 +230,27 @@ static void copy_box(uint64_t to, const void* map, std::initializer_list<int> in
             inside &= at >= 0 && at < m.shape[d];
             place += at * stride, stride *= m.shape[d], rest /= m.box[d];
         }
-        char* held = shared_at(swizzled(to + e * m.size));
-        if (inside) memcpy(held, m.array + place * m.size, m.size);
-        else memset(held, 0, m.size);
+        move(shared_at(swizzled(at_shared + e * m.size)), inside ? m.array + place * m.size : nullptr);
     }
-    arrive(barrier_at(barrier), 0, -count * m.size);
+    return count * m.size;
+}
+static void copy_box(uint64_t to, const void* map, std::initializer_list<int> innermost_first, uint64_t barrier)
+{
+    const mapped& m = *(const mapped*)map;
+    int64_t bytes = each_of_box(to, m, innermost_first, [&](char* held, const char* given) {
+        memset(held, 0, m.size);
+        if (!given) return;
+        memcpy(held, given, m.size);
+        if (m.rounded) cvt_tf32(*(unsigned*)held, bits_of<float>(*(unsigned*)held));
+    });
+    arrive(barrier_at(barrier), 0, -bytes);
+}
+static void store_box(const void* map, std::initializer_list<int> innermost_first, uint64_t from)
+{
+    const mapped& m = *(const mapped*)map;
+    each_of_box(from, m, innermost_first, [&](const char* held, char* to) {
+        if (to) memcpy(to, held, m.size);
+    });
 }
 
 #include "cores.h"

@@ -18,6 +18,9 @@ PRECISIONS = ("fp16", "bf16", "tf32", "ieee")
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
 SMALL_TILES = {"WARP_R": 16, "WARP_C": 16, "WARPS_R": 2, "WARPS_C": 2, "STAGES": 3, "BLOCKS": 1}
 
+ALONE = {"SWAPPED": 0, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 1}
+"""Clusters of one block: others are not emulated."""
+
 
 SHARED = [r for r in ladder("matmul", "opencl") if "__shared__" in r.whole_text]
 
@@ -127,7 +130,7 @@ def test_both_matrices_from_shared_memory(precision, layout, tmp_path):
     """Several tiles each way, the last ones partial; more slices than stages."""
     rung = strategy("matmul", f"bulk_{precision}", "cuda")
     problem = Matmul(72, 136, 200, *layout)
-    config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1}
+    config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 128}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
     assert verdict.passed, verdict
 
@@ -138,7 +141,7 @@ def test_both_matrices_from_shared_memory(precision, layout, tmp_path):
 def test_matrices_of_16_bits_are_not_rounded_before(precision, layout, tmp_path):
     rung = strategy("matmul", f"bulk_{precision}", "cuda")
     problem = Matmul(72, 136, 200, *layout)
-    config = {"WARPGROUPS": 1, "TILE_C": 128, "CLUSTER": 1, **BOTH_NARROW}
+    config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 128, **BOTH_NARROW}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
     assert verdict.passed, verdict
     product, *others = rung.steps(problem, rung.config(problem, config))
@@ -152,7 +155,7 @@ def test_matrices_of_16_bits_are_not_rounded_before(precision, layout, tmp_path)
 )
 @pytest.mark.parametrize(
     ("name", "config"),
-    [("mma_bf16", SMALL_TILES), ("bulk_fp16", {"WARPGROUPS": 1, "TILE_C": 64, "CLUSTER": 1})],
+    [("mma_bf16", SMALL_TILES), ("bulk_fp16", {**ALONE, "WARPGROUPS": 1, "TILE_C": 64})],
 )
 def test_inputs_or_results_of_16_bits(name, config, narrow, tmp_path):
     rung = strategy("matmul", name, "cuda")
@@ -160,18 +163,50 @@ def test_inputs_or_results_of_16_bits(name, config, narrow, tmp_path):
     assert verdict.passed, verdict
 
 
+@pytest.mark.parametrize("sizes", [(72, 136, 200), (73, 136, 202)])
+@pytest.mark.parametrize(
+    ("layout", "swapped"), [(LAYOUTS[0], 1), (LAYOUTS[1], 0), (LAYOUTS[1], 1), (LAYOUTS[3], 0)]
+)
+def test_tf32_of_either_order(layout, swapped, sizes, tmp_path):
+    """Stored by the copy engine and, where lines are not whole, by lanes."""
+    rung, problem = strategy("matmul", "bulk_tf32", "cuda"), Matmul(*sizes, *layout)
+    config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 80, "SWAPPED": swapped}
+    if rung.why_not(problem) is None:
+        verdict = judged(rung, problem, tmp_path, config, finite=True)
+        assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("layout", "sizes"), [(LAYOUTS[0], (24, 136, 200)), (LAYOUTS[1], (24, 136, 202))]
+)
+def test_swapped_products_of_16_bits(layout, sizes, tmp_path):
+    """Results of 16 bits, turned on their way out."""
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 32, "SWAPPED": 1, **BOTH_NARROW}
+    verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+def test_hard_inputs_rounded_by_the_copy_engine(tmp_path):
+    rung, problem = strategy("matmul", "bulk_tf32", "cuda"), Matmul(20, 96, 20)
+    for kind, arrays in problem.hard(1).items():
+        config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 16, "SWAPPED": 1}
+        verdict = judged(rung, problem, tmp_path, config, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
 def test_a_group_of_tiles_and_the_rest(tmp_path):
     """More tiles across than a group has, and odd numbers of columns."""
     rung = strategy("matmul", "bulk_fp16", "cuda")
-    problem = Matmul(136, 16, 601, False, True)
-    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    problem = Matmul(136, 16, 1101, False, True)
+    config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 64}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
     assert verdict.passed, verdict
 
 
 def test_copies_and_products_do_not_race(tmp_path):
     rung = strategy("matmul", "bulk_fp16", "cuda")
-    config = {"WARPGROUPS": 2, "TILE_C": 64, "CLUSTER": 1}
+    config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 64}
     judged(rung, Matmul(40, 600, 72), tmp_path, config, sanitizer="thread")
 
 

@@ -104,6 +104,9 @@ class Launch:
     """Dynamic shared memory of a block."""
     constants: tuple[str, ...] = ()
     """Constant arrays that the kernel reads, in the order of its arguments."""
+    overlaps: bool = False
+    """Whether it may begin before the launch before it is over, from compute capability 9.0 on: its
+    text then waits for that one."""
 
     @property
     def threads(self) -> int:
@@ -124,7 +127,9 @@ class TensorMap:
     """Row-major; the innermost axis is a multiple of 16 bytes."""
     box: tuple[int, ...]
     element_bytes: int
-    """2 or 4.  The engine only copies, so it need not know more of a number's type."""
+    """2 or 4.  The engine need not know more of a number's type where it only copies."""
+    rounded: bool = False
+    """Whether float32 becomes TF32 on its way."""
 
 
 class Program(Protocol):

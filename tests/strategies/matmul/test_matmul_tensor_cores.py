@@ -139,6 +139,43 @@ def test_what_they_do_not_take():
     assert "multiples of 4" in reason("warpgroups_tf32", 9, 66, 9)
 
 
+def test_blocks_share_what_they_bring_or_terms():
+    """Large tiles where there are many; parts of the terms for few rows; one round of large
+    clusters."""
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    names = ("WARPGROUPS", "TILE_C", "ROW_BLOCKS", "COLUMN_BLOCKS", "PARTS")
+
+    def config(*sizes):
+        return tuple(rung.defaults(Matmul(*sizes))[name] for name in names)
+
+    assert config(4096, 4096, 4096) == (2, 256, 2, 1, 1)
+    assert config(8192, 8192, 8192) == (2, 256, 2, 1, 1)
+    assert config(64, 4096, 4096) == (1, 64, 1, 1, 2)
+    assert config(1000, 1000, 1000)[2] == 4
+    assert config(256, 256, 256) == (1, 16, 1, 1, 1)
+
+
+def test_what_clusters_cannot_be():
+    def reason(name, layout=(False, False), **given_values):
+        rung, problem = strategy("matmul", name, "cuda"), Matmul(512, 512, 512, *layout)
+        return rung.invalid(problem, rung.config(problem, given_values))
+
+    assert "or terms" in reason("bulk_fp16", PARTS=2, ROW_BLOCKS=2)
+    assert "by eights" in reason("bulk_fp16", SWAPPED=1, TILE_C=16, ROW_BLOCKS=4)
+    assert "boxes of 64" in reason("bulk_fp16", SWAPPED=0, TILE_C=80)
+    assert "to be columns" in reason("bulk_tf32", SWAPPED=0)
+    assert "the other way" in strategy("matmul", "bulk_tf32", "cuda").why_not(
+        Matmul(64, 64, 64, True, False)
+    )
+
+
+def test_little_is_not_split():
+    for name in ("warpgroups_ieee", "mma_ieee"):
+        rung = strategy("matmul", name, "cuda")
+        assert "are few" in rung.why_slow(Matmul(256, 256, 256))
+        assert rung.why_slow(Matmul(512, 512, 512)) is None
+
+
 def test_a_pass_over_b_is_for_many_rows():
     rung = strategy("matmul", "warpgroups_tf32", "cuda")
     for name in ("matmul-4096", "matmul-1000", "matmul-512"):

@@ -29,6 +29,21 @@ class _Config(ctypes.Structure):
     )
 
 
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute of an integer value."""
+
+    _fields_ = (
+        ("name", ctypes.c_int),
+        ("_", ctypes.c_int),
+        ("value", ctypes.c_int),
+        ("_rest", ctypes.c_char * 60),
+    )
+
+
+_OVERLAPS = _Attribute(6, 0, 1)
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+
+
 class CudaLaunches:
     """See `rooftile.devices.launches.Launches`; starts take turns.
 
@@ -83,6 +98,8 @@ class CudaLaunches:
         places = [self._place(argument) for argument in one.arguments]
         parameters = (ctypes.c_void_p * max(1, len(places)))(*places)
         config = _Config(*one.launch.grid, *one.launch.block, one.launch.shared_bytes)
+        if one.launch.overlaps:
+            config.attributes, config.count = ctypes.addressof(_OVERLAPS), 1
         self._configs.append(config)
         function = library().cuLaunchKernelEx
         return function, (ctypes.byref(config), ctypes.c_void_p(kernel), parameters, None)

@@ -16,6 +16,8 @@ _BYTES = 128
 _ALIGNMENT = 64
 _UNSIGNED = {1: 0, 2: 1, 4: 2}
 """CU_TENSOR_MAP_DATA_TYPE_UINT8, 16 and 32 by their bytes."""
+_TF32 = 11
+"""CU_TENSOR_MAP_DATA_TYPE_TFLOAT32."""
 _NO_INTERLEAVE = _ZEROS_BEYOND = 0
 _SWIZZLE_128B = _L2_256B = 3
 
@@ -50,7 +52,7 @@ class Descriptor:
         call(
             "cuTensorMapEncodeTiled",
             here,
-            ctypes.c_int(_UNSIGNED[layout.element_bytes]),
+            ctypes.c_int(_TF32 if layout.rounded else _UNSIGNED[layout.element_bytes]),
             ctypes.c_uint32(rank),
             array,
             (ctypes.c_uint64 * rank)(*sizes),

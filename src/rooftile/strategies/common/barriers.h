@@ -70,6 +70,12 @@ __device__ __forceinline__ void copy_box_4(unsigned to, const tensor_map* map, i
                  : "memory");
 }
 
+// Waits for the launch before this one, where both overlap; and lets the next one begin to do so.
+__device__ __forceinline__ void await_earlier()
+{
+    asm volatile("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;" ::: "memory");
+}
+
 // A turn in a ring of buffers: the buffer's place, and how often the ring has gone round, modulo 2.
 struct turn { int at, round; };
 

@@ -10,19 +10,16 @@ __device__ __forceinline__ int rank_in_cluster()
     return CLUSTER == 1 ? 0 : blockIdx.x % CLUSTER;
 }
 
-// Copies a tensor map's box to the same place of shared memory in every block of the cluster.
-__device__ __forceinline__ void copy_box_to_all(unsigned to, const tensor_map* map, int x, int y,
-                                                unsigned barrier)
+// Copies a tensor map's box to the same place of shared memory in those blocks of the cluster whose
+// bits are set.
+__device__ __forceinline__ void copy_box_to(unsigned blocks, unsigned to, const tensor_map* map,
+                                            int x, int y, unsigned barrier)
 {
-#if CLUSTER > 1
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.multicast::cluster"
                  " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
-                 "l"(map), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << CLUSTER) - 1))
+                 "l"(map), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)blocks)
                  : "memory");
-#else
-    copy_box_2(to, map, x, y, barrier);
-#endif
 }
 
 // A warp says to all blocks that copy to a stage that it is done with it, unless it has said so.
@@ -41,10 +38,17 @@ __device__ __forceinline__ void leave(unsigned* barrier)
 #endif
 }
 
+// All threads of the cluster meet.
+__device__ __forceinline__ void meet_all()
+{
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// The threads of those blocks meet that share what they copy.
 __device__ __forceinline__ void meet_cluster()
 {
 #if CLUSTER > 1
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    meet_all();
 #else
     __syncthreads();
 #endif

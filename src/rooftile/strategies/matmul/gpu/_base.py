@@ -11,6 +11,9 @@ MOST = 2**31 - 1
 """What an index of the texts reaches, of rows, terms, columns, or blocks."""
 
 
+_FEW_PRODUCTS, _FEW_TERMS = 2**24, 256
+
+
 class GpuMatmul(GpuStrategy):
     """A GPU strategy of `matmul`; takes every problem.  Sizes are no macros: all problems whose
     matrices lie alike share a compilation."""
@@ -31,6 +34,12 @@ class GpuMatmul(GpuStrategy):
             "TRANSPOSE_B": int(problem.transpose_b),
             **config,
         }
+
+
+def few_terms(problem: Matmul) -> str | None:
+    """Why numbers are not split for so little; None where that pays."""
+    few = problem.flops <= 2 * _FEW_PRODUCTS and problem.inner <= _FEW_TERMS
+    return f"up to {_FEW_TERMS} terms and {_FEW_PRODUCTS} products are few" if few else None
 
 
 class TiledMatmul(GpuMatmul):

@@ -1,32 +1,41 @@
-"""Rungs in 16 bits on Hopper's warpgroups, both matrices from shared memory.
+"""Rungs on Hopper's warpgroups, both matrices from shared memory.
 
 Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product as combinations
+
 import numpy as np
 
-from rooftile.devices.gpu import Launch, TensorMap
+from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, product
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import NARROW, Config, Step, Tunable
 from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
-from rooftile.strategies.matmul.gpu.warpgroups._base import few_products
+from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 
 _ROUND_THREADS = 256
-_SLICE, _PIECE = 64, 8
-"""Terms of a slice, and elements of 16 bytes."""
-_MOST_STAGES, _MOST_REGISTERS, _COPIER_REGISTERS = 8, 240, 24
-_OTHER_REGISTERS = 30
-"""Registers that a thread wants beside its sums."""
+_LEAST_ROWS, _LEAST_PRODUCTS = 64, 2**24
+"""With so many rows, to round both matrices and multiply takes no longer than `mma`, and a third of
+its time where nothing need be rounded."""
+_PIECE = 16
+"""Bytes in which the copy engine counts lines."""
+_GROUP = 16
+"""Clusters' tiles across that are taken together, so that what all read stays in the cache."""
+_WIDEST = 256
+_COLUMNS = (16, 32, 64, 80, 96, 128, 160, _WIDEST)
+_SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
+"""Rows and columns of blocks that share what they bring: others were slower wherever timed."""
 
 
 class Bulk(GpuMatmul):
-    """Takes matrices whose lines are whole 16 bytes of 16-bit numbers."""
+    """Takes matrices whose lines are whole 16 bytes."""
 
     devices = ("cuda",)
     architectures = ("sm_90",)
@@ -35,117 +44,119 @@ class Bulk(GpuMatmul):
     summing = "matmul"
     tunables = (
         Tunable("WARPGROUPS", (1, 2), 2),
-        Tunable("TILE_C", (64, 128, 256), 256),
-        Tunable("CLUSTER", (1, 2), 2),
+        Tunable("TILE_C", _COLUMNS, _WIDEST),
+        Tunable("SWAPPED", (0, 1), 0),
+        Tunable("ROW_BLOCKS", (1, 2, 4), 2),
+        Tunable("COLUMN_BLOCKS", (1, 2), 1),
+        Tunable("PARTS", (1, 2), 1),
     )
 
     def why_not(self, problem: Matmul) -> str | None:
         """Lines that the copy engine cannot bring, and sums that are too long."""
+        whole = _PIECE // self.cores.bytes
         for array in problem.arrays[:2]:
-            if array.shape[1] % _PIECE:
-                return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {_PIECE}"
+            if array.shape[1] % whole:
+                return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {whole}"
+        if self.cores.bytes == 4 and problem.transpose_a and not problem.transpose_b:
+            return "lines of both matrices are terms: one of them must lie the other way"
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
         return super().why_not(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, or products."""
-        return few_products(problem)
+        """Few rows, or products, where both matrices may have to be rounded before."""
+        few = problem.rows < _LEAST_ROWS or problem.flops < 2 * _LEAST_PRODUCTS
+        if self.cores.bytes == 4 or not few:
+            return None
+        return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on"
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
-        """The largest tile that gives every multiprocessor one."""
-        for tile in (256, 128, 64):
-            config = {"WARPGROUPS": 2, "TILE_C": tile, "CLUSTER": 2 if tile > 64 else 1}
-            down, across = self._clusters(problem, config)
-            if down * across * config["CLUSTER"] >= self.machine.multiprocessors:
-                break
-        return config
+        """What an estimate finds fastest, for numbers as they come."""
+        formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
+        tiles = ((self._tile(problem, {**config, **formats}), config) for config in _candidates())
+        possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
+        return min(possible, key=lambda entry: entry[0])[1]
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """A share of columns that is no whole box; too few stages, or registers."""
-        if config["TILE_C"] // config["CLUSTER"] < 64:
-            return f"{config['CLUSTER']} blocks share {config['TILE_C']} columns in boxes of 64"
-        if self._stages(config) < 2:
-            return "no two stages fit"
-        held = config["TILE_C"] // 2 + _OTHER_REGISTERS
-        entry = self.machine.register_room(_threads(config))
-        return f"{held} registers where threads begin with {entry}" if held > entry else None
+        """See `Tile.invalid`."""
+        return self._tile(problem, config).invalid
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """How the matrices lie, the cores' type, what shared memory holds, the instruction."""
-        cores = CORES[self.precision]
-        across = bool(problem.transpose_a), not problem.transpose_b
-        sums = elements("(sum)", config["TILE_C"] // 2)
+        tile = self._tile(problem, config)
+        left, right = (side.lies_across for side in tile.sides)
+        # Of numbers of 32 bits the cores want terms beside each other, except in registers.
+        held = left and self.cores.bytes == 4
+        sums, across = elements("(sum)", tile.columns // 2), (left, right)
+        rows = ["a0", "a1", "a2", "a3"] if held else ["a"]
         return {
+            "X_NARROW": 0,
+            "OUT_NARROW": 0,
             **super().macros(problem, config),
-            "CORES": cores.word,
-            "STAGES": self._stages(config),
+            "CORES": self.cores.word,
+            "ELEMENT_BYTES": self.cores.bytes,
+            "LEFT_ACROSS": int(left),
+            "RIGHT_ACROSS": int(right),
+            "LEFT_HELD": int(held),
+            "GROUP": _GROUP,
+            "STORING": tile.storing,
+            "CHUNK": tile.chunk,
+            "STAGES": tile.stages,
             "ROUND_THREADS": _ROUND_THREADS,
-            "CONSUMER_REGISTERS": self._registers(config),
+            "CONSUMER_REGISTERS": tile.registers,
             "PAIRED": int(problem.columns % 2 == 0),
-            "WGMMA(sum, a, b, more)": product(cores, sums, ["a"], "b", "more", across),
+            f"WGMMA(sum, {', '.join(rows)}, b, more)": product(
+                self.cores, sums, rows, "b", "more", across
+            ),
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """Both matrices in 16 bits, unless they come so."""
-        if config["X_NARROW"]:
+        if self._as_given(config):
             return {}
         a, b = problem.arrays[:2]
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Round both matrices, unless they come in 16 bits, then multiply."""
-        a, b = problem.arrays[:2]
-        prefix = "" if config["X_NARROW"] else "narrow_"
-        rows, share = 64 * config["WARPGROUPS"], config["TILE_C"] // config["CLUSTER"]
-        boxes = (
-            (_SLICE, 64) if problem.transpose_a else (rows, _SLICE),
-            (share, _SLICE) if problem.transpose_b else (_SLICE, 64),
-        )
-        maps = (
-            TensorMap(prefix + array.name, array.shape, box, 2)
-            for array, box in zip((a, b), boxes, strict=True)
-        )
-        down, across = self._clusters(problem, config)
-        most = self.machine.multiprocessors // config["CLUSTER"]
-        count = min(down * across, most) * config["CLUSTER"]
-        shared = self._stages(config) * (_stage(config) + 16)
-        launch = Launch("matmul", (count, 1, 1), (_threads(config), 1, 1), shared)
+        """Round both matrices to 16 bits, where that is wanted, then multiply."""
+        tile = self._tile(problem, config)
+        given = self._as_given(config)
+        left, right = tile.maps("" if given else "narrow_", rounded=self.cores.bytes == 4)
+        down, across = tile.clusters
+        # Blocks stay and take tile after tile, but for those that share one.
+        works = down * across if config["PARTS"] > 1 else min(down * across, tile.resident)
+        grid = (works * tile.cluster, 1, 1)
+        block = (tile.threads, 1, 1)
+        launch = Launch("matmul", grid, block, tile.shared_bytes, overlaps=True)
+        out = tile.result_map if tile.storing == "ENGINE" else "out"
         sizes = (problem.rows, problem.inner, problem.columns)
-        product = Step(launch, (*maps, "out", *sizes, down, across))
-        return (product,) if config["X_NARROW"] else (_rounding(problem), product)
+        multiply = Step(launch, (left, right, out, *sizes, down, across))
+        return (multiply,) if given else (_rounding(problem), multiply)
 
-    def _clusters(self, problem: Matmul, config: Config) -> tuple[int, int]:
-        """Clusters' tiles down and across."""
-        down = blocks(problem.rows, 64 * config["WARPGROUPS"] * config["CLUSTER"])
-        return down, blocks(problem.columns, config["TILE_C"])
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
 
-    def _stages(self, config: Config) -> int:
-        """How many stages fit; barriers take 16 bytes each."""
-        return min(_MOST_STAGES, self.machine.shared_room(1) // (_stage(config) + 16))
+    def _as_given(self, config: Config) -> bool:
+        """Whether the copy engine brings the caller's matrices."""
+        return self.cores.bytes == 4 or bool(config["X_NARROW"])
 
-    def _registers(self, config: Config) -> int:
-        """Registers of a thread that multiplies: what the threads that copy give up is shared
-        out; 0 where they have enough."""
-        if config["WARPGROUPS"] == 1:
-            return 0
-        threads = _threads(config)
-        entry = min(_MOST_REGISTERS, self.machine.register_room(threads))
-        rest = entry * threads - 128 * _COPIER_REGISTERS
-        return min(_MOST_REGISTERS, rest // (threads - 128) // 8 * 8)
+    def _tile(self, problem: Matmul, config: Config) -> Tile:
+        return Tile(problem, config, self.cores.bytes, self.machine)
+
+
+def _candidates() -> Iterator[dict[str, int]]:
+    """Configs to choose among, those first that are preferred where estimates are equal."""
+    for columns, warpgroups, swapped in combinations(reversed(_COLUMNS), (2, 1), (0, 1)):
+        tile = {"WARPGROUPS": warpgroups, "TILE_C": columns, "SWAPPED": swapped}
+        for down, across in _SHARED_WAYS:
+            yield {**tile, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across, "PARTS": 1}
+        yield {**tile, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 2}
 
 
 def _rounding(problem: Matmul) -> Step:
-    eights = [array.size // _PIECE for array in problem.arrays[:2]]
+    eights = [array.size // 8 for array in problem.arrays[:2]]
     grid = (blocks(sum(eights), _ROUND_THREADS), 1, 1)
     launch = Launch("round_both", grid, (_ROUND_THREADS, 1, 1))
     return Step(launch, ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)))
-
-
-def _threads(config: Config) -> int:
-    return 128 * (config["WARPGROUPS"] + 1)
-
-
-def _stage(config: Config) -> int:
-    """Bytes of a stage."""
-    return 128 * (64 * config["WARPGROUPS"] + config["TILE_C"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.mma._base import Mma
 
 
@@ -23,6 +24,10 @@ class MmaIeee(Mma):
     def why_not(self, problem: Matmul) -> str | None:
         """Short sums: their budgets have no room for what the cores cut off."""
         return too_short(problem.reduction) or super().why_not(problem)
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Few products of few terms: there are few of its tiles."""
+        return few_terms(problem)
 
     @property
     def cores(self) -> Cores:

@@ -12,6 +12,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Step
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import STRATEGY as LAYER
+from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.warpgroups._base import Warpgroups
 
 
@@ -23,6 +24,10 @@ class WarpgroupsIeee(Warpgroups):
     layer = LAYER
     tunables = LAYER.tunables
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16, b laid before"
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Few products, or terms: it has three launches."""
+        return few_terms(problem) or super().why_slow(problem)
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
         """Find the span of each column, then split and lay b."""

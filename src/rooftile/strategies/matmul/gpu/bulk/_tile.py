@@ -1,0 +1,233 @@
+"""Tiles of rungs that read both matrices from shared memory: what fits, how long it takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rooftile.devices.gpu import TensorMap
+from rooftile.ops import Array
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.machine import Machine
+
+_LINE = 128
+"""Bytes of a slice's terms, of a line of a box, and of what one store writes."""
+_ALIGNED = 16
+"""Bytes in which the copy engine counts an array's lines."""
+_MOST_STAGES, _MOST_REGISTERS, _COPIER_REGISTERS = 16, 240, 24
+_OTHER_REGISTERS = 30
+"""Registers that a thread wants beside its sums."""
+_BARRIERS = 1024
+"""Bytes between stages and the buffers of results, which begin on so many."""
+
+# What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
+# the last-level cache, where its neighbour reads as well and where that idles, and into shared
+# memory.  Clocks of a tile, of a part and of a cluster, beside the slices, and of a slice that
+# blocks share.
+_CACHE_RATE, _LONE_CACHE_RATE, _FILL_RATE = 26, 36, 57
+_TILE_CLOCKS, _PART_CLOCKS, _CLUSTER_CLOCKS, _MEETING_CLOCKS = 1500, 1500, 500, 80
+
+
+@dataclass(frozen=True)
+class Side:
+    """A matrix as a product has it: so many places, rows or columns, by the terms."""
+
+    array: Array
+    places: int
+    lies_across: bool
+    """Whether its lines are terms."""
+
+
+def sides(problem: Matmul, swapped: int) -> tuple[Side, Side]:
+    """The left and the right matrix of a product: a and b, or both turned where it is swapped."""
+    a = Side(problem.arrays[0], problem.rows, problem.transpose_a)
+    b = Side(problem.arrays[1], problem.columns, not problem.transpose_b)
+    return (b, a) if swapped else (a, b)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block's tile of a problem."""
+
+    problem: Matmul
+    config: Config
+    element_bytes: int
+    machine: Machine
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The left and the right matrix."""
+        return sides(self.problem, self.config["SWAPPED"])
+
+    @property
+    def result_bytes(self) -> int:
+        """Of a result in memory."""
+        return 2 if self.config.get("OUT_NARROW") else 4
+
+    @property
+    def rows(self) -> int:
+        """Of the left matrix."""
+        return 64 * self.config["WARPGROUPS"]
+
+    @property
+    def columns(self) -> int:
+        """Of the right one."""
+        return self.config["TILE_C"]
+
+    @property
+    def sharing(self) -> int:
+        """Blocks that share what they bring."""
+        return self.config["ROW_BLOCKS"] * self.config["COLUMN_BLOCKS"]
+
+    @property
+    def cluster(self) -> int:
+        """Blocks of a cluster."""
+        return self.sharing * self.config["PARTS"]
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return 128 * (self.config["WARPGROUPS"] + 1)
+
+    @property
+    def clusters(self) -> tuple[int, int]:
+        """Clusters' tiles down and across."""
+        left, right = self.sides
+        down = blocks(left.places, self.rows * self.config["ROW_BLOCKS"])
+        return down, blocks(right.places, self.columns * self.config["COLUMN_BLOCKS"])
+
+    @property
+    def resident(self) -> int:
+        """Clusters that run at a time.  Multiprocessors come in groups; of larger clusters some do
+        not fit."""
+        places = self.machine.multiprocessors
+        return (places if self.cluster <= 2 else places * 9 // 10) // self.cluster
+
+    @property
+    def storing(self) -> str:
+        """Who stores results: the copy engine where it can, lanes, or parts that are added."""
+        if self.config["PARTS"] > 1:
+            return "PARTED"
+        whole = self.config["SWAPPED"] or self.columns * self.result_bytes % _LINE == 0
+        lines = self.problem.columns * self.result_bytes
+        return "ENGINE" if whole and lines % _ALIGNED == 0 else "LANES"
+
+    @property
+    def chunk(self) -> int:
+        """Columns that the copy engine stores at a time."""
+        most = _LINE // self.result_bytes
+        if not self.config["SWAPPED"]:
+            return most
+        return next(count for count in range(most, 0, -8) if self.columns % count == 0)
+
+    @property
+    def result_map(self) -> TensorMap:
+        """What the copy engine stores at a time."""
+        line = _LINE // self.result_bytes
+        box = (self.chunk, line) if self.config["SWAPPED"] else (64, line)
+        return TensorMap("out", self.problem.arrays[2].shape, box, self.result_bytes)
+
+    def maps(self, prefix: str, rounded: bool) -> list[TensorMap]:
+        """What a block brings at a time of both matrices: a share of the places or, where lines are
+        terms, of the terms."""
+        line, size, found = _LINE // self.element_bytes, self.element_bytes, []
+        shares = (
+            (self.rows, self.config["COLUMN_BLOCKS"]),
+            (self.columns, self.config["ROW_BLOCKS"]),
+        )
+        for side, (places, count) in zip(self.sides, shares, strict=True):
+            box = (line // count, line) if side.lies_across else (places // count, line)
+            array = side.array
+            found.append(TensorMap(prefix + array.name, array.shape, box, size, rounded))
+        return found
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of a stage."""
+        return _LINE * (self.rows + self.columns)
+
+    @property
+    def stages(self) -> int:
+        """How many fit; barriers take 16 bytes each."""
+        room = self.machine.shared_room(1) - self._buffers
+        return min(_MOST_STAGES, room // (self.stage_bytes + 16))
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        return self.stages * (self.stage_bytes + 16) + self._buffers
+
+    @property
+    def _buffers(self) -> int:
+        """Bytes through which the copy engine stores: two pieces of each warpgroup."""
+        if self.storing != "ENGINE":
+            return 0
+        return _BARRIERS + 2 * self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
+
+    @property
+    def held(self) -> int:
+        """Registers that a thread wants."""
+        return self.columns // 2 + _OTHER_REGISTERS
+
+    @property
+    def entry(self) -> int:
+        """Registers that threads begin with."""
+        return min(_MOST_REGISTERS, self.machine.register_room(self.threads))
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread that multiplies: what the threads that copy give up is shared
+        out; 0 where they have enough."""
+        if self.config["WARPGROUPS"] == 1 or self.held + 32 < self.entry:
+            return 0
+        rest = self.entry * self.threads - 128 * _COPIER_REGISTERS
+        return min(_MOST_REGISTERS, rest // (self.threads - 128) // 8 * 8)
+
+    @property
+    def invalid(self) -> str | None:
+        """Why it cannot run; None where it can."""
+        right, line = self.sides[1], _LINE // self.element_bytes
+        if right.lies_across and self.element_bytes == 4:
+            return "the cores want lines of the right matrix to be columns"
+        if right.lies_across and self.columns % line:
+            return f"{self.columns} columns in boxes of {line}"
+        if self.columns // self.config["ROW_BLOCKS"] % 8:
+            return f"{self.config['ROW_BLOCKS']} blocks share {self.columns} columns by eights"
+        if self.config["PARTS"] > 1 and self.sharing > 1:
+            return "blocks of a cluster share rows and columns, or terms"
+        if self.cluster > 8:
+            return f"clusters of {self.cluster} blocks"
+        if self.stages < 2:
+            return "no two stages fit"
+        # Sums of parts take the place of stages, in lines a little longer than the tile's.
+        sums = 4 * (self.rows + 8) * (self.columns + 8)
+        if self.config["PARTS"] > 1 and sums > self.stages * self.stage_bytes:
+            return f"{sums} bytes of sums"
+        if self.held > self.entry:
+            return f"{self.held} registers where threads begin with {self.entry}"
+        return None
+
+    @property
+    def clocks(self) -> float:
+        """About how long it takes."""
+        down, across = self.clusters
+        parts, count = self.config["PARTS"], down * across * self.cluster
+        slices = blocks(blocks(self.problem.inner * self.element_bytes, _LINE), parts)
+        shared = self.rows / self.config["COLUMN_BLOCKS"] + self.columns / self.config["ROW_BLOCKS"]
+        alone = 2 * count <= self.machine.multiprocessors
+        slice_clocks = max(
+            2 * self.rows * self.columns / 64,
+            _LINE * shared / (_LONE_CACHE_RATE if alone else _CACHE_RATE),
+            self.stage_bytes / _FILL_RATE,
+        )
+        rounds = blocks(down * across, self.resident)
+        beside = parts * _PART_CLOCKS
+        if self.sharing > 1:
+            slice_clocks, beside = slice_clocks + _MEETING_CLOCKS, beside + _CLUSTER_CLOCKS
+        rounds = blocks(down * across, self.resident)
+        if rounds > 1 and self.cluster > 2:
+            # How many large clusters run at a time differs from device to device.
+            return math.inf
+        return rounds * (slices * slice_clocks + _TILE_CLOCKS) + beside

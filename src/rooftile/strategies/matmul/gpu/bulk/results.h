@@ -1,0 +1,183 @@
+// How a warpgroup's sums become results.  A tile's rows are out's, or its columns, where the product
+// is SWAPPED; out is out[rows][columns] of the problem.
+
+#pragma once
+
+#include "matmul/gpu/bulk/lanes.h"
+#include "matmul/gpu/matmul.h"
+
+// Which row of a tile, after the lane's first, a lane's sum `e` is of.
+#define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)
+
+#if STORING == ENGINE
+// The copy engine stores pieces of CHUNK columns by 64 rows, which pass through two buffers of a
+// warpgroup; a line of them is 128 bytes of out's.
+#define LINE (128 / (int)sizeof(result))
+
+__device__ __forceinline__ void store_box(const tensor_map* out, unsigned from, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(out), "r"(x), "r"(y), "r"(from)
+                 : "memory");
+}
+
+// Where an element of a piece lies: lines of 128 bytes, swizzled as the engine does it.
+__device__ __forceinline__ unsigned place_of(int line, int at)
+{
+    unsigned box = at / LINE * CHUNK * 128;
+    return box + line * 128 + ((at % LINE * (int)sizeof(result)) ^ line % 8 * 16);
+}
+
+// Two neighbours of a line.
+__device__ __forceinline__ void hold_two(char* buffer, int line, int at, float y0, float y1)
+{
+    *(result_2*)(buffer + place_of(line, at)) = RESULT_2(y0, y1);
+}
+
+__device__ __forceinline__ void hold_piece(char* buffer, const float* sum, int row)
+{
+    UNROLL for (int e = 0; e < CHUNK / 2; e += 4) {
+        int column = threadIdx.x % 4 * 2 + COLUMN_OF(e);
+        UNROLL for (int i = 0; i < 2; i++) {
+#if !SWAPPED
+            hold_two(buffer, row + i * NEXT_ROW, column, sum[e + 2 * i], sum[e + 2 * i + 1]);
+#elif NEXT_ROW == 1
+            hold_two(buffer, column + i, row, sum[e + i], sum[e + 2 + i]);
+#else
+            *(result*)(buffer + place_of(column + i, row)) = RESULT(sum[e + i]);
+            *(result*)(buffer + place_of(column + i, row + NEXT_ROW)) = RESULT(sum[e + 2 + i]);
+#endif
+        }
+    }
+}
+
+// Threads of a warpgroup meet.
+__device__ __forceinline__ void meet_warpgroup()
+{
+    asm volatile("bar.sync %0, 128;" ::"r"((int)threadIdx.x / 128) : "memory");
+}
+
+__device__ __forceinline__ void store(const float sum[SUMS], const tensor_map* out, char* buffers,
+                                      struct work work)
+{
+    int group = threadIdx.x / 128 - 1, row = row_of_lane() - 64 * group;
+    buffers += group * 2 * PIECE_BYTES;
+    bool first = threadIdx.x % 128 == 0;
+    work.row += 64 * group;
+    UNROLL for (int c = 0; c < TILE_C; c += CHUNK) {
+        char* buffer = buffers + c / CHUNK % 2 * PIECE_BYTES;
+        // The buffer's piece before has been read: of this tile the last but one, if any.
+        if (first && c == 0)
+            asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        else if (first)
+            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        meet_warpgroup();
+        hold_piece(buffer, sum + c / 2, row);
+        shared_ready();
+        meet_warpgroup();
+        if (first) {
+            unsigned from = (unsigned)__cvta_generic_to_shared(buffer);
+            int column = work.column + c;
+#if SWAPPED
+            UNROLL for (int r = 0; r < 64; r += LINE)
+                store_box(out, from + r / LINE * CHUNK * 128, work.row + r, column);
+#else
+            store_box(out, from, column, work.row);
+#endif
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        }
+    }
+}
+#else
+// Stores what of two neighbours in a line of out lies there.
+__device__ __forceinline__ void store_two(result* to, int there, float y0, float y1)
+{
+#if PAIRED
+    if (there > 0) *(result_2*)to = RESULT_2(y0, y1);
+#else
+    if (there > 0) to[0] = RESULT(y0);
+    if (there > 1) to[1] = RESULT(y1);
+#endif
+}
+#endif
+
+#if STORING == LANES
+__device__ __forceinline__ void store(const float sum[SUMS], result* out, struct work work,
+                                      int rows, int columns)
+{
+    int row = work.row + row_of_lane(), column = work.column + threadIdx.x % 4 * 2;
+    UNROLL for (int e = 0; e < SUMS; e += 4)
+        UNROLL for (int i = 0; i < 2; i++) {
+#if !SWAPPED
+            int line = row + DOWN(e + 2 * i), at = column + COLUMN_OF(e);
+            float y0 = sum[e + 2 * i], y1 = sum[e + 2 * i + 1];
+#else
+            int line = column + COLUMN_OF(e) + i, at = row + DOWN(e);
+            float y0 = sum[e + i], y1 = sum[e + 2 + i];
+#endif
+            if (line >= rows) continue;
+            result* to = out + (int64)line * columns + at;
+#if SWAPPED && NEXT_ROW != 1
+            if (at < columns) to[0] = RESULT(y0);
+            if (at + NEXT_ROW < columns) to[NEXT_ROW] = RESULT(y1);
+#else
+            store_two(to, columns - at, y0, y1);
+#endif
+        }
+}
+#endif
+
+#if STORING == PARTED
+// Each block of a cluster has summed up a part of the same tile, and holds it as lines of out, in
+// place of its stages.  Then each adds all parts of its share of the tile.
+#define LINES (SWAPPED ? TILE_C : TILE_R)
+#define WIDTH (SWAPPED ? TILE_R : TILE_C)
+#define PITCH (WIDTH + (SWAPPED ? 4 : 8))
+
+__device__ __forceinline__ void hold(const float sum[SUMS], float* held)
+{
+    UNROLL for (int e = 0; e < SUMS; e++) {
+        int row = row_of_lane() + DOWN(e), column = threadIdx.x % 4 * 2 + COLUMN_OF(e);
+        held[(SWAPPED ? column : row) * PITCH + (SWAPPED ? row : column)] = sum[e];
+    }
+}
+
+// The warpgroups that multiply meet.
+__device__ __forceinline__ void meet_warpgroups()
+{
+    asm volatile("bar.sync %0, %1;" ::"n"(1), "n"(128 * WARPGROUPS) : "memory");
+}
+
+// Four neighbours of the tile's sum over all parts.
+__device__ __forceinline__ float4 sum_of_parts(const float* held)
+{
+    float4 parts[PARTS], sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    UNROLL for (int p = 0; p < PARTS; p++)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5; "
+                     "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
+                     : "=f"(parts[p].x), "=f"(parts[p].y), "=f"(parts[p].z), "=f"(parts[p].w)
+                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(p)
+                     : "memory");
+    UNROLL for (int p = 0; p < PARTS; p++) {
+        sum.x += parts[p].x, sum.y += parts[p].y;
+        sum.z += parts[p].z, sum.w += parts[p].w;
+    }
+    return sum;
+}
+
+__device__ __forceinline__ void add_parts(const float* held, result* out, struct work work, int rows,
+                                          int columns)
+{
+    const int fours = LINES * WIDTH / 4;
+    int part = blockIdx.x % PARTS, end = (part + 1) * fours / PARTS;
+    for (int e = part * fours / PARTS + threadIdx.x - 128; e < end; e += 128 * WARPGROUPS) {
+        int i = e / (WIDTH / 4), j = e % (WIDTH / 4) * 4;
+        float4 sum = sum_of_parts(held + i * PITCH + j);
+        i += SWAPPED ? work.column : work.row, j += SWAPPED ? work.row : work.column;
+        if (i >= rows) continue;
+        result* to = out + (int64)i * columns + j;
+        store_two(to, columns - j, sum.x, sum.y);
+        store_two(to + 2, columns - j - 2, sum.z, sum.w);
+    }
+}
+#endif

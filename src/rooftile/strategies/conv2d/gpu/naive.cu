@@ -27,7 +27,7 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
                         for (int q = 0; q < MASK_WIDTH; q++)
                             z += weights[((m * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q] *
                                  pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
-                pooled = POOL_WITH(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(kept(z, top, left)));
             }
         out[((size_t)unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

@@ -138,8 +138,8 @@ def _pooled(
     }
     expected = problem.parameter_shapes
     if ("weights" in taken) != ("weights" in expected):
-        wanted = "weights" if "weights" in expected else "None"
-        raise InputError("weights", "weights" if names else "None", f"{wanted} for {kind!r}")
+        found, wanted = ("None", "an array") if "weights" in expected else ("an array", "None")
+        raise InputError("weights", found, f"{wanted} for a pool of kind {kind!r}")
     for name, array in taken.items():
         if array.shape != expected[name]:
             raise InputError(name, f"shape {tuple(array.shape)}", f"{expected[name]}")

@@ -168,10 +168,7 @@ class Conv2d(Layer):
     def judgement(self, output: Array, model: ErrorModel) -> Budget:
         """The budget counts taps, a fused sum's too; transforms spread errors over a plane."""
         pool, inside = self.pool, roundings(self.activation)
-        if pool is None or pool.kind == "max":
-            summed = 0
-        else:
-            summed = math.prod(pool.window)
+        summed = 0 if pool is None or pool.kind == "max" else math.prod(pool.window)
         if pool is not None and pool.activation != "none":
             inside += roundings(pool.activation)
         return Budget(self.reduction + summed, inside, plane=(2, 3))
@@ -214,8 +211,11 @@ def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
     (vp, hp), (sh, sw) = problem.padding, problem.stride
     rows, columns = problem.conv_size
     around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
-    mode = "edge" if problem.boundary == "replicate" else "constant"
-    padded = np.pad(x.astype(np.float64), around, mode)
+    exact = x.astype(np.float64)
+    if problem.boundary == "replicate":
+        padded = np.pad(exact, around, "edge")
+    else:
+        padded = np.pad(exact, around)
     windows = np.lib.stride_tricks.sliding_window_view(padded, problem.mask, axis=(2, 3))
     windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
     taps = weights.astype(np.float64).reshape(problem.maps, -1)

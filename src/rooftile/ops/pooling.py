@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -50,7 +50,8 @@ class Pool:
             return spec
         if not isinstance(spec, tuple | list) or len(spec) not in (2, 3, 4):
             raise InputError("pool", repr(spec), "(kind, window[, stride[, activation]])")
-        return cls.of(*spec)
+        given: list[Any] = [*spec]
+        return cls.of(*given)
 
     @classmethod
     def from_text(cls, text: str) -> Pool:
@@ -102,6 +103,7 @@ class Pool:
         elif self.kind == "l2":
             result = np.sqrt(np.square(windows).sum(axis=both))
         else:
+            assert weights is not None
             result = (windows * weights).sum(axis=both)
         return result
 

@@ -53,9 +53,7 @@ def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> No
         around = [0, 0, vertical, horizontal] * 2
         graph.node("Pad", np.array(around, np.int64), mode="edge")
         pads = [0, 0, 0, 0]
-    graph.node(
-        "Conv", *parameters, kernel_shape=problem.mask, strides=problem.stride, pads=pads
-    )
+    graph.node("Conv", *parameters, kernel_shape=problem.mask, strides=problem.stride, pads=pads)
     if ghosts == "interior":
         kept = np.zeros((1, 1, *problem.conv_size), np.float32)
         kept[:, :, *problem.inside] = 1

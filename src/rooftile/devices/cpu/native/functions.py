@@ -1,8 +1,8 @@
 """What kernels may call that is not written in the kernel language itself.
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
-``math.exp``, ``math.sqrt``, ``math.tanh``, ``numpy.empty(count, numpy.float32)`` for a few numbers of a thread's
-own.  Vectors are in `rooftile.devices.cpu.native.vector`.
+``math.exp``, ``math.sqrt``, ``math.tanh``, ``numpy.empty(count, numpy.float32)`` for a few numbers
+of a thread's own.  Vectors are in `rooftile.devices.cpu.native.vector`.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import CONSTANT_BYTES, PORTABLE_SHARED_BYTES
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.gpu import Config, Fill, Step, Tunable
 from rooftile.strategies.machine import Machine
 

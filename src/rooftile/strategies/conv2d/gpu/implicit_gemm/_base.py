@@ -15,8 +15,8 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, product
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.ends import beyond_basics
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _ROWS = 16

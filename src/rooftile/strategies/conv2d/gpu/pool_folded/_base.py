@@ -8,9 +8,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import does_not_fold, groups_of, slabs_of
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.gpu import Config, Step
 
 MOST_WARPS = 16

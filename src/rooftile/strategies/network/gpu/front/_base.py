@@ -17,8 +17,8 @@ from rooftile.strategies.common.warpgroups import (
     elements,
     product,
 )
-from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.ends import beyond_means
+from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
     patch_slabs,

@@ -63,8 +63,8 @@ class Pool:
         after = sizes.pop() if len(sizes) == 3 else "none"
         if not 1 <= len(sizes) <= 2:
             raise InputError("shape pool", repr(text), "kind:window[:stride[:activation]]")
-        window, *stride = (pair_from_text("pool", size) for size in sizes)
-        return cls.of(kind, window, *(stride or (None,)), after)
+        window, *strides = (pair_from_text("pool", size) for size in sizes)
+        return cls.of(kind, window, strides[0] if strides else None, after)
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of the result over an image of this size."""

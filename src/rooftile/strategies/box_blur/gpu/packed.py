@@ -23,7 +23,7 @@ _PIECE = 16
 _HALF = 2**16
 _MOST_INDEX = 2**30
 _RESIDENT_BYTES = 4096
-"""Bytes of rows that a multiprocessor's threads make at a time: with more, what leaves their sums is
+"""Bytes of rows that a multiprocessor makes at a time: with more, what leaves the sums is
 no longer in the second cache when it is read again (50.6 us instead of 55.2 on an H200, 8192^2)."""
 _LEAST_ROWS, _MOST_ROWS = 8, 256
 """A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""

@@ -36,10 +36,33 @@ def test_conv2d_without_bias():
     assert_close(Conv2d(2, 3, 12, 20, 5, (3, 4)), rooftile.conv2d(X, W), X, W, zeros)
 
 
-@pytest.mark.parametrize("kind", ["max", "average"])
+@pytest.mark.parametrize("boundary", ["replicate", "interior"])
+def test_conv2d_at_boundaries(boundary):
+    options = {"padding": (2, 1), "boundary": boundary, "pool": ("average", 2, 2, "sigmoid")}
+    y = rooftile.conv2d(X, W, B, **options)
+    pool = Pool.of("average", 2, 2, "sigmoid")
+    problem = Conv2d(2, 3, 12, 20, 5, (3, 4), (1, 1), (2, 1), "none", pool, boundary)
+    assert_close(problem, y, X, W, B)
+    np.testing.assert_array_equal(rooftile.Conv2d(W, B, **options)(X), y)
+
+
+@pytest.mark.parametrize("kind", ["max", "average", "l2"])
 def test_pool2d(kind):
     y = rooftile.pool2d(X, kind, (3, 2), stride=2)
     assert_close(Pool2d(2, 3, 12, 20, Pool.of(kind, (3, 2), 2)), y, X)
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl"])
+def test_pool2d_with_parameters(device, opencl_device):
+    weights, bias = array(3, 2, seed=6), array(3, seed=7)
+    options = {"stride": 2, "device": device}
+    for _ in range(2):
+        y = rooftile.pool2d(X, "weighted", (3, 2), weights=weights, **options)
+        assert_close(Pool2d(2, 3, 12, 20, Pool.of("weighted", (3, 2), 2)), y, X, weights)
+        weights = -weights
+    y = rooftile.pool2d(X, "average", (3, 2), bias=bias, activation="sigmoid", **options)
+    pool = Pool.of("average", (3, 2), 2, "sigmoid")
+    assert_close(Pool2d(2, 3, 12, 20, pool, bias=True), y, X, bias)
 
 
 def test_linear():
@@ -236,6 +259,14 @@ BAD = {
     "rank of pool2d": ("x", lambda: rooftile.pool2d(X[0], "max", 2)),
     "stride of pool2d": ("pool stride", lambda: rooftile.pool2d(X, "max", 2, stride=0)),
     "window of pool2d": ("pool window", lambda: rooftile.pool2d(X, "max", 13)),
+    "pool2d without weights": ("weights", lambda: rooftile.pool2d(X, "weighted", 2)),
+    "weights of a maximum": ("weights", lambda: rooftile.pool2d(X, "max", 2, weights=W[0, 0])),
+    "weights of pool2d": ("weights", lambda: rooftile.pool2d(X, "weighted", 2, weights=W[0, 0])),
+    "bias of pool2d": ("bias", lambda: rooftile.pool2d(X, "max", 2, bias=B)),
+    "activation of pool2d": ("activation", lambda: rooftile.pool2d(X, "max", 2, activation="up")),
+    "boundary": ("boundary", lambda: rooftile.conv2d(X, W, boundary="wrap")),
+    "boundary of Conv2d": ("boundary", lambda: rooftile.Conv2d(W, boundary="valid")),
+    "pool with weights": ("pool", lambda: rooftile.conv2d(X, W, pool=("weighted", 2))),
     "strategy of pool2d": ("strategy", lambda: rooftile.pool2d(X, "max", 2, strategy="winograd")),
     "rank of linear": ("x", lambda: rooftile.linear(X, MATRIX)),
     "weights of linear": ("weights", lambda: rooftile.linear(ROWS, MATRIX.T)),

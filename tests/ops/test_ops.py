@@ -86,9 +86,15 @@ def written_out(p, x, w, b):
     """The convolution, one term after the other."""
     z = np.zeros((p.batch, p.maps, *p.conv_size))
     for n, m, i, j in np.ndindex(*z.shape):
+        top, left = i * p.stride[0] - p.padding[0], j * p.stride[1] - p.padding[1]
+        inside = 0 <= top <= p.height - p.mask[0] and 0 <= left <= p.width - p.mask[1]
+        if p.boundary == "interior" and not inside:
+            continue
         z[n, m, i, j] = b[m]
         for c, r, q in np.ndindex(p.channels, *p.mask):
-            y, k = i * p.stride[0] + r - p.padding[0], j * p.stride[1] + q - p.padding[1]
+            y, k = top + r, left + q
+            if p.boundary == "replicate":
+                y, k = min(max(y, 0), p.height - 1), min(max(k, 0), p.width - 1)
             if 0 <= y < p.height and 0 <= k < p.width:
                 z[n, m, i, j] += float(x[n, c, y, k]) * float(w[m, c, r, q])
     return z
@@ -99,13 +105,14 @@ def written_out(p, x, w, b):
     st.integers(1, 3), st.tuples(st.integers(1, 5), st.integers(1, 4)),
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.tuples(st.integers(0, 3), st.integers(0, 2)),
-    st.sampled_from([1, 1500, 2**20]), st.integers(1, 3), st.integers(0, 99),
+    st.sampled_from([1, 1500, 2**20]), st.integers(1, 3),
+    st.sampled_from(["zero", "replicate", "interior"]), st.integers(0, 99),
 )  # fmt: skip
 def test_the_reference_of_conv2d_is_the_sum_written_out(
-    batch, channels, size, maps, mask, stride, padding, block_bytes, threads, seed
+    batch, channels, size, maps, mask, stride, padding, block_bytes, threads, boundary, seed
 ):
     assume(all(m <= s + 2 * p for s, m, p in zip(size, mask, padding, strict=True)))
-    problem = Conv2d(batch, channels, *size, maps, mask, stride, padding)
+    problem = Conv2d(batch, channels, *size, maps, mask, stride, padding, boundary=boundary)
     x, w, b = draw(problem, seed)
     with pytest.MonkeyPatch.context() as patch:
         # A row a block, a few of them, or all; over more threads than there may be cores.
@@ -136,17 +143,60 @@ def test_the_mask_is_not_flipped():
     np.testing.assert_array_equal(y.ravel(), [10, 21])
 
 
-@pytest.mark.parametrize("kind", ["max", "average"])
+POOLED = {"max": np.max, "average": np.mean, "l2": np.linalg.norm}
+
+
+@pytest.mark.parametrize("kind", POOLED)
 def test_fused_parts_come_after_one_another(kind):
-    problem = Conv2d(1, 2, 9, 8, 3, (3, 3), activation="relu", pool=Pool.of(kind, (2, 3), (3, 2)))
+    pool = Pool.of(kind, (2, 3), (3, 2), "tanh")
+    problem = Conv2d(1, 2, 9, 8, 3, (3, 3), activation="relu", pool=pool)
     x, w, b = draw(problem)
     y = np.maximum(written_out(problem, x, w, b), 0)
     got = problem.reference(x, w, b)
     assert got.shape == problem.output_shape == (1, 3, 2, 2)
     for n, m, i, j in np.ndindex(*got.shape):
-        window = y[n, m, 3 * i : 3 * i + 2, 2 * j : 2 * j + 3]
-        expected = window.max() if kind == "max" else window.mean()
-        assert got[n, m, i, j] == pytest.approx(expected, rel=1e-12)
+        expected = POOLED[kind](y[n, m, 3 * i : 3 * i + 2, 2 * j : 2 * j + 3])
+        assert got[n, m, i, j] == pytest.approx(math.tanh(expected), rel=1e-12)
+
+
+def test_a_pool_with_weights_and_a_bias():
+    problem = Pool2d(2, 3, 7, 9, Pool.of("weighted", (2, 3), (3, 2), "sigmoid"), bias=True)
+    assert problem.parameter_shapes == {"weights": (2, 3), "bias": (3,)}
+    x, w, b = draw(problem)
+    got, before = problem.reference(x, w, b), problem.magnitude(x, w, b)
+    for n, c, i, j in np.ndindex(*problem.output_shape):
+        terms = x[n, c, 3 * i : 3 * i + 2, 2 * j : 2 * j + 3].astype(np.float64) * w
+        assert got[n, c, i, j] == pytest.approx(1 / (1 + math.exp(-terms.sum() - b[c])), rel=1e-6)
+        assert before[n, c, i, j] == pytest.approx(np.abs(terms).sum() + abs(b[c]), rel=1e-6)
+    # Six products, six additions, a bias for each of the 2 x 4 windows of six planes.
+    assert problem.flops == 2 * 3 * 2 * 4 * 13
+    assert problem.moved()["weights"] == 24
+
+
+def test_pools_and_boundaries_from_text():
+    problem = parse(
+        "conv2d",
+        "channels=1,height=9,width=9,maps=2,mask=3,padding=1,boundary=replicate,pool=l2:2:1:tanh",
+    )
+    assert problem.pool == Pool.of("l2", 2, 1, "tanh")
+    assert problem.boundary == "replicate"
+    pooled = parse("pool2d", "channels=2,height=9,width=9,pool=weighted:3x2,bias=1")
+    assert (pooled.pool, pooled.bias) == (Pool.of("weighted", (3, 2)), True)
+    for wrong in ("max", "max:2:2:swish", "max:2:2:relu:2"):
+        with pytest.raises(InputError):
+            Pool.from_text(wrong)
+
+
+def test_what_conv2d_does_not_fuse_is_refused():
+    for wrong, argument in (
+        ({"boundary": "valid"}, "boundary"),
+        ({"pool": Pool.of("weighted", 2)}, "pool"),
+    ):
+        with pytest.raises(InputError) as caught:
+            Conv2d(1, 1, 9, 9, 1, (3, 3), padding=(1, 1), **wrong)
+        assert caught.value.argument == argument
+    # Where nothing lies beyond the image, nothing is replicated or left out.
+    assert Conv2d(1, 1, 9, 9, 1, (3, 3), boundary="interior").ghosts == "zero"
 
 
 @given(

@@ -50,6 +50,8 @@ POOL2D = (
     Pool2d(1, 2, 11, 21, Pool.of("max", 3, 2)),
     Pool2d(1, 2, 11, 43, Pool.of("average", (2, 4), (3, 5))),
     Pool2d(3, 1, 8, 40, Pool.of("max", (8, 33), 1)),
+    Pool2d(2, 3, 9, 36, Pool.of("l2", (2, 3), (1, 2))),
+    Pool2d(2, 3, 9, 36, Pool.of("weighted", 3, 2, "tanh"), bias=True),
 )
 
 SOFTMAX = (Softmax(1, 1), Softmax(5, 10), Softmax(3, 1000))
@@ -58,7 +60,15 @@ CASES = {"conv2d": CONV2D, "linear": LINEAR, "pool2d": POOL2D, "softmax": SOFTMA
 
 sizes = st.integers(1, 6)
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
-pools = st.builds(Pool.of, st.sampled_from(["max", "average"]), pairs, st.none() | pairs)
+behind = st.sampled_from(["none", "none", "sigmoid"])
+"""The activation behind a pool."""
+
+
+def pools_of(*kinds):
+    return st.builds(Pool.of, st.sampled_from(kinds), pairs, st.none() | pairs, behind)
+
+
+pools = pools_of("max", "average", "l2")
 # Those of transforms, which a draw of two numbers would seldom meet, as often as any others.
 masks = st.sampled_from([(3, 3), (5, 5), (7, 7)]) | st.tuples(st.integers(1, 7), st.integers(1, 7))
 activations = st.sampled_from(["none", "relu", "sigmoid", "tanh"])
@@ -77,13 +87,15 @@ conv2d_problems = st.builds(
     sizes, masks, st.just((1, 1)) | pairs,
     st.tuples(st.integers(0, 4), st.integers(0, 4)), activations,
     st.none() | st.just(Pool.of("max", 2)) | pools,
+    st.sampled_from(["zero", "zero", "replicate", "interior"]),
 ).filter(bool)  # fmt: skip
 linear_problems = st.builds(
     Linear, st.integers(1, 20), st.integers(1, 70), st.integers(1, 40), activations
 )
 pool2d_problems = st.builds(
-    _valid, st.just(Pool2d), sizes, sizes, st.integers(1, 20), st.integers(1, 40), pools
-).filter(bool)
+    _valid, st.just(Pool2d), sizes, sizes, st.integers(1, 20), st.integers(1, 40),
+    pools_of("max", "average", "l2", "weighted"), st.booleans(),
+).filter(bool)  # fmt: skip
 softmax_problems = st.builds(Softmax, st.integers(1, 9), st.integers(1, 70))
 
 PROBLEMS = {

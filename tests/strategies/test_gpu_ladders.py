@@ -119,7 +119,7 @@ WRONG = {
     "every image the first": ("linear", "warp_rows", "(size_t)image * INPUTS", "0"),
     "window one column short": ("pool2d", "naive", "b < POOL_WIDTH", "b < POOL_WIDTH - 1"),
     "maximum that drops NaN": (
-        "pool2d", "vector_rows", "POOL_WITH(pooled[n], values[n * POOL_STRIDE_X + b])",
+        "pool2d", "vector_rows", "POOL_WITH(pooled[n], TERM(values[n * POOL_STRIDE_X + b], a, b))",
         "fmax(pooled[n], values[n * POOL_STRIDE_X + b])",
     ),
     "outputs a column apart": (

@@ -59,6 +59,7 @@
 #define __int_as_float as_float
 #define fabsf fabs
 #define expf exp
+#define sqrtf sqrt
 #define tanhf tanh
 typedef long int64;
 

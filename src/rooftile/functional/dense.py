@@ -6,6 +6,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
 from rooftile.ops import Softmax as SoftmaxProblem
+from rooftile.ops.boundary import Boundary
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.problem import pair
@@ -23,6 +24,7 @@ def conv2d(
     padding: int | tuple[int, int] = 0,
     activation: FusedActivation = "none",
     pool: PoolSpec | Pool | None = None,
+    boundary: Boundary = "zero",
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
@@ -32,9 +34,12 @@ def conv2d(
 
     x[batch, channels, height, width], weights[maps, channels, mask height, mask
     width] and bias[maps] (None: zeros) give y[batch, maps, rows, columns].
-    ``stride`` and ``padding`` (of zeros, the same on both sides) are an integer or a
-    (vertical, horizontal) pair; ``pool`` is ``("max" or "average", window[, stride])``,
-    and only the convolution outputs that it reads are computed.
+    ``stride`` and ``padding`` (the same on both sides) are an integer or a
+    (vertical, horizontal) pair.  ``boundary`` says what the padding holds: ``zero``,
+    ``replicate`` (the nearest pixel), or ``interior``: outputs of the convolution whose
+    mask leaves the image are zeros, bias included.  ``pool`` is ``("max", "average" or
+    "l2", window[, stride[, activation]])``, with the activation behind the pool, and only
+    the convolution outputs that it reads are computed.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -42,7 +47,7 @@ def conv2d(
     given = Arguments(x, forms=True)
     images = given.take("x", x, "batch, channels, height, width")
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
-    problem = conv2d_problem(images.shape, masks.shape, stride, padding, activation, pool)
+    problem = conv2d_problem(images.shape, masks.shape, stride, padding, activation, pool, boundary)
     parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
     return run(given, problem, [images], parameters, precision, strategy, device, out)
 
@@ -55,6 +60,7 @@ def conv2d_problem(
     padding: int | tuple[int, int],
     activation: FusedActivation,
     pool: PoolSpec | Pool | None,
+    boundary: Boundary,
 ) -> Conv2d:
     """The problem of images and masks of these shapes.  Raises `InputError`."""
     batch, channels, height, width = images
@@ -71,33 +77,73 @@ def conv2d_problem(
         pair("padding", padding, 0),
         activation,
         Pool.parse(pool),
+        boundary,
     )
 
 
-@repeated("x")
 def pool2d(
     x: Array,
     kind: str,
     window: int | tuple[int, int],
     *,
     stride: int | tuple[int, int] | None = None,
+    weights: Array | None = None,
+    bias: Array | None = None,
+    activation: FusedActivation = "none",
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """The maximum or the average (``kind``: ``max``, ``average``) of each window of x.
+    """``activation(pool(x) + bias)``, with one pooled value for each window of x.
 
-    x[batch, channels, height, width] gives y[batch, channels, rows, columns];
-    ``window`` and ``stride`` (None: the window) are an integer or a (vertical,
-    horizontal) pair.  Windows that do not fit are dropped; NaN propagates.
+    x[batch, channels, height, width] and bias[channels] (None: no bias) give y[batch, channels,
+    rows, columns]; ``window`` and ``stride`` (None: the window) are an integer or a
+    (vertical, horizontal) pair.  ``kind`` is ``max``, ``average``, ``l2``, the root of the sum of
+    squares, or ``weighted``, the sum of the elements times weights[window height, window width]:
+    an average where these sum to one, which is the caller's to see to.  Windows that do not fit
+    are dropped; NaN propagates.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
     """
+    given = {"weights": weights, "bias": bias}
+    parameters = {name: array for name, array in given.items() if array is not None}
+    return _pooled(
+        x, *parameters.values(), names=tuple(parameters), kind=kind, window=window, stride=stride,
+        activation=activation, precision=precision, strategy=strategy, device=device, out=out,
+    )  # fmt: skip
+
+
+@repeated("x")
+def _pooled(
+    x: Array,
+    *parameters: Array,
+    names: tuple[str, ...],
+    kind: str,
+    window: int | tuple[int, int],
+    stride: int | tuple[int, int] | None,
+    activation: FusedActivation,
+    precision: str,
+    strategy: str | None,
+    device: str | None,
+    out: Array | None,
+) -> Array:
     given = Arguments(x, forms=True)
     images = given.take("x", x, "batch, channels, height, width")
-    problem = _pool2d(images.shape, kind, window, stride)
-    return run(given, problem, [images], {}, precision, strategy, device, out)
+    problem = _pool2d(images.shape, kind, window, stride, activation, "bias" in names)
+    axes = {"weights": "window height, window width", "bias": "channels"}
+    taken = {
+        name: given.take(name, array, axes[name])
+        for name, array in zip(names, parameters, strict=True)
+    }
+    expected = problem.parameter_shapes
+    if ("weights" in taken) != ("weights" in expected):
+        found, wanted = ("None", "an array") if "weights" in expected else ("an array", "None")
+        raise InputError("weights", found, f"{wanted} for a pool of kind {kind!r}")
+    for name, array in taken.items():
+        if array.shape != expected[name]:
+            raise InputError(name, f"shape {tuple(array.shape)}", f"{expected[name]}")
+    return run(given, problem, [images], taken, precision, strategy, device, out)
 
 
 @remembered
@@ -106,9 +152,12 @@ def _pool2d(
     kind: str,
     window: int | tuple[int, int],
     stride: int | tuple[int, int] | None,
+    activation: FusedActivation,
+    biased: bool,
 ) -> Pool2d:
     batch, channels, height, width = images
-    return Pool2d(batch, channels, height, width, Pool.of(kind, window, stride))
+    pool = Pool.of(kind, window, stride, activation)
+    return Pool2d(batch, channels, height, width, pool, biased)
 
 
 @repeated("x", "weights", "bias")

@@ -9,6 +9,8 @@ from rooftile.ops import Conv2d as Conv2dProblem
 from rooftile.ops import FusedActivation, Pool, PoolSpec, Problem
 from rooftile.ops import Linear as LinearProblem
 from rooftile.ops.activation import check_fused
+from rooftile.ops.boundary import Boundary, check_boundary
+from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.problem import pair
 from rooftile.runtime.prepared import Prepared
 
@@ -45,6 +47,7 @@ class Conv2d(Prepared):
         padding: int | tuple[int, int] = 0,
         activation: FusedActivation = "none",
         pool: PoolSpec | Pool | None = None,
+        boundary: Boundary = "zero",
         precision: str = "ieee",
         strategy: str | None = None,
         device: str | None = None,
@@ -53,8 +56,9 @@ class Conv2d(Prepared):
         axes = "maps, channels, mask height, mask width"
         super().__init__(weights, bias, axes, precision, strategy, device)
         check_fused(activation)
+        check_boundary(boundary, BOUNDARIES)
         places = pair("stride", stride, 1), pair("padding", padding, 0)
-        self._options = (*places, activation, Pool.parse(pool))
+        self._options = (*places, activation, Pool.parse(pool), boundary)
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""

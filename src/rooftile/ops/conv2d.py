@@ -4,6 +4,10 @@
 deep-learning libraries (the mask is not flipped):
 ``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
 
+What lies beyond the image, up to P rows and columns of it, is as ``boundary`` says
+(`rooftile.ops.boundary`): zeros, or the nearest pixel; or z is zero, bias included,
+where its mask leaves the image.
+
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 chapters 7 and 16.
 """
@@ -21,12 +25,15 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
+from rooftile.ops.boundary import Boundary, check_boundary
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import Array, Float32, Float64, check_positive
 
+BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
+"""Without padding all positions are ``valid`` ones."""
 _REFERENCE_BYTES = 16 * 2**20
 """Bytes of the largest unrolled block that a thread of the reference builds at a time."""
 
@@ -35,8 +42,8 @@ _REFERENCE_BYTES = 16 * 2**20
 class Conv2d(Layer):
     """x[batch, channels, height, width], weights[maps, channels, *mask], bias[maps].
 
-    ``stride`` and ``padding`` are (vertical, horizontal); padding is of zeros, the
-    same on both sides.  Raises `InputError` when the shapes do not fit.
+    ``stride`` and ``padding`` are (vertical, horizontal); padding is the same on both
+    sides.  Raises `InputError` when the shapes do not fit, and for a weighted pool.
     """
 
     operation: ClassVar[str] = "conv2d"
@@ -52,6 +59,7 @@ class Conv2d(Layer):
     padding: tuple[int, int] = (0, 0)
     activation: FusedActivation = "none"
     pool: Pool | None = None
+    boundary: Boundary = "zero"
 
     def __post_init__(self) -> None:
         check_positive(
@@ -68,10 +76,14 @@ class Conv2d(Layer):
         if min(self.padding) < 0:
             raise InputError("padding", self.padding, "no negative value")
         check_fused(self.activation)
+        check_boundary(self.boundary, BOUNDARIES)
         padded = (self.height + 2 * self.padding[0], self.width + 2 * self.padding[1])
         if self.mask[0] > padded[0] or self.mask[1] > padded[1]:
             raise InputError("weights", f"a mask of {self.mask}", f"at most the image, {padded}")
         if self.pool is not None:
+            if self.pool.kind == "weighted":
+                expected = "max, average or l2: pool2d has weights for its windows"
+                raise InputError("pool", repr(self.pool.kind), expected)
             self.pool.output_size(*self.conv_size)
 
     @property
@@ -81,6 +93,22 @@ class Conv2d(Layer):
             (self.height + 2 * self.padding[0] - self.mask[0]) // self.stride[0] + 1,
             (self.width + 2 * self.padding[1] - self.mask[1]) // self.stride[1] + 1,
         )
+
+    @property
+    def ghosts(self) -> Boundary:
+        """What ghost cells are: zeros too where there is none."""
+        return self.boundary if any(self.padding) else "zero"
+
+    @property
+    def inside(self) -> tuple[slice, slice]:
+        """Rows and columns of the convolution whose masks meet no ghost cell."""
+        rows, columns = (
+            slice(-(-before // step), max(0, (size + before - taps) // step + 1))
+            for size, before, taps, step in zip(
+                (self.height, self.width), self.padding, self.mask, self.stride, strict=True
+            )
+        )
+        return rows, columns
 
     @property
     def conv_read(self) -> tuple[int, int]:
@@ -138,10 +166,12 @@ class Conv2d(Layer):
         return self.flops / self.bytes
 
     def judgement(self, output: Array, model: ErrorModel) -> Budget:
-        """The budget counts taps, a fused average's too; transforms spread errors over a plane."""
-        pool = self.pool
-        averaged = math.prod(pool.window) if pool and pool.kind == "average" else 0
-        return Budget(self.reduction + averaged, roundings(self.activation), plane=(2, 3))
+        """The budget counts taps, a fused sum's too; transforms spread errors over a plane."""
+        pool, inside = self.pool, roundings(self.activation)
+        summed = 0 if pool is None or pool.kind == "max" else math.prod(pool.window)
+        if pool is not None and pool.activation != "none":
+            inside += roundings(pool.activation)
+        return Budget(self.reduction + summed, inside, plane=(2, 3))
 
     def sizes(self) -> dict[str, int]:
         """The rows and columns of the result."""
@@ -156,26 +186,36 @@ class Conv2d(Layer):
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
         """The result in float64."""
-        weights, bias = parameters
-        z = _correlate(self, x, weights)
-        z += bias[None, :, None, None]
+        z = self._before(x, *parameters)
         y: Float64 = activation(self.activation).value(z).astype(np.float64, copy=False)
-        return y if self.pool is None else self.pool.reference(y)
+        return y if self.pool is None else self.pool.activated(self.pool.pooled(y))
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
         """Sum of |x||w| and |bias| behind each output; the window's largest under max-pool."""
-        weights, bias = (np.abs(p) for p in parameters)
-        z = _correlate(self, np.abs(x), weights)
+        z = self._before(np.abs(x), *map(np.abs, parameters))
+        return z if self.pool is None else self.pool.pooled(z)
+
+    def _before(self, x: Float32, weights: Float32, bias: Float32) -> Float64:
+        """The convolution with its bias."""
+        z = _correlate(self, x, weights)
         z += bias[None, :, None, None]
-        return z if self.pool is None else self.pool.reference(z)
+        if self.ghosts == "interior":
+            kept = np.zeros_like(z)
+            kept[:, :, *self.inside] = z[:, :, *self.inside]
+            z = kept
+        return z
 
 
 def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
     """The convolution alone, in float64: blocks of rows, unrolled and multiplied, over threads."""
     (vp, hp), (sh, sw) = problem.padding, problem.stride
     rows, columns = problem.conv_size
-    padded = np.zeros((*x.shape[:2], problem.height + 2 * vp, problem.width + 2 * hp))
-    padded[:, :, vp : vp + problem.height, hp : hp + problem.width] = x
+    around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
+    exact = x.astype(np.float64)
+    if problem.boundary == "replicate":
+        padded = np.pad(exact, around, "edge")
+    else:
+        padded = np.pad(exact, around)
     windows = np.lib.stride_tricks.sliding_window_view(padded, problem.mask, axis=(2, 3))
     windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
     taps = weights.astype(np.float64).reshape(problem.maps, -1)

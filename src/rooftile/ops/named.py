@@ -46,7 +46,7 @@ def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     """A named problem, or one from ``key=value`` pairs separated by commas.
 
     Values are integers, ``AxB`` pairs, 0 or 1 for no or yes, or words; a pool is ``max:2``,
-    ``average:3x3:2`` (kind, window, stride).  Example:
+    ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation behind it).  Example:
     ``channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,pool=max:2``.
     """
     if "=" not in shape:

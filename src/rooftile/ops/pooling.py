@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.activation import FusedActivation, activation, check_fused
 from rooftile.ops.problem import Float64, pair, pair_from_text
 
-PoolKind = Literal["max", "average"]
-PoolSpec = (
-    tuple[str, int | tuple[int, int]] | tuple[str, int | tuple[int, int], int | tuple[int, int]]
-)
+PoolKind = Literal["max", "average", "l2", "weighted"]
+Sizes = int | tuple[int, int]
+PoolSpec = tuple[str, Sizes] | tuple[str, Sizes, Sizes] | tuple[str, Sizes, Sizes | None, str]
 
 
 @dataclass(frozen=True)
@@ -21,40 +21,50 @@ class Pool:
     """A pooling window without padding; outputs that do not fit are dropped (floor).
 
     ``max`` propagates NaN (IEEE 754-2019 ``maximum``); ``average`` divides by the
-    window's area.
+    window's area; ``l2`` is the root of the sum of squares; ``weighted`` is the sum of the
+    elements times weights of their own, which are the same in every window.  ``activation``
+    comes after all of these.
     """
 
     kind: PoolKind
     window: tuple[int, int]
     stride: tuple[int, int]
+    activation: FusedActivation = "none"
 
     @classmethod
     def of(
-        cls, kind: str, window: int | tuple[int, int], stride: int | tuple[int, int] | None = None
+        cls, kind: str, window: Sizes, stride: Sizes | None = None, activation: str = "none"
     ) -> Pool:
         """Build a pool; ``stride`` defaults to the window.  Raises `InputError`."""
         if kind not in get_args(PoolKind):
             raise InputError("pool", repr(kind), f"one of {list(get_args(PoolKind))}")
         w = pair("pool window", window, 1)
         s = w if stride is None else pair("pool stride", stride, 1)
-        return cls("max" if kind == "max" else "average", w, s)
+        check_fused(activation)
+        return cls(cast(PoolKind, kind), w, s, cast(FusedActivation, activation))
 
     @classmethod
     def parse(cls, spec: PoolSpec | Pool | None) -> Pool | None:
-        """A pool from ``(kind, window)`` or ``(kind, window, stride)``."""
+        """A pool from ``(kind, window[, stride[, activation]])``."""
         if spec is None or isinstance(spec, Pool):
             return spec
-        if not isinstance(spec, tuple | list) or len(spec) not in (2, 3):
-            raise InputError("pool", repr(spec), '("max" or "average", window[, stride])')
-        return cls.of(*spec)
+        if not isinstance(spec, tuple | list) or len(spec) not in (2, 3, 4):
+            raise InputError("pool", repr(spec), "(kind, window[, stride[, activation]])")
+        given: list[Any] = [*spec]
+        return cls.of(*given)
 
     @classmethod
     def from_text(cls, text: str) -> Pool:
-        """From ``kind:window[:stride]``, as ``average:3x3:2``.  Raises `InputError`."""
+        """From ``kind:window[:stride[:activation]]``, as ``average:3x3:2``.
+
+        Raises `InputError`.
+        """
         kind, *sizes = text.split(":")
+        after = sizes.pop() if len(sizes) == 3 else "none"
         if not 1 <= len(sizes) <= 2:
-            raise InputError("shape pool", repr(text), "kind:window or kind:window:stride")
-        return cls.of(kind, *(pair_from_text("pool", size) for size in sizes))
+            raise InputError("shape pool", repr(text), "kind:window[:stride[:activation]]")
+        window, *strides = (pair_from_text("pool", size) for size in sizes)
+        return cls.of(kind, window, strides[0] if strides else None, after)
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of the result over an image of this size."""
@@ -75,13 +85,28 @@ class Pool:
             covered(columns, self.window[1], self.stride[1]),
         )
 
-    def reference(self, image: Float64) -> Float64:
-        """Pool the last two axes in float64."""
+    def pooled(self, image: Float64, weights: Float64 | None = None) -> Float64:
+        """Pool the last two axes in float64, without the activation.
+
+        ``weights`` are those of a weighted sum, [window's rows, window's columns].
+        """
         rows, columns = self.output_size(*image.shape[-2:])
         (ph, pw), (sh, sw) = self.window, self.stride
         windows = np.lib.stride_tricks.sliding_window_view(image, (ph, pw), axis=(-2, -1))
         windows = windows[..., ::sh, ::sw, :, :][..., :rows, :columns, :, :]
-        result: Float64 = (
-            windows.max(axis=(-2, -1)) if self.kind == "max" else windows.mean(axis=(-2, -1))
-        )
+        both = (-2, -1)
+        result: Float64
+        if self.kind == "max":
+            result = windows.max(axis=both)
+        elif self.kind == "average":
+            result = windows.mean(axis=both)
+        elif self.kind == "l2":
+            result = np.sqrt(np.square(windows).sum(axis=both))
+        else:
+            assert weights is not None
+            result = (windows * weights).sum(axis=both)
         return result
+
+    def activated(self, values: Float64) -> Float64:
+        """The activation of pooled values."""
+        return activation(self.activation).value(values).astype(np.float64, copy=False)

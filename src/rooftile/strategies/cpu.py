@@ -184,18 +184,28 @@ class CpuStrategy(HostStrategy):
         """See `HostStrategy.prepare`."""
         kernel = self.kernel(problem)
         count = threads if self.parallel else 1
-        weights, bias = packed(parameters, kernel, count)
-        return BoundKernel(kernel, weights, bias, problem.input_arrays[0].item_size, count)
+        names = tuple(array.name for array in problem.parameter_arrays)
+        weights, bias = packed(weights_and_bias(names, parameters), kernel, count)
+        item = problem.input_arrays[0].item_size
+        return BoundKernel(kernel, weights, bias, item, count, names)
 
 
 class BoundKernel:
     """A kernel with its packed parameters and scratch; calls from several threads take turns."""
 
     def __init__(
-        self, kernel: CpuKernel, weights: Float32, bias: Float32, image: int, threads: int
+        self,
+        kernel: CpuKernel,
+        weights: Float32,
+        bias: Float32,
+        image: int,
+        threads: int,
+        names: Sequence[str] = ("weights", "bias"),
     ) -> None:
-        """``weights`` are packed, ``image`` is the number of elements of one image."""
+        """``weights`` are packed, ``image`` is the number of elements of one image, ``names`` are
+        those of the problem's parameters."""
         self._kernel, self._image, self._threads = kernel, image, threads
+        self._names = names
         # Rounded to a cache line so that no two threads share one.
         scratch = -(-kernel.scratch // 16) * 16
         buffer = cpu.allocate(max(16, scratch * threads), "scratch")
@@ -211,7 +221,7 @@ class BoundKernel:
 
     def renew(self, parameters: Sequence[Float32]) -> None:
         """Pack other parameters of the same shapes."""
-        weights, bias = parameters
+        weights, bias = weights_and_bias(self._names, parameters)
         self._kernel.pack(weights, self._keep[0], self._threads)
         self._keep[1][:] = bias
 
@@ -221,6 +231,17 @@ class BoundKernel:
             row[_UNITS], row[_X], row[_NX] = units, cpu.address(x), x.size
             row[_OUT], row[_NOUT] = cpu.address(out), out.size
             self._work.run(units, self._threads)
+
+
+_NOTHING: Float32 = np.zeros(1, np.float32)
+
+
+def weights_and_bias(
+    names: Sequence[str], parameters: Sequence[Float32]
+) -> tuple[Float32, Float32]:
+    """What a kernel is given of parameters with these names; a zero for what is not there."""
+    given = dict(zip(names, parameters, strict=True))
+    return given.get("weights", _NOTHING), given.get("bias", _NOTHING)
 
 
 def packed(

@@ -11,7 +11,7 @@ from rooftile.ops import AnyArray, Array, Pool, Problem
 _OPSET, _IR = 17, 8
 """Old enough for every release of the peers that this project still meets."""
 _ACTIVATIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh"}
-_POOLS = {"max": "MaxPool", "average": "AveragePool"}
+_POOLS = {"max": "MaxPool", "average": "AveragePool", "l2": "LpPool"}
 
 
 def onnx_model(problem: Problem, parameters: Sequence[AnyArray]) -> bytes:
@@ -75,7 +75,13 @@ class Graph:
         if name != "none":
             self.node(_ACTIVATIONS[name])
 
+    def window(self, pool: Pool) -> None:
+        """Add a pool that has no weights, without what comes behind it."""
+        more = {"p": 2} if pool.kind == "l2" else {}
+        self.node(_POOLS[pool.kind], kernel_shape=pool.window, strides=pool.stride, **more)
+
     def pool(self, pool: Pool | None) -> None:
-        """Add a pool, where there is one."""
+        """Add a pool that has no weights, where there is one."""
         if pool is not None:
-            self.node(_POOLS[pool.kind], kernel_shape=pool.window, strides=pool.stride)
+            self.window(pool)
+            self.activate(pool.activation)

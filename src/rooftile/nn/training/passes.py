@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.errors import InputError
 from rooftile.nn.training.kernels import conv_kernels, max_pool_kernel
 from rooftile.nn.training.workers import SHARES, Workers
 from rooftile.ops import Conv2d, Linear, Pool, Problem, activation
@@ -72,6 +73,12 @@ class ConvPass:
     """
 
     def __init__(self, problem: Conv2d, workers: Workers) -> None:
+        pool = problem.pool
+        if pool is not None and (pool.kind == "l2" or pool.activation != "none"):
+            expected = "a maximum or an average with nothing behind it"
+            raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
+        if problem.ghosts != "zero":
+            raise InputError("boundary", repr(problem.boundary), "'zero'")
         self._problem, self._workers = problem, workers
         self._rows, self._columns = _extent(problem)
         self._activation = activation(problem.activation)

@@ -9,11 +9,17 @@ from rooftile.ops import Float32, Pool
 
 
 def pooled(pool: Pool | None) -> list[Any]:
-    """The module of a pool; none without one."""
+    """The modules of a pool that has no weights, and of what comes behind it."""
     from torch import nn
 
-    kinds = {"max": nn.MaxPool2d, "average": nn.AvgPool2d}
-    return [] if pool is None else [kinds[pool.kind](pool.window, pool.stride)]
+    if pool is None:
+        return []
+    if pool.kind == "l2":
+        made: Any = nn.LPPool2d(2.0, pool.window, pool.stride)
+    else:
+        kinds = {"max": nn.MaxPool2d, "average": nn.AvgPool2d}
+        made = kinds[pool.kind](pool.window, pool.stride)
+    return [made, *activated(pool.activation)]
 
 
 def activated(name: str) -> list[Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.torch_layers import activated, filled, pooled
 
@@ -19,16 +21,42 @@ def torch_modules(problem: Conv2d, parameters: Sequence[Float32]) -> list[Any]:
     from torch import nn
 
     p = problem
-    conv = filled(nn.Conv2d(p.channels, p.maps, p.mask, p.stride, p.padding), parameters)
-    return [conv, *activated(p.activation), *pooled(p.pool)]
+    mode = "replicate" if p.ghosts == "replicate" else "zeros"
+    conv = nn.Conv2d(p.channels, p.maps, p.mask, p.stride, p.padding, padding_mode=mode)
+    made = [filled(conv, parameters)]
+    if p.ghosts == "interior":
+        made.append(_interior(p))
+    return [*made, *activated(p.activation), *pooled(p.pool)]
+
+
+def _interior(problem: Conv2d) -> Any:
+    """A module that clears the positions whose masks meet ghost cells."""
+    import torch
+
+    class Interior(torch.nn.Module):  # type: ignore[misc]
+        """The convolution's results where its masks lie inside the image, and zeros."""
+
+        def forward(self, z: Any) -> Any:
+            kept = torch.zeros_like(z)
+            rows, columns = problem.inside
+            kept[:, :, rows, columns] = z[:, :, rows, columns]
+            return kept
+
+    return Interior()
 
 
 def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> None:
     """Add its nodes to a graph of `rooftile.lab.peers.onnx`."""
-    vertical, horizontal = problem.padding
-    graph.node(
-        "Conv", *parameters, kernel_shape=problem.mask, strides=problem.stride,
-        pads=[vertical, horizontal, vertical, horizontal],
-    )  # fmt: skip
+    (vertical, horizontal), ghosts = problem.padding, problem.ghosts
+    pads = [vertical, horizontal, vertical, horizontal]
+    if ghosts == "replicate":
+        around = [0, 0, vertical, horizontal] * 2
+        graph.node("Pad", np.array(around, np.int64), mode="edge")
+        pads = [0, 0, 0, 0]
+    graph.node("Conv", *parameters, kernel_shape=problem.mask, strides=problem.stride, pads=pads)
+    if ghosts == "interior":
+        kept = np.zeros((1, 1, *problem.conv_size), np.float32)
+        kept[:, :, *problem.inside] = 1
+        graph.node("Mul", kept)
     graph.activate(problem.activation)
     graph.pool(problem.pool)

@@ -42,14 +42,15 @@ def real(elements):
     return (e for e in elements if e is not None)
 
 
-def naive(problem, config, *, weights=True):
+def naive(problem, config, *, weights=True, along_rows=False):
     conv, trace = Conv(problem), Trace()
     across, down = config["BLOCK_X"], config["BLOCK_Y"]
+    block = (across, down) if along_rows else (down, across)
     for (n, m), (top, left) in itertools.product(
-        conv.units, blocks(conv.rows, conv.columns, down, across)
+        conv.units, blocks(conv.rows, conv.columns, *block)
     ):
         for warp in warps(across, down):
-            lanes = [(top + y, left + x) for x, y in warp]
+            lanes = [(top + x, left + y) if along_rows else (top + y, left + x) for x, y in warp]
             lanes = [(r, c) for r, c in lanes if r < conv.rows and c < conv.columns]
             if not lanes:
                 continue
@@ -65,8 +66,9 @@ def naive(problem, config, *, weights=True):
     return trace
 
 
-def tiled(problem, tile, *, centre=(0, 0), core=False):
-    """`tile_output` and `tile_input`; with ``core``, `tile_core`."""
+def tiled(problem, tile, *, centre=(0, 0), core=False, weights=True):
+    """`tile_output` and `tile_input`; with ``core``, `tile_core`; without ``weights``,
+    `tile_constant`."""
     conv, trace = Conv(problem), Trace()
     (height, width), (high, wide) = tile.threads, tile.loaded
     for (n, m), (top, left) in itertools.product(
@@ -88,13 +90,41 @@ def tiled(problem, tile, *, centre=(0, 0), core=False):
                 summing = [
                     (x, y) for x, y in warp if y < tile.positions[0] and x < tile.positions[1]
                 ]
-                trace.load([0] * len(summing))
+                trace.load([0] * len(summing) if weights else [])
                 if core:
                     trace.load(_halo(conv, tile, (n, channel, i0, j0), centre, summing, p, q))
         for warp in block:
             made = [(top + y, left + x) for x, y in warp
                     if y < tile.results[0] and x < tile.results[1]]  # fmt: skip
             trace.store(conv.out(n, m, r, c) for r, c in made if r < conv.rows and c < conv.columns)
+    return trace
+
+
+def adjacent(problem, tile):
+    """`tile_adjacent`: each thread's two elements, the first ones of a warp in one request."""
+    conv, trace = Conv(problem), Trace()
+    for (n, m), (top, left) in itertools.product(
+        conv.units, blocks(conv.rows, conv.columns, *tile.results)
+    ):
+        i0, j0 = conv.corner(top * conv.step[0], left * conv.step[1])
+        for warp in warps(tile.threads[1], tile.threads[0]):
+            trace.load([m] * len(warp))
+            for channel in conv.channels:
+                for k in range(2):
+                    trace.load(
+                        real(conv.pixel(n, channel, i0 + y, j0 + 2 * x + k) for x, y in warp)
+                    )
+                summing = [
+                    0 for x, y in warp if y < tile.positions[0] and 2 * x < tile.positions[1]
+                ]
+                for _ in conv.mask:
+                    trace.load(summing)
+            for k in range(2):
+                made = [(top + y, left + 2 * x + k) for x, y in warp
+                        if y < tile.results[0] and 2 * x + k < tile.results[1]]  # fmt: skip
+                trace.store(
+                    conv.out(n, m, r, c) for r, c in made if r < conv.rows and c < conv.columns
+                )
     return trace
 
 

@@ -52,7 +52,10 @@ examples = settings(
 )
 
 _pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
-_pools = st.builds(Pool.of, st.sampled_from(["max", "average"]), _pairs, st.none() | _pairs)
+_pools = st.builds(
+    Pool.of, st.sampled_from(["max", "average", "l2"]), _pairs, st.none() | _pairs,
+    st.sampled_from(["none", "none", "sigmoid"]),
+)  # fmt: skip
 
 
 def _valid(*arguments):
@@ -69,6 +72,7 @@ problems = st.builds(
     st.just((1, 1)) | _pairs, st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.sampled_from(["none", "relu", "sigmoid", "tanh"]),
     st.none() | st.just(Pool.of("max", 2)) | _pools,
+    st.sampled_from(["zero", "zero", "replicate", "interior"]),
 ).filter(bool)  # fmt: skip
 
 

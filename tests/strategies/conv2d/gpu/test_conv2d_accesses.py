@@ -7,7 +7,7 @@ one problem, whose rows are not multiples of a sector, differ a little.
 from __future__ import annotations
 
 import pytest
-from conv_traces import channels_tree, naive, problems, tiled
+from conv_traces import adjacent, channels_tree, naive, problems, tiled
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from traces import exact
@@ -17,7 +17,7 @@ from rooftile.strategies import strategy
 
 unhurried = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 LARGE = (
-    Conv2d(2, 2, 86, 86, 2, (7, 7), pool=Pool.of("max", 2)),
+    Conv2d(1, 1, 86, 86, 2, (7, 7), pool=Pool.of("max", 2)),
     Conv2d(1, 1, 70, 61, 2, (5, 5), padding=(2, 2)),
     Conv2d(1, 2, 64, 67, 1, (3, 3), stride=(2, 2)),
 )
@@ -37,17 +37,26 @@ def close(found, trace, most=0.1):
 
 def traced(name, problem, **values):
     rung, config, found = conv(name, problem, **values)
-    if name in ("naive", "restrict_unroll", "constant"):
-        return found, naive(problem, config, weights=name != "constant")
+    if name in ("naive", "restrict_unroll", "constant", "naive_transposed"):
+        along_rows = name == "naive_transposed"
+        return found, naive(problem, config, weights=name != "constant", along_rows=along_rows)
     if name == "channels_tree":
         return found, channels_tree(problem, config)
     centre = ((problem.mask[0] - 1) // 2, (problem.mask[1] - 1) // 2)
     core = name == "tile_core"
     tile = rung.tile(problem, config)
-    return found, tiled(problem, tile, centre=centre if core else (0, 0), core=core)
+    if name == "tile_adjacent":
+        return found, adjacent(problem, tile)
+    weights = name != "tile_constant"
+    return found, tiled(
+        problem, tile, centre=centre if core else (0, 0), core=core, weights=weights
+    )
 
 
-NAMES = ("naive", "constant", "channels_tree", "tile_output", "tile_input", "tile_core")
+NAMES = (
+    "naive", "naive_transposed", "constant", "channels_tree", "tile_output", "tile_input",
+    "tile_core", "tile_constant", "tile_adjacent",
+)  # fmt: skip
 
 
 @unhurried

@@ -29,12 +29,19 @@ WRONG = {
     "missing last image": ("row_vector", "n < images", "n < images - 1"),
     "bias forgotten": ("row_private", "bias[m], bias[m], bias[m], bias[m]", "0, 0, 0, 0"),
     "pool over one row": ("row_local", "a < POOL_HEIGHT", "a < 1"),
-    "relu that drops NaN": ("naive", "activate(z)", "(z > 0.0f ? z : 0.0f)"),
+    "relu that drops NaN": ("naive", "activate(kept(z, top, left))", "(z > 0.0f ? z : 0.0f)"),
     "maximum that drops NaN": (
         "tile_output",
         "maximum(pooled, y)",
         "((pooled) > (y) ? (pooled) : (y))",
     ),
+    "rows and columns swapped": (
+        "naive_transposed",
+        "row = ALONG_ROWS ? across : down",
+        "row = ALONG_ROWS ? down : across",
+    ),
+    "two positions that are one": ("tile_adjacent", "(first + n) * STRIDE_X", "first * STRIDE_X"),
+    "weights of the slice's first map": ("tile_constant", "(slot * CHANNELS + c)", "c"),
     "ghost cells left out": (
         "restrict_unroll",
         "z += mask[p * MASK_WIDTH + q] * pixel(channel, top + p, left + q)",

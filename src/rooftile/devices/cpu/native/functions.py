@@ -1,8 +1,8 @@
 """What kernels may call that is not written in the kernel language itself.
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
-``math.exp``, ``math.tanh``, ``numpy.empty(count, numpy.float32)`` for a few numbers of a thread's
-own.  Vectors are in `rooftile.devices.cpu.native.vector`.
+``math.exp``, ``math.sqrt``, ``math.tanh``, ``numpy.empty(count, numpy.float32)`` for a few numbers
+of a thread's own.  Vectors are in `rooftile.devices.cpu.native.vector`.
 """
 
 from __future__ import annotations
@@ -51,6 +51,15 @@ def _absolute(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic("llvm.abs.i64", INTEGER, [value, Value(BOOL, "false")])
 
 
+def _root(to: Expressions, given: list[Value]) -> Value:
+    """The square root, in the precision of its argument."""
+    (value,) = given
+    if value.type is not FLOAT:
+        value = to.convert(value, DOUBLE)
+    size = "f32" if value.type is FLOAT else "f64"
+    return to.intrinsic(f"llvm.sqrt.{size}", value.type, [value])
+
+
 def _of_libm(name: str) -> Function:
     """A function of the C library, in the precision of its argument."""
 
@@ -78,6 +87,7 @@ FUNCTIONS: dict[Any, Function] = {
     np.float32: _as(FLOAT),
     np.float64: _as(DOUBLE),
     math.exp: _of_libm("exp"),
+    math.sqrt: Function("sqrt", _root),
     np.empty: Function("empty", _empty),
     math.tanh: _of_libm("tanh"),
 }

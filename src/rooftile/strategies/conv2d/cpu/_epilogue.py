@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.conv2d.cpu._textbook import pool_codes
+from rooftile.strategies.conv2d.ends import beyond_means
 
 
 def folds(problem: Conv2d, lanes: int) -> bool:
@@ -17,6 +19,8 @@ def folds(problem: Conv2d, lanes: int) -> bool:
     pool = problem.pool
     if pool is None:
         return True
+    if beyond_means(problem):
+        return False
     width = pool.window[1]
     tiles = pool.window == pool.stride and width <= lanes and width & (width - 1) == 0
     return tiles and (pool.kind == "max" or problem.activation in ("none", "relu"))
@@ -100,9 +104,8 @@ def finish_row_call(problem: Conv2d, start: int, pitch: int, to: str) -> str:
     the result at ``out[to]``."""
     pool = problem.pool
     window, stride = (pool.window, pool.stride[1]) if pool else ((1, 1), 1)
-    average = pool is not None and pool.kind == "average"
     columns, code = problem.output_size[1], ACTIVATION_CODES[problem.activation]
-    numbers = ", ".join(str(int(n)) for n in (columns, *window, stride, code, average))
+    numbers = ", ".join(str(n) for n in (columns, *window, stride, code, *pool_codes(problem)))
     return f"finish_row(scratch, {start}, {pitch}, out, {to}, {numbers})"
 
 

@@ -1,6 +1,6 @@
 """Copy the input rows behind a band of outputs into scratch, padded and phase by phase.
 
-Staging turns padding into zeros that are really there and a horizontal stride
+Staging turns ghost cells into numbers that are really there and a horizontal stride
 into contiguous columns, so that a vector kernel needs no special case.  Column j
 of phase p holds input column ``j * stride + p - padding``.
 
@@ -88,18 +88,31 @@ class Staged:
         with to.block(f"for r in range({self.rows}):"):
             to.line(f"i = ({first_row}) * {p.stride[0]} + r - {p.padding[0]}")
             to.line(f"t = {start} + r * {self.row}")
+            if self._replicates:
+                to.line(f"i = min(max(i, 0), {p.height - 1})")
+                self._emit_line(to, image)
+                return
             with to.block(f"if i < 0 or i >= {p.height}:"):
-                self._emit_zeros(to, "t", 0, self.row)
+                self._emit_fill(to, "t", 0, self.row)
             with to.block("else:"):
-                to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
-                for phase in range(min(p.stride[1], p.mask[1])):
-                    self._emit_phase(to, phase)
+                self._emit_line(to, image)
+
+    @property
+    def _replicates(self) -> bool:
+        return self.problem.ghosts == "replicate"
+
+    def _emit_line(self, to: Writer, image: str) -> None:
+        """Write the copy of row ``i``, phase by phase."""
+        p = self.problem
+        to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
+        for phase in range(min(p.stride[1], p.mask[1])):
+            self._emit_phase(to, phase)
 
     @staticmethod
-    def _emit_zeros(to: Writer, at: str, begin: int, end: int) -> None:
+    def _emit_fill(to: Writer, at: str, begin: int, end: int, value: str = "0.0") -> None:
         if begin < end:
             with to.block(f"for j in range({begin}, {end}):"):
-                to.line(f"scratch[{at} + j] = 0.0")
+                to.line(f"scratch[{at} + j] = {value}")
 
     def _emit_phase(self, to: Writer, phase: int) -> None:
         p, stride = self.problem, self.problem.stride[1]
@@ -107,8 +120,12 @@ class Staged:
         first = max(0, -(-(p.padding[1] - phase) // stride))
         last = max(first, min(self.columns, (p.width - 1 + p.padding[1] - phase) // stride + 1))
         at = f"t + {phase * self.phase}"
-        self._emit_zeros(to, at, 0, first)
-        self._emit_zeros(to, at, last, self.reach)
+        if self._replicates:
+            self._emit_fill(to, at, 0, min(first, self.columns), "x[s]")
+            self._emit_fill(to, at, last, self.columns, f"x[s + {p.width - 1}]")
+        else:
+            self._emit_fill(to, at, 0, first)
+        self._emit_fill(to, at, max(last, self.columns if self._replicates else 0), self.reach)
         if first < last:
             with to.block(f"for j in range({last - first}):"):
                 offset = first * stride + phase - p.padding[1]

@@ -13,6 +13,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.common.serial import run
+from rooftile.strategies.conv2d.cpu._textbook import pool_codes
 from rooftile.strategies.cpu import aligned_copy
 
 
@@ -45,19 +46,22 @@ def copy_taps(x, source, width, stride, shift, out, to, first, columns):  # type
 @native
 def finish(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are (image, map, result row) of a block; ``x`` holds z.  ``sizes``: maps, images,
-    rows and columns of z; window height, width, stride; activation, average; result
-    rows of the block, of an image, columns; first image and row of the block."""
+    rows and columns of z; window height, width, stride; activation, the pool's kind, the
+    activation behind it; result rows of the block, of an image, columns; first image and row of
+    the block."""
     maps, images, conv_rows, read = sizes[0], sizes[1], sizes[2], sizes[3]
     window, width, stride, across = sizes[4], sizes[5], sizes[6], sizes[7]
-    rows, all_rows, columns = sizes[10], sizes[11], sizes[12]
+    rows, all_rows, columns = sizes[11], sizes[12], sizes[13]
     for unit in range(begin, end):
         n, m, row = unit // rows // maps, unit // rows % maps, unit % rows
         z = ((m * images + n) * conv_rows + row * stride) * read
         # The rows are copied since windows may overlap and finishing overwrites them.
         for j in range(window * read):
             scratch[j] = x[z + j] + bias[m]
-        to = (((sizes[13] + n) * maps + m) * all_rows + sizes[14] + row) * columns
-        finish_row(scratch, 0, read, out, to, columns, window, width, across, sizes[8], sizes[9])
+        to = (((sizes[14] + n) * maps + m) * all_rows + sizes[15] + row) * columns
+        finish_row(
+            scratch, 0, read, out, to, columns, window, width, across, sizes[8], sizes[9], sizes[10]
+        )
 
 
 class Finisher:
@@ -66,12 +70,10 @@ class Finisher:
     def __init__(self, problem: Conv2d, bias: Float32) -> None:
         pool = problem.pool
         window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
-        average = pool is not None and pool.kind == "average"
         self._problem = problem
         self._window, self.stride = window[0], stride[0]
-        self._fixed = (
-            *window, *stride, ACTIVATION_CODES[problem.activation], int(average),
-        )  # fmt: skip
+        codes = ACTIVATION_CODES[problem.activation], *pool_codes(problem)
+        self._fixed = *window, *stride, *codes
         self._bias = aligned_copy(bias)
         self._scratch = cpu.allocate(window[0] * problem.conv_span[1], "scratch")
 

@@ -22,6 +22,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.conv2d.cpu._unfused import Finisher, copy_taps
+from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import HostStrategy, aligned_copy
 
 _BLOCK_FLOATS = 2**18
@@ -49,7 +50,7 @@ def unroll(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[n
 
 
 class Im2col(HostStrategy):
-    """Takes every problem."""
+    """Takes every problem whose ghost cells are zeros."""
 
     operation = "conv2d"
     name = "im2col"
@@ -57,8 +58,8 @@ class Im2col(HostStrategy):
     summary = "unrolled matrix in memory, multiplied by BLAS"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """None: it takes everything."""
-        return None
+        """Other ghost cells than the zeros that fill its matrix."""
+        return beyond_zeros(problem)
 
     def prepare(
         self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int

@@ -20,7 +20,9 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
+from rooftile.strategies.conv2d.cpu._textbook import pool_codes
 from rooftile.strategies.conv2d.cpu._unfused import copy_taps
+from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _TILE_FLOATS = 6 * 1024
@@ -28,7 +30,7 @@ _TILE_FLOATS = 6 * 1024
 
 
 class Im2colFused(CpuStrategy):
-    """Takes every problem."""
+    """Takes every problem whose ghost cells are zeros."""
 
     operation = "conv2d"
     name = "im2col_fused"
@@ -36,8 +38,8 @@ class Im2colFused(CpuStrategy):
     summary = "unrolled matrix built tile by tile in cache, multiplied in registers"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """None: it takes everything."""
-        return None
+        """Other ghost cells than the zeros that fill its matrix."""
+        return beyond_zeros(problem)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
@@ -47,11 +49,11 @@ class Im2colFused(CpuStrategy):
         tile = vectors * vector.lanes()
         pitch = -(-problem.conv_span[1] // tile) * tile
         padded_maps = -(-problem.maps // block) * block
+        kind, after = pool_codes(problem)
         sizes = (
             problem.channels, problem.height, problem.width, problem.maps, *problem.mask,
             *problem.stride, *problem.padding, ACTIVATION_CODES[problem.activation],
-            int(pool is not None and pool.kind == "average"), *window, *stride,
-            *problem.output_size, problem.conv_span[1], pitch,
+            kind, *window, *stride, *problem.output_size, problem.conv_span[1], pitch, after,
         )  # fmt: skip
         return CpuKernel(
             _compiled(block, vectors, vector.lanes()),
@@ -177,6 +179,6 @@ def kernel(x, weights, bias, out, scratch, sizes, begin, end):
         for m in range(maps):
             finish_row(
                 scratch, start + m * plane, pitch, out, ((n * maps + m) * rows + row) * columns,
-                columns, window, sizes[13], sizes[15], sizes[10], sizes[11]
+                columns, window, sizes[13], sizes[15], sizes[10], sizes[11], sizes[20]
             )
 '''

@@ -18,6 +18,7 @@ from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
+from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _STAGED_FLOATS = 48 * 1024
@@ -29,7 +30,7 @@ _VECTOR_COST, _TAP_COST, _ROW_ORDER_COST = 0.35, 0.2, 0.03
 
 
 class RegisterTile(CpuStrategy):
-    """Takes every problem."""
+    """Takes every problem in which all positions count."""
 
     operation = "conv2d"
     name = "register_tile"
@@ -37,8 +38,8 @@ class RegisterTile(CpuStrategy):
     summary = "explicit vectors, register block, bias, activation and pool in registers"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """None: it takes everything."""
-        return None
+        """Positions that are zero whatever the image."""
+        return beyond_replicas(problem)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -99,6 +99,8 @@ def _generate(p: Conv2d, staged: Staged) -> str:
         with to.block(f"for m in range({p.maps}):"):
             with to.block(f"for a in range({_window(p)[0]}):"):
                 _emit_row(to, p, staged)
+                if p.ghosts == "interior":
+                    _emit_cleared(to, p)
             _emit_finish(to, p, staged)
     return to.text()
 
@@ -113,6 +115,22 @@ def _emit_row(to: Writer, p: Conv2d, staged: Staged) -> None:
         to.line(f"s = base + {c} * {staged.plane} + a * {p.stride[0] * staged.row}")
         to.line(f"w = (m * {p.channels} + {c}) * {area}")
         _emit_taps(to, p, staged)
+
+
+def _emit_cleared(to: Writer, p: Conv2d) -> None:
+    """Write zeros at those positions of row ``a`` of the window whose masks meet ghost cells."""
+    (rows, columns), read = p.inside, p.conv_span[1]
+    to.line(f"i = row * {_window(p)[1]} + a")
+    with to.block(f"if i < {rows.start} or i >= {rows.stop}:"):
+        _emit_zeros(to, 0, read)
+    with to.block("else:"):
+        _emit_zeros(to, 0, min(columns.start, read))
+        _emit_zeros(to, min(max(columns.start, columns.stop), read), read)
+
+
+def _emit_zeros(to: Writer, begin: int, end: int) -> None:
+    with to.block(f"for j in range({begin}, {end}):"):
+        to.line("scratch[t + j] = 0.0")
 
 
 def _emit_taps(to: Writer, p: Conv2d, staged: Staged) -> None:

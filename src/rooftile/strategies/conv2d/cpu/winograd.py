@@ -30,6 +30,7 @@ from rooftile.strategies.conv2d.cpu._textbook import one_row, sizes_of
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
+from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _LEAST_REUSE = 80
@@ -48,7 +49,8 @@ class Winograd(CpuStrategy):
     precision = "fast"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses masks without a transform, strides, pools across tiles, and too few rows."""
+        """It refuses masks without a transform, strides, pools across tiles, too few rows, and
+        other ghost cells than zeros."""
         if problem.stride != (1, 1):
             return f"its transforms need stride 1, not {problem.stride}"
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
@@ -62,7 +64,7 @@ class Winograd(CpuStrategy):
             return f"the pool must tile {OUTPUTS}x{OUTPUTS} outputs and fold in registers"
         if problem.conv_read[0] < OUTPUTS:
             return f"a tile has {OUTPUTS} convolution rows, the problem {problem.conv_read[0]}"
-        return None
+        return beyond_zeros(problem)
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """It is slow where too few channels and maps share a transformed tile."""

@@ -40,20 +40,22 @@ def positions_of(problem: Conv2d) -> int:
     return math.prod(window(problem)[0])
 
 
-def result_stride(problem: Conv2d) -> int:
-    """How far apart the inputs of neighbouring results of a row lie."""
-    return window(problem)[1][1] * problem.stride[1]
+def result_stride(problem: Conv2d, axis: int = 1) -> int:
+    """How many columns, or of axis 0 rows, the inputs of neighbouring results lie apart."""
+    return window(problem)[1][axis] * problem.stride[axis]
 
 
 def real_taps(problem: Conv2d, axis: int, *, once: bool = False) -> int:
     """Taps of one axis that meet no ghost cell, over all results and their windows.
 
     With ``once``, over the convolution outputs that the pool reads, each of which counts once
-    even where windows overlap.
+    even where windows overlap.  Replicas are real inputs.
     """
     size = (problem.height, problem.width)[axis]
     (windows, strides), results = window(problem), problem.output_size[axis]
     places = [r * strides[axis] + a for r in range(results) for a in range(windows[axis])]
+    if problem.ghosts == "replicate":
+        return problem.mask[axis] * len(set(places) if once else places)
     return sum(
         inside(at * problem.stride[axis] - problem.padding[axis], problem.mask[axis], size)
         for at in (set(places) if once else places)
@@ -71,22 +73,28 @@ def real_share(problem: Conv2d, *, once: bool = False) -> float:
     return share
 
 
-def thread_a_result(problem: Conv2d, launch: Launch, *, weights: bool) -> Accesses:
+def thread_a_result(
+    problem: Conv2d, launch: Launch, *, weights: bool, along_rows: bool = False
+) -> Accesses:
     """A thread a result: under each tap it reads an input, and with ``weights`` a weight, which is
-    one address of global memory for a whole warp."""
+    one address of global memory for a whole warp.
+
+    Lanes are neighbours in a row, or with ``along_rows`` in a column."""
     (across, down, _), (rows, columns) = launch.block, problem.output_size
     lanes = min(across, WARP)
     planes, taps = problem.batch * problem.maps, math.prod(problem.mask)
     reads = planes * problem.channels * taps * positions_of(problem)
-    warps = ceil_div(rows, min(WARP // lanes, down)) * ceil_div(columns, lanes)
+    length, lines = (rows, columns) if along_rows else (columns, rows)
+    warps = ceil_div(lines, min(WARP // lanes, down)) * ceil_div(length, lanes)
     share = real_share(problem)
-    found = row_loads(columns, reads * rows * share, stride=result_stride(problem), lanes=lanes)
+    stride = result_stride(problem, 0) * problem.width if along_rows else result_stride(problem)
+    found = row_loads(length, reads * lines * share, stride=stride, lanes=lanes)
     if weights:
         found += broadcasts(reads * warps, rows * columns / warps)
     found += broadcasts(planes * positions_of(problem) * warps, rows * columns / warps)
-    found += row_stores(columns, planes * rows, lanes=lanes)
+    found += row_stores(length, planes * lines, stride=columns if along_rows else 1, lanes=lanes)
     layers = min(planes, MOST_BLOCKS)
-    return found + Accesses(divergent_warps=layers * guard_2d(columns, rows, across, down))
+    return found + Accesses(divergent_warps=layers * guard_2d(length, lines, across, down))
 
 
 def tiled_product(rows: int, inner: int, columns: int, config: Config) -> Accesses:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.weights import WeightedGpuStrategy
+from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
 from rooftile.strategies.gpu import Config
 
 __all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks", "sizes"]
@@ -48,6 +49,8 @@ def sizes(problem: Conv2d) -> dict[str, int]:
         "POOL_WIDTH": window[1],
         "POOL_STRIDE_Y": stride[0],
         "POOL_STRIDE_X": stride[1],
-        "POOL_AVERAGE": int(pool is not None and pool.kind == "average"),
+        "POOL_KIND": POOL_CODES[pool.kind if pool else "max"],
+        "POOL_ACTIVATION": ACTIVATION_CODES[pool.activation if pool else "none"],
         "ACTIVATION": ACTIVATION_CODES[problem.activation],
+        "BOUNDARY": BOUNDARY_CODES[problem.ghosts],
     }

@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, broadcasts, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._accesses import real_taps
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -30,9 +31,12 @@ class RowConv2d(GpuConv2d):
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """Strides and pools that the sliding window does not fit."""
+        """Strides, ghost cells and pools that the sliding window does not fit."""
         if problem.stride != (1, 1):
             return f"its window slides one column a tap, stride {problem.stride} skips some"
+        reason = beyond_basics(problem)
+        if reason is not None:
+            return reason
         pool = problem.pool
         if pool is None or (pool.kind, pool.window, pool.stride) == ("max", (2, 2), (2, 2)):
             return self.invalid(problem, self.defaults(problem))

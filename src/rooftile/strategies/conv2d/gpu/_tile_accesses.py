@@ -12,6 +12,7 @@ from rooftile.analysis.accesses import (
     broadcasts,
     inside,
     linear_loads,
+    row_loads,
     row_stores,
     warps_of,
 )
@@ -38,23 +39,56 @@ def loads_and_results(problem: Conv2d, tile: Tile, centre: Size2 = (0, 0)) -> Ac
         firsts = _firsts(problem, tile, axis, centre[axis])
         real *= sum(inside(first, tile.loaded[axis], sizes[axis]) for first in firsts)
     whole = tiles * math.prod(tile.loaded)
+    if problem.ghosts == "replicate":
+        real = whole
     layers, planes = _layers(problem, tile), problem.batch * problem.maps
-    found = linear_loads(layers * problem.channels * whole, tile.loaded[1], share=real / whole)
+    each = tile.adjacent
+    found = linear_loads(
+        layers * problem.channels * whole, tile.loaded[1] // each, stride=each, share=real / whole
+    )
     found += broadcasts(tiles * layers * tile.maps * warps_of(tile.thread_count))
-    rows, columns = problem.output_size
-    found += row_stores(columns, planes * rows, lanes=min(WARP, tile.results[1]))
+    found += _stores(problem, tile, planes * problem.output_size[0])
     pooled = planes * tiles * warps_of(math.prod(tile.results)) * positions_of(problem)
     divergent = layers * _divergent(problem, tile)
     return found + Accesses(shared_reads=pooled, divergent_warps=divergent)
 
 
+def _stores(problem: Conv2d, tile: Tile, lines: int) -> Accesses:
+    """Storing so many lines of results, those of a tile from its own first on."""
+    columns, found = problem.output_size[1], Accesses()
+    if tile.adjacent == 1:
+        return row_stores(columns, lines, lanes=min(WARP, tile.results[1]))
+    for share, tiles in _shares(columns, tile.results[1]):
+        for first in range(min(tile.adjacent, share)):
+            lanes = blocks(share - first, tile.adjacent)
+            made = row_loads(lanes, tiles * lines, stride=tile.adjacent, lanes=lanes)
+            found += Accesses(stores=made.loads, store_sectors=made.load_sectors)
+    return found
+
+
 def tap_reads(problem: Conv2d, tile: Tile) -> Accesses:
     """A tap: a weight at one address, from global memory, and an input from shared memory."""
-    threads = rectangle(tile.positions[1], tile.positions[0], tile.threads[1])
-    warps = activity(threads, tile.thread_count).active_warps
+    warps = _summing_warps(tile)
+    lanes = tile.positions[0] * blocks(tile.positions[1], tile.adjacent) / warps
     reads = tile_passes(problem, tile) * math.prod(problem.mask) * warps
-    lanes = math.prod(tile.positions) / warps
-    return broadcasts(reads, lanes) + Accesses(shared_reads=reads * tap_conflicts(problem, tile))
+    return broadcasts(reads, lanes) + tile_reads(problem, tile)
+
+
+def tile_reads(problem: Conv2d, tile: Tile) -> Accesses:
+    """A tap's inputs from shared memory."""
+    reads = tile_passes(problem, tile) * math.prod(problem.mask) * _summing_warps(tile)
+    return Accesses(shared_reads=reads * tile.adjacent * tap_conflicts(problem, tile))
+
+
+def _summing_warps(tile: Tile) -> int:
+    """Warps of a block that sum."""
+    threads = rectangle(_sharers(tile, tile.positions[1]), tile.positions[0], tile.threads[1])
+    return activity(threads, tile.thread_count).active_warps
+
+
+def _sharers(tile: Tile, columns: int) -> int:
+    """Threads that share out so many columns, as far as there are any."""
+    return min(blocks(columns, tile.adjacent), tile.threads[1])
 
 
 def tap_conflicts(problem: Conv2d, tile: Tile) -> int:
@@ -62,6 +96,7 @@ def tap_conflicts(problem: Conv2d, tile: Tile) -> int:
     width = tile.threads[1]
     lanes = [divmod(t, width) for t in range(min(WARP, tile.thread_count))]
     (down, across), pitch = problem.stride, tile.loaded[1]
+    across *= tile.adjacent
     return bank_conflicts(i * down * pitch + j * across for i, j in lanes)
 
 
@@ -102,11 +137,12 @@ def _firsts(problem: Conv2d, tile: Tile, axis: int, centre: int = 0) -> list[int
 def _divergent(problem: Conv2d, tile: Tile) -> int:
     """Warps of one layer of blocks that diverge where sums are made or results stored."""
     (height, width), threads = tile.threads, tile.thread_count
-    sums = activity(rectangle(tile.positions[1], tile.positions[0], width), threads).divergent
+    summing = rectangle(_sharers(tile, tile.positions[1]), tile.positions[0], width)
+    sums = activity(summing, threads).divergent
     total = 0
     for rows, down in _shares(problem.output_size[0], tile.results[0]):
         for columns, across in _shares(problem.output_size[1], tile.results[1]):
-            guard = rectangle(min(columns, width), min(rows, height), width)
+            guard = rectangle(_sharers(tile, columns), min(rows, height), width)
             total += down * across * len(sums | activity(guard, threads).divergent)
     return total
 
@@ -133,11 +169,11 @@ class _Axis:
 
 def _axis(problem: Conv2d, tile: Tile, axis: int, centre: int) -> _Axis:
     size, step = (problem.height, problem.width)[axis], problem.stride[axis]
-    real = inner = lines = ends = 0
+    replicas, real, inner, lines, ends = problem.ghosts == "replicate", 0, 0, 0, 0
     for first in _firsts(problem, tile, axis, centre):
         for place in range(problem.mask[axis]):
             taps = [i * step + place - centre for i in range(tile.positions[axis])]
-            met = [tap for tap in taps if 0 <= first + tap < size]
+            met = [tap for tap in taps if replicas or 0 <= first + tap < size]
             held = sum(0 <= tap < tile.loaded[axis] for tap in met)
             real, inner = real + len(met), inner + held
             lines, ends = lines + bool(met), ends + (held < len(met))

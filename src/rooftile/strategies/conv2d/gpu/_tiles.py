@@ -31,6 +31,8 @@ class Tile:
     maps: int = 1
     weights: int = 0
     """Weights that it holds in shared memory."""
+    adjacent: int = 1
+    """Neighbours of a row that a thread loads, sums up and stores."""
 
     @property
     def thread_count(self) -> int:

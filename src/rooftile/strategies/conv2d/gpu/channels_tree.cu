@@ -40,7 +40,8 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
             __syncthreads();
             if (part < reach) partial[part][lane] += partial[part + reach][lane];
         }
-        if (part == 0) pooled = POOL_WITH(pooled, activate(partial[0][lane] + shift));
+        if (part == 0)
+            pooled = POOL_WITH(pooled, activate(kept(partial[0][lane] + shift, top, left)));
         // The next position's sums overwrite what the tree has read.
         __syncthreads();
     }

@@ -62,7 +62,9 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
 
         UNROLL for (int k = 0; k < THREAD_MAPS; k++) {
             UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
-                positions[i][j + w * THREADS_X] = activate(sums[k][w]);
+                positions[i][j + w * THREADS_X] =
+                    activate(kept(sums[k][w], top + i * STRIDE_Y,
+                                  left + (j + w * THREADS_X) * STRIDE_X));
             __syncthreads();
             for (int r = j; r < RESULTS_X; r += THREADS_X) {
                 if (first + k >= MAPS || i >= RESULTS_Y || row >= ROWS ||

@@ -39,7 +39,7 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias
                             z += taps[mask + p * MASK_WIDTH + q] *
                                  pixel(channel, top + p, left + q);
                 }
-                pooled = POOL_WITH(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(kept(z, top, left)));
             }
         out[((n * MAPS + m) * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

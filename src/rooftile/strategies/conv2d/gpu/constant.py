@@ -6,82 +6,30 @@ section 7.3.
 
 from __future__ import annotations
 
-import numpy as np
-
 from rooftile.analysis.accesses import Accesses
-from rooftile.devices.gpu import Launch
-from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.common.grid import CONSTANT_BYTES
+from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
-from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
+from rooftile.strategies.conv2d.gpu._constant import ConstantWeights
 from rooftile.strategies.conv2d.gpu.naive import Naive
-from rooftile.strategies.gpu import Config, Fill, Step
+from rooftile.strategies.gpu import Config, Step
 
 
-class Constant(Naive):
-    """Weights beyond 65,536 bytes go by slices of whole maps, a launch each."""
+class Constant(ConstantWeights, Naive):
+    """A thread an output, as in `naive`."""
 
     name = "constant"
     order = 3
     summary = "weights in constant memory, whose cache serves a warp with one read"
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Maps whose weights constant memory cannot hold one at a time."""
-        needed = _map_bytes(problem)
-        if needed > CONSTANT_BYTES:
-            return (
-                f"the weights of one map take {needed:,} bytes (channels x mask x 4), "
-                f"constant memory has {CONSTANT_BYTES:,}"
-            )
-        return None
-
-    def programs(self, problem: Conv2d, config: Config) -> int:
-        """Slices of the maps."""
-        return blocks(problem.maps, _slice_maps(problem))
-
-    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem, the tunables, and the maps of a slice."""
-        return {**super().macros(problem, config), "SLICE_MAPS": _slice_maps(problem)}
-
-    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """The weights, with maps of zeros that fill the last slice."""
-        spare = self.programs(problem, config) * _slice_maps(problem) - problem.maps
-        return np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
-
-    def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
-        """The weights of a slice."""
-        return {"taps": Fill("weights", _slice_maps(problem) * _map_bytes(problem) // 4)}
-
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """A launch a slice, a thread an output of its maps."""
-        rows, columns = problem.output_size
-        maps = _slice_maps(problem)
-        grid = (
-            blocks(columns, config["BLOCK_X"]),
-            blocks(rows, config["BLOCK_Y"]),
-            min(problem.batch * maps, MOST_BLOCKS),
-        )
-        block = (config["BLOCK_X"], config["BLOCK_Y"], 1)
-        launch = Launch("conv2d", grid, block, constants=("taps",))
-        return tuple(
-            Step(launch, ("x", "bias", "out", problem.batch, number * maps), number)
-            for number in range(self.programs(problem, config))
-        )
+        (whole,) = Naive.steps(self, problem, config)
+        return self.slices(problem, config, whole.launch)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input; weights come by the constant cache."""
         launch = self.steps(problem, config)[0].launch
         return {"conv2d": thread_a_result(problem, launch, weights=False)}
-
-
-def _map_bytes(problem: Conv2d) -> int:
-    return 4 * (problem.reduction - 1)
-
-
-def _slice_maps(problem: Conv2d) -> int:
-    """Maps of a slice: as many as fit, shared out evenly."""
-    most = max(1, CONSTANT_BYTES // _map_bytes(problem))
-    return blocks(problem.maps, blocks(problem.maps, most))
 
 
 STRATEGY = Constant()

@@ -3,7 +3,9 @@
 //   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reaches)
 //   ROWS COLUMNS (of the result)
 //   POOL_HEIGHT POOL_WIDTH POOL_STRIDE_Y POOL_STRIDE_X (1x1 without a pool)
-//   POOL_AVERAGE ACTIVATION (of what is fused)
+//   POOL_KIND POOL_ACTIVATION ACTIVATION (of what is fused)
+//   BOUNDARY (0 ghost cells are zeros, 1 they are the nearest pixels, 2 interior: positions whose
+//   mask meets one are zeros)
 // Offsets of images are 64-bit, so that arrays may have more than 2^31 elements.
 
 #pragma once
@@ -16,10 +18,33 @@
 // A map's filter: a mask for each channel.
 #define FILTER_SIZE (CHANNELS * MASK_SIZE)
 
-// One element of an image's channel; ghost cells are zero.
+#define REPLICATES (BOUNDARY == 1)
+#define INTERIOR (BOUNDARY == 2)
+
+__device__ __forceinline__ int clamped(int index, int size)
+{
+    return index < 0 ? 0 : index < size ? index : size - 1;
+}
+
+// One element of an image's channel, or what a ghost cell is.
 __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j)
 {
+#if REPLICATES
+    return channel[clamped(i, HEIGHT) * WIDTH + clamped(j, WIDTH)];
+#else
     return i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH ? channel[i * WIDTH + j] : 0.0f;
+#endif
+}
+
+// The convolution at a position, bias included, whose mask begins at (top, left).
+__device__ __forceinline__ float kept(float z, int top, int left)
+{
+#if INTERIOR
+    int inside = top >= 0 && top + MASK_HEIGHT <= HEIGHT && left >= 0 && left + MASK_WIDTH <= WIDTH;
+    return inside ? z : 0.0f;
+#else
+    return z;
+#endif
 }
 
 // One result from a window of activated positions in shared memory, in rows `pitch` apart.
@@ -64,8 +89,12 @@ __device__ __forceinline__ float finished(const GLOBAL float* plane, float shift
         plane + row * WINDOW_STRIDE_Y * READ_COLUMNS + column * WINDOW_STRIDE_X;
     float pooled = POOL_START;
     for (int a = 0; a < POOL_HEIGHT; a++)
-        for (int b = 0; b < POOL_WIDTH; b++)
-            pooled = POOL_WITH(pooled, activate(window[a * READ_COLUMNS + b] + shift));
+        for (int b = 0; b < POOL_WIDTH; b++) {
+            int top = (row * POOL_STRIDE_Y + a) * STRIDE_Y - PAD_Y;
+            int left = (column * POOL_STRIDE_X + b) * STRIDE_X - PAD_X;
+            float z = kept(window[a * READ_COLUMNS + b] + shift, top, left);
+            pooled = POOL_WITH(pooled, activate(z));
+        }
     return POOL_END(pooled);
 }
 

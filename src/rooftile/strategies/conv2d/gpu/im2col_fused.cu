@@ -54,7 +54,7 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
             UNROLL for (int k = 0; k < TILE_TAPS; k++) sum += filters[y][k] * inputs[k][lane];
             __syncthreads();
         }
-        pooled = POOL_WITH(pooled, activate(sum + shift));
+        pooled = POOL_WITH(pooled, activate(kept(sum + shift, top, left)));
     }
     if (inside && m < MAPS)
         out[((size_t)(n * MAPS + m) * ROWS + row) * COLUMNS + column] = POOL_END(pooled);

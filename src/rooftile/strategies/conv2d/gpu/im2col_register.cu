@@ -28,6 +28,12 @@ __device__ __forceinline__ void fetch_weights(const GLOBAL float* weights, float
         fetched[l] = *(const GLOBAL float4*)(weights + 8 * l * PADDED_MAPS);
 }
 
+// The row or column of an image that stands for one, which may lie beside it.
+__device__ __forceinline__ int nearest(int index, int size)
+{
+    return REPLICATES ? clamped(index, size) : index;
+}
+
 // Inputs of one pixel, whose window starts at (top, left), behind every second tap from `start` on.
 __device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top, int left,
                                              int start, float* fetched)
@@ -35,7 +41,7 @@ __device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top,
 #if CHANNELS % TILE_K == 0
     // The taps of a tile differ in the channel alone: one place in the mask, looked up once.
     int place = start / CHANNELS, c = start % CHANNELS;
-    int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;
+    int i = nearest(top + place / MASK_WIDTH, HEIGHT), j = nearest(left + place % MASK_WIDTH, WIDTH);
     bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
     int at = (c * HEIGHT + i) * WIDTH + j;
     UNROLL for (int l = 0; l < LOADS; l++) fetched[l] =
@@ -43,7 +49,8 @@ __device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top,
 #else
     UNROLL for (int l = 0; l < LOADS; l++) {
         int tap = start + 2 * l, c = tap % CHANNELS, place = tap / CHANNELS;
-        int i = top + place / MASK_WIDTH, j = left + place % MASK_WIDTH;
+        int i = nearest(top + place / MASK_WIDTH, HEIGHT);
+        int j = nearest(left + place % MASK_WIDTH, WIDTH);
         bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && tap < FILTER_SIZE;
         fetched[l] = inside ? image[(c * HEIGHT + i) * WIDTH + j] : 0.0f;
     }
@@ -74,11 +81,17 @@ __device__ __forceinline__ void multiply(const SHARED float* left, const SHARED 
     }
 }
 
-// Bias, activation and pool of one window whose positions are neighbours in `sum`.
-__device__ __forceinline__ float pool(const float* sum, float shift)
+// Bias, activation and pool of one window whose positions are neighbours in `sum`.  The result's
+// `place` in its plane says which one.
+__device__ __forceinline__ float pool(const float* sum, float shift, int place)
 {
     float pooled = POOL_START;
-    UNROLL for (int n = 0; n < WINDOW; n++) pooled = POOL_WITH(pooled, activate(sum[n] + shift));
+    UNROLL for (int n = 0; n < WINDOW; n++) {
+        int row = place / COLUMNS * POOL_STRIDE_Y + n / POOL_WIDTH;
+        int column = place % COLUMNS * POOL_STRIDE_X + n % POOL_WIDTH;
+        float z = kept(sum[n] + shift, row * STRIDE_Y - PAD_Y, column * STRIDE_X - PAD_X);
+        pooled = POOL_WITH(pooled, activate(z));
+    }
     return POOL_END(pooled);
 }
 
@@ -96,7 +109,7 @@ __device__ __forceinline__ void store(float sum[8][8], const GLOBAL float* bias,
                 int map = blockIdx.y * TILE + m / 4 * HALF + ty * 4 + m % 4;
                 if (map < MAPS)
                     plane[(size_t)map * ROWS * COLUMNS] =
-                        pool(sum[m] + side * 4 + w * WINDOW, bias[map]);
+                        pool(sum[m] + side * 4 + w * WINDOW, bias[map], place);
             }
         }
 }

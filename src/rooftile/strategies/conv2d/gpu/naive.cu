@@ -1,16 +1,22 @@
 // Rung 1, naive: one thread makes one output, everything from global memory.
 //
+// Threads along x make neighbours of a row, so a warp reads neighbours under a tap.  With ALONG_ROWS
+// (naive_transposed, rung 38) they make neighbours of a column: the same work, but what a warp reads
+// or stores at a time lies rows apart.
+//
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
-// Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, z over images x maps.
+// Grid: x and y over the result's tiles of BLOCK_X x BLOCK_Y, or BLOCK_Y x BLOCK_X, z over images
+// x maps.
 
 #include "conv2d/gpu/conv2d.h"
 
 __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
                        GLOBAL float* out, int images)
 {
-    int column = blockIdx.x * BLOCK_X + threadIdx.x;
-    int row = blockIdx.y * BLOCK_Y + threadIdx.y;
+    int across = blockIdx.x * BLOCK_X + threadIdx.x;
+    int down = blockIdx.y * BLOCK_Y + threadIdx.y;
+    int row = ALONG_ROWS ? across : down, column = ALONG_ROWS ? down : across;
     if (row >= ROWS || column >= COLUMNS) return;
 
     for (int64 unit = blockIdx.z; unit < (int64)images * MAPS; unit += gridDim.z) {
@@ -27,7 +33,7 @@ __global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const
                         for (int q = 0; q < MASK_WIDTH; q++)
                             z += weights[((m * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q] *
                                  pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
-                pooled = POOL_WITH(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(kept(z, top, left)));
             }
         out[((size_t)unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

@@ -21,6 +21,12 @@ class Naive(GpuConv2d):
     order = 1
     summary = "one thread an output, everything from global memory"
     tunables = (Tunable("BLOCK_X", (8, 16, 32, 64), 32), Tunable("BLOCK_Y", (2, 4, 8, 16), 4))
+    along_rows = False
+    """Whether threads along x make neighbours of a column instead."""
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The problem, the tunables, and which way threads lie."""
+        return {**super().macros(problem, config), "ALONG_ROWS": int(self.along_rows)}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread an output."""

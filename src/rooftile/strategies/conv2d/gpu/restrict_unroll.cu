@@ -34,7 +34,7 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
                             z += mask[p * MASK_WIDTH + q] * pixel(channel, top + p, left + q);
                 }
-                pooled = POOL_WITH(pooled, activate(z));
+                pooled = POOL_WITH(pooled, activate(kept(z, top, left)));
             }
         out[(unit * ROWS + row) * COLUMNS + column] = POOL_END(pooled);
     }

@@ -16,11 +16,6 @@
 #define CENTRE_Y ((MASK_HEIGHT - 1) / 2)
 #define CENTRE_X ((MASK_WIDTH - 1) / 2)
 
-__device__ __forceinline__ int clamped(int index, int size)
-{
-    return index < 0 ? 0 : index < size ? index : size - 1;
-}
-
 __global__ void LAUNCH_BOUNDS(THREADS)
 conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
@@ -29,9 +24,10 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
     __shared__ float positions[POSITIONS_Y][POSITIONS_X];
     int i = threadIdx.y, j = threadIdx.x, thread = i * THREADS_X + j;
     int row = blockIdx.y * RESULTS_Y + i, column = blockIdx.x * RESULTS_X + j;
+    int first_row = blockIdx.y * RESULTS_Y * POOL_STRIDE_Y * STRIDE_Y - PAD_Y;
+    int first_column = blockIdx.x * RESULTS_X * POOL_STRIDE_X * STRIDE_X - PAD_X;
     // The core begins under the centre of the first position's mask.
-    int top = blockIdx.y * RESULTS_Y * POOL_STRIDE_Y * STRIDE_Y - PAD_Y + CENTRE_Y;
-    int left = blockIdx.x * RESULTS_X * POOL_STRIDE_X * STRIDE_X - PAD_X + CENTRE_X;
+    int top = first_row + CENTRE_Y, left = first_column + CENTRE_X;
     int writes = i < RESULTS_Y && j < RESULTS_X && row < ROWS && column < COLUMNS;
 
     for (int64 unit = blockIdx.z; unit < (int64)images * MAPS; unit += gridDim.z) {
@@ -51,17 +47,19 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                     int image_row = top + down, image_column = left + across;
                     int core_row = clamped(down, LOADED_Y), core_column = clamped(across, LOADED_X);
                     int inside = down == core_row && across == core_column;
-                    int ghost = image_row != clamped(image_row, HEIGHT) ||
-                                image_column != clamped(image_column, WIDTH);
+                    int near_row = clamped(image_row, HEIGHT);
+                    int near_column = clamped(image_column, WIDTH);
+                    int ghost = image_row != near_row || image_column != near_column;
                     // One branch and no more: PoCL 3.0 miscompiles nested ones here.
                     float near = core[core_row][core_column];
                     float far = 0.0f;
-                    if (!inside && !ghost) far = channel[image_row * WIDTH + image_column];
+                    if (!inside && (REPLICATES || !ghost))
+                        far = channel[near_row * WIDTH + near_column];
                     z += mask[p * MASK_WIDTH + q] * (inside ? near : far);
                 }
             __syncthreads();
         }
-        positions[i][j] = activate(z);
+        positions[i][j] = activate(kept(z, first_row + i * STRIDE_Y, first_column + j * STRIDE_X));
         __syncthreads();
         if (writes) {
             const SHARED float* window = &positions[i * POOL_STRIDE_Y][j * POOL_STRIDE_X];

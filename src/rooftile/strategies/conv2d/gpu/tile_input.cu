@@ -39,7 +39,8 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                         z += mask[p * MASK_WIDTH + q] * inputs[i * STRIDE_Y + p][j * STRIDE_X + q];
             __syncthreads();
         }
-        if (sums) positions[i][j] = activate(z);
+        if (sums)
+            positions[i][j] = activate(kept(z, top + i * STRIDE_Y, left + j * STRIDE_X));
         __syncthreads();
         if (writes) {
             const SHARED float* window = &positions[i * POOL_STRIDE_Y][j * POOL_STRIDE_X];

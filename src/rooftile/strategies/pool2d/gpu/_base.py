@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 
 class GpuPool2d(GpuStrategy):
@@ -28,6 +30,12 @@ class GpuPool2d(GpuStrategy):
             "POOL_WIDTH": pool.window[1],
             "POOL_STRIDE_Y": pool.stride[0],
             "POOL_STRIDE_X": pool.stride[1],
-            "POOL_AVERAGE": int(pool.kind == "average"),
+            "POOL_KIND": POOL_CODES[pool.kind],
+            "POOL_ACTIVATION": ACTIVATION_CODES[pool.activation],
+            "BIASED": int(problem.bias),
             **config,
         }
+
+    def one(self, problem: Pool2d, launch: Launch) -> tuple[Step, ...]:
+        """The launch, with the parameters that the problem has."""
+        return (Step(launch, ("x", *problem.parameter_shapes, "out", problem.batch)),)

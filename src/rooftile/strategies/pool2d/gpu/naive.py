@@ -29,7 +29,7 @@ class Naive(GpuPool2d):
         """One kernel, a thread an output."""
         grid = (blocks(math.prod(problem.output_shape), config["BLOCK"]), 1, 1)
         launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
-        return (Step(launch, ("x", "out", problem.batch)),)
+        return self.one(problem, launch)
 
     def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
         """A lane a result reads its window."""

@@ -6,17 +6,17 @@
 // removes: loads, four fifths of them for 2x2 windows, and the divisions of three threads in four.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], out[images][CHANNELS][ROWS][COLUMNS]; WIDTH is a multiple of
-// four, so that every row begins on 16 bytes.
+// four, so that every row begins on 16 bytes.  Parameters: see pool2d.h.
 // Grid: x over quads, which are four neighbouring results of a row.
 
-#include "common/fused.h"
+#include "pool2d/gpu/pool2d.h"
 
 #define QUADS ((COLUMNS + 3) / 4)
 // Vectors that cover a quad's windows; a quad starts 4 * POOL_STRIDE_X columns after the last.
 #define VECTORS ((3 * POOL_STRIDE_X + POOL_WIDTH + 3) / 4)
 
-__global__ void pool2d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
-                       int images)
+__global__ void pool2d(const GLOBAL float* __restrict__ x, WEIGHTS_ARGUMENT BIAS_ARGUMENT
+                           GLOBAL float* __restrict__ out, int images)
 {
     int64 quad = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (quad >= (int64)images * CHANNELS * ROWS * QUADS) return;
@@ -40,15 +40,16 @@ __global__ void pool2d(const GLOBAL float* __restrict__ x, GLOBAL float* __restr
         }
         UNROLL for (int n = 0; n < 4; n++)
             UNROLL for (int b = 0; b < POOL_WIDTH; b++)
-                pooled[n] = POOL_WITH(pooled[n], values[n * POOL_STRIDE_X + b]);
+                pooled[n] = POOL_WITH(pooled[n], TERM(values[n * POOL_STRIDE_X + b], a, b));
     }
 
     GLOBAL float* to = out + (plane * ROWS + row) * COLUMNS + column;
+    float shift = SHIFT(plane % CHANNELS);
+    UNROLL for (int n = 0; n < 4; n++) pooled[n] = finished(pooled[n], shift);
 #if COLUMNS % 4 == 0
-    *(GLOBAL float4*)to = make_float4(POOL_END(pooled[0]), POOL_END(pooled[1]), POOL_END(pooled[2]),
-                                      POOL_END(pooled[3]));
+    *(GLOBAL float4*)to = make_float4(pooled[0], pooled[1], pooled[2], pooled[3]);
 #else
     UNROLL for (int n = 0; n < 4; n++)
-        if (column + n < COLUMNS) to[n] = POOL_END(pooled[n]);
+        if (column + n < COLUMNS) to[n] = pooled[n];
 #endif
 }

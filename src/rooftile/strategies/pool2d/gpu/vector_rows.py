@@ -41,7 +41,7 @@ class VectorRows(GpuPool2d):
         """One kernel, a thread four outputs of a row."""
         grid = (blocks(_quads(problem), config["BLOCK"]), 1, 1)
         launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
-        return (Step(launch, ("x", "out", problem.batch)),)
+        return self.one(problem, launch)
 
     def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
         """A lane four results of a row reads what they cover, in vectors."""

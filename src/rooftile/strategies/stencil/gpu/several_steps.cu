@@ -60,7 +60,7 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int las
     int thread = threadIdx.y * THREADS_X + threadIdx.x;
     int row = threadIdx.y * THREAD_ROWS, column = threadIdx.x * THREAD_COLUMNS;
     int top = TILE_ROW - RIM_Y, left = TILE_COLUMN - RIM_X;
-    int whole = top >= 0 && top + PLACES_Y <= HEIGHT && left >= 0 && left + PLACES_X <= WIDTH;
+    unsigned ghosts = ghosts_of(top + row, left + column);
     int reach = levels * BEFORE_Z, beyond = FIRST_Z + COVER_Z - TILE_PLANE;
     int rounds = (beyond < TILE_Z ? beyond : TILE_Z) + 2 * reach;
     // Where a thread's first place lies in a plane.
@@ -90,7 +90,7 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int las
                 gather(place, mine, patch);
                 add_patch(patch, open[t], mine CONSTANT_GIVEN(taps));
                 turn ^= 1, z -= BEFORE_Z;
-                if (!whole || z < 0 || z >= DEPTH) clear_ghosts(z, top + row, left + column, mine);
+                clear_ghosts(z, ghosts, mine);
             }
         if (z >= TILE_PLANE) store(out, z, row, column, last, mine);
     }

@@ -64,14 +64,27 @@ __device__ __forceinline__ void show(SHARED float* own, float mine[THREAD_ROWS][
             own[n * COLUMN_SIZE + y * PITCH] = mine[y][n];
 }
 
-// Make ghost cells, which are zero in every step, of a thread's places beside the grid.
-__device__ __forceinline__ void clear_ghosts(int z, int i, int j,
-                                             float mine[THREAD_ROWS][THREAD_COLUMNS])
+// Which of a thread's places, the first of which lies at (i, j), lie beside every plane: a bit each.
+__device__ __forceinline__ unsigned ghosts_of(int i, int j)
 {
+    unsigned found = 0;
     UNROLL for (int y = 0; y < THREAD_ROWS; y++)
         UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
-            if (z < 0 || z >= DEPTH || i + y < 0 || i + y >= HEIGHT || j + n < 0 || j + n >= WIDTH)
-                mine[y][n] = 0.0f;
+            if (i + y < 0 || i + y >= HEIGHT || j + n < 0 || j + n >= WIDTH)
+                found |= 1u << (y * THREAD_COLUMNS + n);
+    return found;
+}
+
+// Make ghost cells, which are zero in every step, of a thread's places beside the grid.
+__device__ __forceinline__ void clear_ghosts(int z, unsigned ghosts,
+                                             float mine[THREAD_ROWS][THREAD_COLUMNS])
+{
+    unsigned beside = z < 0 || z >= DEPTH ? ~0u : ghosts;
+    // Few warps have any.
+    if (!beside) return;
+    UNROLL for (int y = 0; y < THREAD_ROWS; y++)
+        UNROLL for (int n = 0; n < THREAD_COLUMNS; n++)
+            if (beside >> (y * THREAD_COLUMNS + n) & 1) mine[y][n] = 0.0f;
 }
 
 // Store those of a thread's places of plane z that the tile still has after all steps.

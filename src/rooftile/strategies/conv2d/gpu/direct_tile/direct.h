@@ -67,38 +67,45 @@ __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS
     }
 }
 
-// Bias, activation and pool of a thread's window in column `w` of its row `r`.
-__device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, float shift)
+// The activations rise, so the largest sum gives the largest result, and one activation does.
+#define ACTIVATED_LAST (POOL_KIND == 0 && !INTERIOR)
+
+// Bias, activation and pool of a thread's window in column `w` of its row `r`; (row, column) is the
+// result of its first window.
+__device__ __forceinline__ float pooled(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, float shift,
+                                        int row, int column)
 {
     float most = 0.0f;
     UNROLL for (int e = 0; e < POOL_HEIGHT * POOL_WIDTH; e++) {
-        float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
-        if (POOL_AVERAGE) z = activate(z + shift);
-        most = e == 0 ? z : POOL_WITH(most, z);
+        int i = r * POOL_HEIGHT + e / POOL_WIDTH, j = w * POOL_WIDTH + e % POOL_WIDTH;
+        float z = sum[i][j];
+        if (!ACTIVATED_LAST)
+            z = activate(kept(z + shift, (row * POOL_HEIGHT + i) * STRIDE_Y - PAD_Y,
+                              (column * POOL_WIDTH + j) * STRIDE_X - PAD_X));
+        most = e == 0 ? POOL_FIRST(z) : POOL_WITH(most, z);
     }
-    // The activations rise, so the largest sum gives the largest result.
-    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
+    return POOL_END(ACTIVATED_LAST ? activate(most + shift) : most);
 }
 
-// A thread's results of one map: `out` is the place of its first window.
+// A thread's results of one map: `out` is the place of its first window, (row, column) of its plane.
 __device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SUM_COLUMNS],
-                                      float shift, int rows, int columns)
+                                      float shift, int rows, int columns, int row, int column)
 {
+#define OF_WINDOW(w) pooled(sum, r, w, shift, row, column)
     UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
 #if COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 2
         if (r >= rows) break;
         *(GLOBAL result_2*)(out + r * COLUMNS) =
-            RESULT_2(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift));
+            RESULT_2(OF_WINDOW(0), OF_WINDOW(1));
 #elif COLUMNS % THREAD_COLUMNS == 0 && THREAD_COLUMNS == 4
         if (r >= rows) break;
         *(GLOBAL result_4*)(out + r * COLUMNS) =
-            RESULT_4(pooled(sum, r, 0, shift), pooled(sum, r, 1, shift), pooled(sum, r, 2, shift),
-                     pooled(sum, r, 3, shift));
+            RESULT_4(OF_WINDOW(0), OF_WINDOW(1), OF_WINDOW(2), OF_WINDOW(3));
 #else
         // One test, not one within another: between barriers, PoCL 3.0 loses the outer one.
         int kept = r < rows ? columns : 0;
         UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
-            if (w < kept) out[r * COLUMNS + w] = RESULT(pooled(sum, r, w, shift));
+            if (w < kept) out[r * COLUMNS + w] = RESULT(OF_WINDOW(w));
 #endif
     }
 }

@@ -66,7 +66,8 @@ __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
         int rows = ROWS % BAND_ROWS == 0 ? THREAD_ROWS : ROWS - row;
         int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
         UNROLL for (int m = 0; m < THREAD_MAPS; m++)
-            if (m < MAPS) store(out + m * ROWS * COLUMNS, sum[m], bias[m], rows, columns);
+            if (m < MAPS)
+                store(out + m * ROWS * COLUMNS, sum[m], bias[m], rows, columns, row, left);
         patch += BAND_ROWS * ROW_SIZE, row += BAND_ROWS, out += BAND_ROWS * COLUMNS;
     }
 }

@@ -161,7 +161,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
             int map = group * THREAD_MAPS + m;
             if (map < MAPS)
                 store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
-                      sum[m], bias[map], rows, columns);
+                      sum[m], bias[map], rows, columns, row, left);
         }
     }
 }

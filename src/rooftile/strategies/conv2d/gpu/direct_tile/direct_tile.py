@@ -20,6 +20,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import CONSTANT_BYTES, PORTABLE_SHARED_BYTES
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
 from rooftile.strategies.gpu import Config, Fill, Step, Tunable
@@ -203,6 +204,10 @@ class DirectTileNarrow(DirectTile):
     least_architecture = 80
     source = "direct_tile"
     taps = "rounded"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """See `DirectTile.why_not`; and other ghost cells than zeros."""
+        return super().why_not(problem) or beyond_zeros(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle: of one warp,

@@ -15,6 +15,7 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, product
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -115,13 +116,13 @@ class ImplicitGemm(GpuConv2d):
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """Strides, other pools, masks whose patches leave no room."""
+        """Strides, other pools and ghost cells, masks whose patches leave no room."""
         pool = problem.pool
         if problem.stride != (1, 1):
             return "a tap's pixels lie beside each other: no strides"
         if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
             return "it pools 2x2 or not at all"
-        return self.invalid(problem, self.defaults(problem))
+        return beyond_basics(problem) or self.invalid(problem, self.defaults(problem))
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Few channels or maps leave the cores' tiles empty."""

@@ -8,6 +8,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import does_not_fold, groups_of, slabs_of
 from rooftile.strategies.gpu import Config, Step
@@ -46,8 +47,9 @@ class PoolFolded(GpuConv2d):
         """Dynamic shared memory of a block, the weights' where they lie there."""
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """Odd or overlapping windows, strides, wide masks, many channels or maps."""
-        reason = does_not_fold(problem)
+        """Odd or overlapping windows, strides, wide masks, many channels or maps, other pools and
+        ghost cells."""
+        reason = does_not_fold(problem) or beyond_basics(problem)
         if reason is not None:
             return reason
         slabs = slabs_of(problem)

@@ -181,7 +181,8 @@ __device__ __forceinline__ float direct_result(const GLOBAL float* image,
     for (int position = 0; position < POOL_HEIGHT * POOL_WIDTH; position++) {
         int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
         int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
-        pooled = POOL_WITH(pooled, activate(direct_sum(image, filter, top, left) + shift));
+        pooled = POOL_WITH(pooled, activate(kept(direct_sum(image, filter, top, left) + shift,
+                                                      top, left)));
     }
     return POOL_END(pooled);
 }
@@ -213,7 +214,9 @@ __global__ void transform_finish(const GLOBAL float* x, const GLOBAL float* weig
                     UNROLL for (int a = 0; a < POOL_HEIGHT; a++)
                         UNROLL for (int b = 0; b < POOL_WIDTH; b++) {
                             float sum = sums[i * POOL_HEIGHT + a][j * POOL_WIDTH + b];
-                            pooled = POOL_WITH(pooled, activate(sum + bias[m]));
+                            float z = kept(sum + bias[m], row * POOL_HEIGHT + a - PAD_Y,
+                                           column * POOL_WIDTH + b - PAD_X);
+                            pooled = POOL_WITH(pooled, activate(z));
                         }
                     if (finite && row < ROWS && column < COLUMNS)
                         plane[row * COLUMNS + column] = POOL_END(pooled);

@@ -17,6 +17,7 @@ from rooftile.strategies.common.warpgroups import (
     elements,
     product,
 )
+from rooftile.strategies.conv2d.ends import beyond_means
 from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -109,7 +110,7 @@ class Front(GpuStrategy):
             **config,
             "THREADS": _threads(config),
             "ACTIVATION": ACTIVATION_CODES[first.activation],
-            "POOL_AVERAGE": 0,
+            "POOL_KIND": 0,
             "CORES": CORES[self.narrow].word,
         }
         for n, layer in ((1, first), (2, second)):
@@ -188,6 +189,8 @@ def _does_not_fit(layer: Conv2d) -> str | None:
         return reason
     if layer.pool is not None and layer.pool.kind != "max":
         return "it folds maxima"
+    if beyond_means(layer):
+        return beyond_means(layer)
     if layer.padding != (0, 0):
         return "it takes no ghost cells"
     if layer.width % 2:

@@ -82,18 +82,17 @@ __device__ __forceinline__ void add_products(float sum[4], const unsigned a[NUMB
 #endif
 }
 
-// Sums up a warp's task: pixels from places in the tile, and sets of maps.
-__device__ __forceinline__ void multiply(const unsigned* tile, const uint2* taps,
-                                         const int2* offsets, const int pixels[2 * PIECES],
-                                         struct sums* sums)
+// Sums up a warp's task: pixels in the tile, and sets of maps.
+__device__ __forceinline__ void multiply(const char* const pixels[2 * PIECES], const uint2* taps,
+                                         const int2* offsets, struct sums* sums)
 {
     UNROLL for (int e = 0; e < PIECES * COLUMN_SETS * 4; e++)
         sums->of[e / (4 * COLUMN_SETS)][e / 4 % COLUMN_SETS][e % 4] = 0.0f;
-    UNROLL_BY(2) for (int step = 0; step < STEPS; step++) {
-        int2 at = offsets[4 * step];
+    UNROLL_BY(2) for (int step = 0; step < STEPS; step++, taps += SETS * 32, offsets += 4) {
+        int2 at = *offsets;
         unsigned b[COLUMN_SETS][NUMBERS][2];
         UNROLL for (int s = 0; s < COLUMN_SETS; s++) {
-            uint2 word = taps[(step * SETS + s) * 32];
+            uint2 word = taps[32 * s];
             unsigned first[NUMBERS], second[NUMBERS];
             split(word.x, first);
             split(word.y, second);
@@ -104,7 +103,8 @@ __device__ __forceinline__ void multiply(const unsigned* tile, const uint2* taps
             unsigned a[NUMBERS][4];
             UNROLL for (int e = 0; e < 4; e++) {
                 unsigned number[NUMBERS];
-                split(tile[pixels[2 * r + e % 2] + (e < 2 ? at.x : at.y)], number);
+                const char* from = pixels[2 * r + e % 2] + (e < 2 ? at.x : at.y);
+                split(*(const unsigned*)from, number);
                 UNROLL for (int n = 0; n < NUMBERS; n++) a[n][e] = number[n];
             }
             UNROLL for (int s = 0; s < COLUMN_SETS; s++) add_products(sums->of[r][s], a, b[s]);
@@ -145,12 +145,13 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void conv2d(const given* __restrict_
             __syncthreads();
         ROLLED for (int task = warp; task < TASKS; task += WARPS) {
             int first = task % PIXEL_TASKS * WARP_PIXELS + lane / 4;
-            int set = task / PIXEL_TASKS * COLUMN_SETS, pixels[2 * PIECES];
+            int set = task / PIXEL_TASKS * COLUMN_SETS;
+            const char* pixels[2 * PIECES];
             UNROLL for (int e = 0; e < 2 * PIECES; e++)
-                pixels[e] = pixel_place(min(first + 8 * e, PIXELS - 1));
+                pixels[e] = (const char*)tile + pixel_place(min(first + 8 * e, PIXELS - 1));
             struct sums sums;
-            multiply(tile, (const uint2*)taps + set * 32 + lane, (const int2*)offsets + lane % 4,
-                     pixels, &sums);
+            multiply(pixels, (const uint2*)taps + set * 32 + lane, (const int2*)offsets + lane % 4,
+                     &sums);
             UNROLL for (int e = 0; e < PIECES * COLUMN_SETS * 4; e++) {
                 int pixel = first + e / (4 * COLUMN_SETS) * 16 + ROW_OF(e % 4);
                 int map = set * 8 + e / 4 % COLUMN_SETS * 8 + lane % 4 * 2 + e % 2;

@@ -36,20 +36,20 @@ __device__ __forceinline__ struct place place_of(int index)
     return place;
 }
 
-// Where the word of a sum lies, from its pixel on.  Words beyond the last meet weights of zero.
+// Bytes from a sum's pixel to the word of the sum.  Words beyond the last meet weights of zero.
 __device__ __forceinline__ int offset_of(int word)
 {
     int q = word % TAPS_RIGHT, p = word / TAPS_RIGHT % MASK_HEIGHT;
     int plane = word / (TAPS_RIGHT * MASK_HEIGHT);
-    return word < SUM_WORDS ? plane * PLANE_WORDS + p * IN_WORDS + q * TAP_STEP : 0;
+    return word < SUM_WORDS ? 4 * (plane * PLANE_WORDS + p * IN_WORDS + q * TAP_STEP) : 0;
 }
 
-// Where a pixel of the tile lies.
+// Bytes to a pixel of the tile.
 __device__ __forceinline__ int pixel_place(int pixel)
 {
     int j = pixel % SUM_COLUMNS, i = pixel / SUM_COLUMNS % SUM_ROWS;
     int n = pixel / (SUM_ROWS * SUM_COLUMNS);
-    return n * IMAGE_WORDS + i * STRIDE_Y * IN_WORDS + j * (STRIDE_X / COLUMNS_A_WORD);
+    return n * (4 * IMAGE_WORDS) + i * (4 * STRIDE_Y * IN_WORDS) + j * (4 * STRIDE_X / COLUMNS_A_WORD);
 }
 
 // Where an input lies in its image.

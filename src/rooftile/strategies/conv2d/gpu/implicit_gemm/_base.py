@@ -84,7 +84,7 @@ class ImplicitGemm(GpuConv2d):
         for fails, reason in (
             (
                 pixels % 8 or pixels > _MOST_PIXELS,
-                f"{pixels} pixels, not a multiple of 8 up to 256",
+                f"{pixels} pixels: eights up to {_MOST_PIXELS}",
             ),
             (sums > _MOST_SUMS, f"{sums} sums a thread, where registers hold {_MOST_SUMS}"),
             (stages > MOST_BOX, f"{stages} rows of weights a tap, a copy brings {MOST_BOX}"),

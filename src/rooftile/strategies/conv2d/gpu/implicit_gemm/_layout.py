@@ -85,10 +85,10 @@ class Layout:
     @property
     def line(self) -> int:
         """Pixels of a row of a patch.  Where rows follow each other, the ghost cells before one are
-        those behind the row above."""
+        those behind the row above, as far as those are not met by sums of their own."""
         if self.strips:
             return 8 * self.groups + self.problem.mask[1] - 1
-        return self.problem.width + self.problem.padding[1]
+        return max(self.problem.width + self.problem.padding[1], self.problem.conv_span[1])
 
     @property
     def positions(self) -> int:

@@ -1,6 +1,7 @@
 """The gathered matrix product: any few channels, layouts, packed weights, what it refuses."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,7 +99,9 @@ def test_what_it_does_not_take(rung):
     with pytest.raises(UnsupportedProblem, match="even with its smallest tile"):
         rung.check(large)
     assert "pays up to 16" in rung.why_slow(large)
-    assert rung.why_slow(FEW) is None
+    assert rung.why_slow(replace(FEW, batch=1000)) is None
+    assert "results that are not pooled" in rung.why_slow(FEW)
+    assert "sums of 64" in rung.why_slow(Conv2d(1000, 3, 50, 50, 64, (3, 3)))
     assert "sums of 64" in IEEE.why_not(Conv2d(1, 3, 9, 9, 4, (3, 3)))
     with pytest.raises(UnsupportedProblem, match="sm_80 and later"):
         rung.compile(FEW, some_gpu("sm_75"))

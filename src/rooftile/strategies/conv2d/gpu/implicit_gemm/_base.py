@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -27,6 +28,8 @@ _MOST_SUMS = 192
 _LEAST_MAPS = 32
 """From so many on, it comes before all rungs that run on any GPU."""
 _MOST_PIXELS = 256
+_WORTH = 0.98
+"""A smaller tile fetches more, so it must be so much faster."""
 _FEW_RESULTS = 2**22
 """Of fewer results tiles may be too few for a GPU, so that blocks share them."""
 _FORMS = ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST")
@@ -198,8 +201,8 @@ def _beyond(layout: Layout) -> str | None:
 def _fastest(
     problem: Conv2d, cores: Cores, numbers: int, most: int, machine: Machine
 ) -> tuple[tuple[str, int], ...]:
-    """Of the configs that fit, the one that takes the fewest cycles; of equal ones the first.  The
-    smallest where none fits."""
+    """Of the configs that fit, the one that takes the fewest cycles; a later one, whose tile is
+    smaller, where that is worth it.  The smallest where none fits."""
     best, least = _config(64, 16, 1, 1, 1), math.inf
     for config in _configs(problem, min(most, _MOST_PIXELS)):
         layouts = (
@@ -209,15 +212,19 @@ def _fastest(
         layout = next((one for one in layouts if _beyond(one) is None), None)
         if layout is None or (config["PARTS"] > 1 and _crowded(layout, machine)):
             continue
+        fewer = replace(layout, pixels=layout.pixels - (16 if problem.pool else 8))
+        if fewer.pixels and fewer.tiles == layout.tiles:
+            continue
         cycles = layout.cycles(machine)
-        if cycles < least:
+        if cycles < _WORTH * least:
             best, least = {**config, "PATCHES": layout.patches}, cycles
     return tuple(best.items())
 
 
 def _crowded(layout: Layout, machine: Machine) -> bool:
-    """Whether there are more blocks than run at once."""
-    return layout.problem.batch * layout.tiles * layout.parts > machine.multiprocessors
+    """Whether clusters may have to wait for each other: each wants its multiprocessors in one
+    group of them, which half of all certainly offer."""
+    return 2 * layout.problem.batch * layout.tiles * layout.parts > machine.multiprocessors
 
 
 def _configs(problem: Conv2d, most: int) -> Iterator[dict[str, int]]:
@@ -227,7 +234,7 @@ def _configs(problem: Conv2d, most: int) -> Iterator[dict[str, int]]:
     for strips in (1,) if problem.pool else (0, 1):
         for maps in (128, 64) if problem.maps > 64 else (64,):
             for pixels in range(most, 0, -apart):
-                for parts in (1, 2, 4, 8) if few else (1,):
+                for parts in (1, 2, 4) if few else (1,):
                     yield _config(maps, pixels, strips, 2, parts)
 
 

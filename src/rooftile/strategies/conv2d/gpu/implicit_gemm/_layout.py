@@ -166,7 +166,11 @@ class Layout:
         step = 2 * depth * products * each
         weights = 0 if self.resident else self.steps * self.stage_bytes
         patches = self.chunks * self.numbers * self.rows * self.line * _ROW
-        share = max(self.steps * step, (weights + patches) / _CACHE_RATE) / self.parts
+        # Few stages do not hide how long weights take to come, nor one buffer how long patches do.
+        starved = 1 + 0.8 / self.stages**2
+        alone = _LATENCY / 2 * self.chunks if self.patches == 1 else 0
+        compute = self.steps * step * starved + alone
+        share = max(compute, (weights + patches) / _CACHE_RATE) / self.parts
         finish = _TILE + _RESULT * self.pixels / self.parts
         tiles = self.problem.batch * self.tiles * self.parts
         rounds = blocks(tiles, machine.multiprocessors)

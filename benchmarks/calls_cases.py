@@ -10,7 +10,7 @@ from rooftile.nn import architecture
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Precision, Problem, named
 from rooftile.ops.matmul import Matmul
 
-Dtype = Literal["float32", "float16"]
+Dtype = Literal["float32", "float16", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Case:
         """At which PyTorch computes: it knows no products in float16 of float32 tensors, and gets
         TF32 instead."""
         return "tf32" if (self.precision, self.dtype) == ("fp16", "float32") else self.precision
+
+    @property
+    def narrow(self) -> bool:
+        """Whether its arrays have 16 bits, which are those of its precision."""
+        return self.dtype != "float32"
 
 
 _POOL = Pool.of("max", 2)

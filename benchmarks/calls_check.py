@@ -38,7 +38,7 @@ class Check:
         given = problem.with_batch(min(batch, _DIFFERENT)) if self._batched else problem
         arrays = given.random(0)
         # What has 16 bits on the GPU is the same number for the reference.
-        self.arrays = [rounded(a, "fp16") if case.dtype == "float16" else a for a in arrays]
+        self.arrays = [rounded(a, case.precision) if case.narrow else a for a in arrays]
         smaller, own, self.take = some(problem, self.arrays)
         self._expected = Expected(smaller, *own)
 
@@ -56,7 +56,7 @@ class Check:
         """
         case = self._case
         precision = case.torch_precision if theirs else case.precision
-        model = errors_of(precision) if case.dtype == "float16" else ERROR_MODELS[precision]
+        model = errors_of(precision) if case.narrow else ERROR_MODELS[precision]
         result = np.ascontiguousarray(made, np.float32)
         verdict = self._expected.judge(result, model)
         # Who asks for less may be given float32's accuracy, and operands that are not rounded.

@@ -86,11 +86,17 @@ def turns(names: list[str], rounds: int) -> Iterator[list[str]]:
 
 
 def measure(
-    contenders: Mapping[str, Contender], wait: Call, *, rounds: int, seconds: float
+    contenders: Mapping[str, Contender],
+    wait: Call,
+    *,
+    rounds: int,
+    seconds: float,
+    burst: int = _BURST,
 ) -> tuple[dict[str, Samples], dict[str, str]]:
     """The samples of all contenders, and of those that failed why.
 
-    There are so many rounds, or fewer, but at least two, when the time is over.
+    There are so many rounds, or fewer, but at least two, when the time is over; ``burst`` calls
+    lie between two synchronisations.
     """
     found = {name: Samples() for name in contenders}
     failed: dict[str, str] = {}
@@ -102,24 +108,24 @@ def measure(
             if name in failed:
                 continue
             try:
-                _round(contenders[name], wait, found[name])
+                _round(contenders[name], wait, found[name], burst)
             except Exception as error:
                 # The others are worth having all the same.
                 failed[name] = f"{type(error).__name__}: {error}"
     return {name: one for name, one in found.items() if name not in failed}, failed
 
 
-def _round(contender: Contender, wait: Call, samples: Samples) -> None:
+def _round(contender: Contender, wait: Call, samples: Samples, burst: int) -> None:
     """One burst on each clock, after two calls that bring back what others drove from caches."""
     call = contender.call
     for _ in range(2):
         call()
     wait()
-    whole = _whole(call, wait)
+    whole = _whole(call, wait, burst // 2)
     samples.whole += whole
     if contender.waits:
         return
-    host = _host(call)
+    host = _host(call, burst)
     wait()
     samples.host += host
     count, cycles = row_of(statistics.median(host), statistics.median(whole))
@@ -130,9 +136,9 @@ def _round(contender: Contender, wait: Call, samples: Samples) -> None:
         samples.event.append(event)
 
 
-def _whole(call: Call, wait: Call) -> list[float]:
+def _whole(call: Call, wait: Call, count: int) -> list[float]:
     times = []
-    for _ in range(_BURST // 2):
+    for _ in range(count):
         start = time.perf_counter()
         call()
         wait()
@@ -140,9 +146,9 @@ def _whole(call: Call, wait: Call) -> list[float]:
     return times
 
 
-def _host(call: Call) -> list[float]:
+def _host(call: Call, count: int) -> list[float]:
     times = []
-    for _ in range(_BURST):
+    for _ in range(count):
         start = time.perf_counter()
         call()
         times.append(1e6 * (time.perf_counter() - start))

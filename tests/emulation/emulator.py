@@ -90,8 +90,10 @@ def emulate(
         **rung.packed(problem, named, values),
         **rung.tables(problem, values),
     }
-    if values.get("X_NARROW"):
-        for place in problem.input_arrays:
+    for place in problem.input_arrays:
+        if values.get("X_LAST"):
+            arrays[place.name] = np.moveaxis(arrays[place.name], 1, -1)
+        if values.get("X_NARROW"):
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
     (output,) = problem.output_arrays
@@ -111,7 +113,11 @@ def emulate(
     source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", main])
     _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
-    made = np.fromfile(folder / "out", kind).reshape(output.shape)
+    made = np.fromfile(folder / "out", kind)
+    if values.get("OUT_LAST"):
+        items, maps, *sizes = output.shape
+        made = np.moveaxis(made.reshape(items, *sizes, maps), -1, 1)
+    made = made.reshape(output.shape)
     return widened(made, rung.narrow) if narrow_out else made
 
 

@@ -36,6 +36,7 @@ template <class T, int n> struct alignas(n * sizeof(T)) vector4 { T x, y, z, w; 
 typedef vector2<float, 2> float2;
 typedef vector4<float, 4> float4;
 typedef vector2<unsigned, 2> uint2;
+typedef vector2<int, 2> int2;
 typedef vector4<unsigned, 4> uint4;
 static float2 make_float2(float x, float y) { return {x, y}; }
 static float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
@@ -117,6 +118,17 @@ static unsigned __reduce_max_sync(unsigned, unsigned given)
 static unsigned __reduce_min_sync(unsigned, unsigned given)
 {
     return reduced(given, [](unsigned a, unsigned b) { return min(a, b); });
+}
+
+// Whether any thread of the block is given true.
+static int __syncthreads_or(int given)
+{
+    exchanged[thread_of()] = given;
+    __syncthreads();
+    int any = 0;
+    for (unsigned thread = 0; thread < blockDim.x * blockDim.y * blockDim.z; thread++) any |= exchanged[thread] != 0;
+    __syncthreads();
+    return any;
 }
 
 // Shared memory by address: of a block's dynamic memory from zero, of arrays where they are.

@@ -36,7 +36,8 @@ LENET = nn.architecture("lenet5").problems(2)[:2]
 CUDA_ONLY = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
 # Large tiles take seconds, so these have a small problem of their own.
 IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
-RUNGS = [rung for rung in CUDA_ONLY if rung not in IMPLICIT]
+GATHERED = [rung for rung in CUDA_ONLY if rung.name.startswith("gathered_gemm")]
+RUNGS = [rung for rung in CUDA_ONLY if rung not in (*IMPLICIT, *GATHERED)]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 BULK = strategy("conv2d", "direct_bulk", "cuda")
 IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
@@ -150,6 +151,64 @@ def test_deep_channels_are_right(rung, tmp_path):
     assert verdict.passed, verdict
 
 
+LAST = {"X_LAST": 1, "OUT_LAST": 1}
+ALL_FORMS = {**LAST, "X_NARROW": 1, "OUT_NARROW": 1}
+
+
+@pytest.mark.parametrize(
+    ("precision", "channels", "config"),
+    [
+        # As it lies; packed from its own order; pixels along the rows, which two warpgroups share.
+        ("fp16", 40, ALL_FORMS),
+        ("bf16", 33, {**ALL_FORMS, "STRIPS": 0, "PIXELS": 32}),
+        ("tf32", 33, {**LAST, "STRIPS": 0, "PIXELS": 48}),
+    ],
+)
+def test_deep_channels_in_any_form(precision, channels, config, tmp_path):
+    problem = replace(CHANNELS, batch=2, channels=channels, pool=None)
+    rung = strategy("conv2d", f"implicit_gemm_{precision}", "cuda")
+    verdict = ordinary(rung, problem, tmp_path, config)
+    assert verdict.passed, verdict
+
+
+STRIDED = Conv2d(3, 3, 27, 29, 7, (11, 11), (4, 4), (2, 2))
+POOLED = Conv2d(2, 3, 23, 26, 20, (7, 7), (2, 2), (3, 3), "relu", Pool.of("max", 3, 2))
+EVEN = Conv2d(3, 6, 14, 14, 16, (5, 5), activation="relu")
+
+
+@pytest.mark.parametrize(
+    ("precision", "problem", "config"),
+    [
+        ("ieee", STRIDED, {}),
+        ("ieee", EVEN, {**LAST, "TILE_IMAGES": 2}),
+        ("tf32", POOLED, {}),
+        ("fp16", STRIDED, {}),
+        ("fp16", POOLED, ALL_FORMS),
+        # Pairs of channels.
+        ("bf16", EVEN, {"X_NARROW": 1, "OUT_NARROW": 1}),
+    ],
+)
+def test_few_channels_are_right(precision, problem, config, tmp_path):
+    rung = strategy("conv2d", f"gathered_gemm_{precision}", "cuda")
+    verdict = ordinary(rung, problem, tmp_path, config)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", ["cancellation", "subnormal", "rounds to infinity"])
+def test_gathered_split_products_have_float32s_error(kind, tmp_path):
+    problem = replace(EVEN, activation="none")
+    rung = strategy("conv2d", "gathered_gemm_ieee", "cuda")
+    verdict = judged(rung, problem, hard(kind, problem, 1, 3), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("specials", [(0,), (1, 2)], ids=["input", "parameters"])
+def test_infinities_and_nan_pass_zeros_around_weights(specials, tmp_path):
+    rung = strategy("conv2d", "gathered_gemm_fp16", "cuda")
+    verdict = judged(rung, EVEN, inputs(EVEN, 2, specials), tmp_path)
+    assert verdict.passed, verdict
+
+
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "fp16", "bf16"])
 @pytest.mark.parametrize(("name", "config"), [("mma", {}), ("warpgroups", {"CLUSTER": 1})])
 def test_a_linear_layer_is_right(name, config, precision, tmp_path):
@@ -186,6 +245,7 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(precision, tmp_path):
         ("conv2d", "pool_folded_wgmma_tf32", LENET[1][1]),
         ("network", "front_fp16", Chain(tuple(LENET))),
         ("conv2d", "implicit_gemm_ieee", CHANNELS),
+        ("conv2d", "gathered_gemm_ieee", Conv2d(3, 6, 14, 14, 16, (5, 5))),
         ("linear", "mma_fp16", LAYER),
         ("linear", "warpgroups_fp16", LAYER),
     ],

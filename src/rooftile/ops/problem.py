@@ -32,7 +32,7 @@ _DECADES = 8
 
 @dataclass(frozen=True)
 class Array:
-    """One array of a problem: row-major, without gaps."""
+    """One array of a problem: row-major, without gaps, unless its channels are last."""
 
     name: str
     shape: tuple[int, ...]
@@ -42,6 +42,8 @@ class Array:
     """Whether its first axis is the batch."""
     operand: bool = True
     """Whether it is multiplied: precisions that round operands round it, but not what is added."""
+    channels_last: bool = False
+    """Whether the second of its axes is the last one in memory."""
 
     @property
     def size(self) -> int:

@@ -27,7 +27,7 @@ from rooftile.runtime.repeats import Repeat, note
 from rooftile.strategies import Config
 from rooftile.strategies.conversion import Form
 from rooftile.strategies.cpu import HostBound
-from rooftile.strategies.gpu import NARROW, of_launches
+from rooftile.strategies.gpu import LAST, NARROW, of_launches
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.resident import Resident
 
@@ -277,7 +277,7 @@ def _resident(choice: Choice, device: Any, forms: Forms = ()) -> Resident:
     key = rung, padded(choice.problem), device, tuple((choice.config or {}).items()), forms
     with _making:
         if key not in _residents:
-            config = narrow_config(choice, device, dict(forms))
+            config = config_for(choice, device, dict(forms))
             _residents[key] = Resident(rung.compile(key[1], device, config), dict(forms))
     choice.compiled[device, forms] = _residents[key]
     return _residents[key]
@@ -310,19 +310,24 @@ def forms_of(
     return tuple((name, form) for name, form in held if form != Form())
 
 
-def narrow_config(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
-    """The choice's config; where all inputs, or the output, have 16 bits, the kernels read and
-    write them so, if they can."""
+def config_for(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
+    """The choice's config; where all inputs, or the output, have 16 bits, or their channels last,
+    the kernels read and write them so, if they can."""
     rung, problem = of_launches(choice.strategy), choice.problem
-    config = dict(choice.config or {})
-    if not rung.narrow:
-        return config
-    dtype = FORMATS[rung.narrow].dtype
-    ends = problem.input_arrays, problem.output_arrays
-    flags = (all(forms.get(a.name, Form()).dtype == dtype for a in arrays) for arrays in ends)
-    narrow = {**config, **{flag: int(on) for flag, on in zip(NARROW, flags, strict=True)}}
-    placed = rung.on(Machine.of(device.description))
-    return config if placed.invalid(problem, placed.config(problem, narrow)) else narrow
+    placed, own = rung.on(Machine.of(device.description)), dict(choice.config or {})
+    flags = {}
+    for arrays, narrow, last in zip(
+        (problem.input_arrays, problem.output_arrays), NARROW, LAST, strict=True
+    ):
+        held = [forms.get(array.name, Form()) for array in arrays]
+        dtype = FORMATS[rung.narrow].dtype if rung.narrow else None
+        flags[narrow] = int(all(form.dtype == dtype for form in held))
+        flags[last] = int(all(form.channels_last for form in held))
+    for names in (rung.forms, NARROW if rung.narrow else ()):
+        config = {**own, **{name: flags[name] for name in names}}
+        if placed.invalid(problem, placed.config(problem, config)) is None:
+            return config
+    return own
 
 
 def padded(problem: Problem) -> Problem:

@@ -21,8 +21,8 @@ from rooftile.runtime.choice import Choice
 from rooftile.runtime.execution import (
     Forms,
     addresses_in,
+    config_for,
     forms_of,
-    narrow_config,
     padded,
     result_form,
     whole_of,
@@ -231,7 +231,7 @@ class OnGpu(Settled):
         key = rung, padded(choice.problem), forms
         with self._turn:
             if key not in self._packed:
-                config = narrow_config(choice, device, dict(forms))
+                config = config_for(choice, device, dict(forms))
                 compiled = rung.compile(key[1], device, config)
                 packed = Packed(compiled, self._memory, dict(forms))
                 packed.take([array.address for array in self._own])

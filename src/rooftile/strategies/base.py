@@ -196,16 +196,19 @@ class Bound(ABC):
         return self._memory
 
     def load(self, array: AnyArray, place: Array, memory: Memory) -> None:
-        """Copy an array to the device, in the dtype that it has there."""
+        """Copy an array to the device, in the dtype and the order of axes that it has there."""
+        if place.channels_last:
+            array = np.ascontiguousarray(np.moveaxis(array, 1, -1))
         self.device.copy_in(array.astype(place.numpy, copy=False), memory)
 
     def fetch(self, memory: Memory, place: Array, array: AnyArray) -> None:
-        """Copy an array from the device, from the dtype that it has there."""
-        if array.dtype == place.numpy:
+        """Copy an array from the device, from the dtype and the order of axes that it has there."""
+        if array.dtype == place.numpy and not place.channels_last:
             return self.device.copy_out(memory, array)
-        there = np.empty(array.shape, place.numpy)
+        turned = np.moveaxis(array, 1, -1) if place.channels_last else array
+        there = np.empty(turned.shape, place.numpy)
         self.device.copy_out(memory, there)
-        array[...] = there
+        turned[...] = there
         return None
 
     def resources(self) -> list[Resources]:

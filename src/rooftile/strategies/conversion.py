@@ -52,7 +52,7 @@ class Adapter:
         """What launches call the caller's arrays."""
 
     def _name(self, device: Any, array: Array, forms: Mapping[str, Form]) -> str:
-        taken = Form(array.dtype)
+        taken = Form(array.dtype, array.channels_last)
         has = forms.get(array.name, taken)
         if has == taken:
             return array.name

@@ -35,6 +35,8 @@ _MOST_IN_ITEM = 2**31 - 1
 
 NARROW = ("X_NARROW", "OUT_NARROW")
 """What a config says of inputs, all of them, and of outputs: whether they have 16 bits."""
+LAST = ("X_LAST", "OUT_LAST")
+"""And whether their channels are last in memory."""
 
 
 class GpuStrategy(Strategy):
@@ -55,6 +57,9 @@ class GpuStrategy(Strategy):
     """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
     the caller's arrays have them.  Empty where it cannot."""
+    channels_last: ClassVar[bool] = False
+    """Whether it can read its inputs and write its output with their channels last in memory, where
+    the config says ``X_LAST`` or ``OUT_LAST``."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
     machine: Machine = preset()
@@ -131,25 +136,28 @@ class GpuStrategy(Strategy):
             return f"it uses instructions of sm_{least} and later, not {architecture}"
         return None
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """What its configs say of how inputs and outputs lie in memory."""
+        return (NARROW if self.narrow else ()) + (LAST if self.channels_last else ())
+
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
-        """See `Strategy.config`; and, for a strategy that has them, which arrays are narrow."""
-        own = {n: v for n, v in (given or {}).items() if not (self.narrow and n in NARROW)}
-        narrow = {n: (given or {}).get(n, 0) for n in NARROW} if self.narrow else {}
-        return {**narrow, **super().config(problem, own)}
+        """See `Strategy.config`; and how inputs and outputs lie, which is row-major in float32
+        where nothing is said."""
+        own = {name: v for name, v in (given or {}).items() if name not in self.forms}
+        forms = {name: (given or {}).get(name, 0) for name in self.forms}
+        return {**forms, **super().config(problem, own)}
 
     def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
-        """See `Strategy.held`: narrow where the config says so."""
-        arrays = super().held(problem, config)
-        if not self.narrow:
-            return arrays
-        dtype = FORMATS[self.narrow].dtype
-        of_inputs, of_outputs = (config.get(flag) for flag in NARROW)
-        return tuple(
-            replace(array, dtype=dtype)
-            if (of_outputs if array.role == "output" else of_inputs)
-            else array
-            for array in arrays
-        )
+        """See `Strategy.held`: as the config says."""
+        return tuple(self._as_it_lies(array, config) for array in super().held(problem, config))
+
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        output = array.role == "output"
+        narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
+        if narrow:
+            array = replace(array, dtype=FORMATS[self.narrow].dtype)
+        return replace(array, channels_last=True) if last else array
 
     def errors(self, config: Config) -> ErrorModel:
         """See `Strategy.errors`: the rounding of narrow results included."""

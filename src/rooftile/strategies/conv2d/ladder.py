@@ -9,8 +9,10 @@ PREFERENCE = {
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
         "pool_folded_wgmma_tf32", "pool_folded_tf32",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
-        "pool_folded_wgmma_ieee", "direct_tile_fp16", "direct_tile_bf16", "direct_bulk",
-        "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output", "naive",
+        "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32",
+        "pool_folded_wgmma_ieee", "gathered_gemm_ieee", "direct_tile_fp16", "direct_tile_bf16",
+        "direct_bulk", "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output",
+        "naive",
     ),
 }  # fmt: skip
 """The fastest first, by measurements; each says itself which problems it pays for."""

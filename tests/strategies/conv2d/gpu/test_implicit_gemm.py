@@ -1,5 +1,7 @@
 """Implicit matrix products on Hopper's warpgroups: deep problems, splits, what they refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hard_inputs import HARD, SMALL
@@ -9,7 +11,7 @@ from ladder_checks import check, check_hard, check_small, draw_config, examples,
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.judge.verify import random_inputs
+from rooftile.lab.judge.verify import random_inputs, verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from some_gpu import some_gpu
@@ -107,11 +109,77 @@ def test_what_it_does_not_take(rung):
         (Conv2d(1, 64, 19, 19, 9, (3, 3), (2, 2)), "no strides"),
         (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 3)), "2x2 or not"),
         (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 2, 1)), "2x2 or not"),
-        (Conv2d(1, 64, 99, 99, 9, (40, 40)), "no room for the weights"),
+        (Conv2d(1, 64, 99, 99, 9, (60, 60)), "no room for the weights"),
     ):
         with pytest.raises(UnsupportedProblem, match=reason):
             rung.check(problem)
     assert "sums of 64" in IEEE.why_not(Conv2d(1, 7, 19, 19, 9, (3, 3)))
-    config = {"TILE_COLUMNS": 16, "TILE_MAPS": 256}
-    with pytest.raises(InputError, match="sums a thread"):
-        rung.compile(PROBLEMS[0], some_gpu("sm_90"), config)
+    pooled = replace(PROBLEMS[0], pool=Pool.of("max", 2))
+    for problem, config, reason in (
+        (PROBLEMS[0], {"PIXELS": 20}, "eights"),
+        (PROBLEMS[0], {"PARTS": 8}, "8 parts of"),
+        (PROBLEMS[0], {"PIXELS": 256, "STRIPS": 1, "PATCHES": 4, "TILE_MAPS": 64}, "sums|no room"),
+        (pooled, {"STRIPS": 0, "PIXELS": 16}, "lie in a strip"),
+        (pooled, {"STRIPS": 1, "PIXELS": 24}, "odd number of rows"),
+        (replace(PROBLEMS[0], width=300), {"STRIPS": 0, "PIXELS": 16}, "a copy brings 256"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            rung.compile(problem, some_gpu("sm_90"), config)
+
+
+@each_rung
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_every_result_is_in_one_tile(rung, data):
+    """Of each tile's pixels those that `results.h` stores: together every result, once."""
+    problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))
+    config = draw_config(rung, problem, data.draw)
+    layout, macros = rung._layout(problem, config), rung.macros(problem, config)
+    rows, columns = problem.conv_span
+    n = np.arange(config["PIXELS"])
+    stored = np.zeros((rows, columns), int)
+    for tile in range(layout.tiles_of_pixels):
+        for group in range(layout.groups):
+            if layout.strips:
+                right = -(-columns // (8 * layout.groups))
+                i = tile // right * (config["PIXELS"] // 8) + n // 8
+                j = tile % right * 8 * layout.groups + 8 * group + n % 8
+                first = 0
+            else:
+                first = tile * layout.groups * config["PIXELS"]
+                at = first % macros["LINE"] + group * config["PIXELS"] + n
+                i, j = first // macros["LINE"] + at // macros["LINE"], at % macros["LINE"]
+                # What its last pixel reads lies in the patch.
+                down, right = problem.mask
+                assert (at[-1] + (down - 1) * macros["LINE"] + right - 1) // macros["LINE"] < (
+                    macros["PATCH_ROWS"]
+                )
+            inside = (i < rows) & (j < columns)
+            np.add.at(stored, (i[inside], j[inside]), 1)
+    assert (stored == 1).all()
+
+
+FORMS = [
+    {"X_LAST": 1, "OUT_LAST": 1},
+    {"X_NARROW": 1, "OUT_NARROW": 1},
+    {"X_NARROW": 1, "X_LAST": 1, "OUT_NARROW": 1, "OUT_LAST": 1},
+]
+
+
+@each_rung
+@pytest.mark.parametrize("forms", FORMS, ids=lambda forms: " ".join(forms))
+@pytest.mark.parametrize("problem", PROBLEMS[1:3])
+def test_arrays_as_callers_have_them(rung, problem, forms, hopper):
+    if not rung.narrow and "X_NARROW" in forms:
+        forms = {"OUT_LAST": 1}
+    verdict = verify(problem, rung, device=hopper, config=forms)
+    assert verdict.passed, verdict
+
+
+@each_rung
+@pytest.mark.parametrize("parts", [2, 4, 8])
+@pytest.mark.parametrize("pool", [None, Pool.of("max", 2)])
+def test_blocks_share_a_tile(rung, parts, pool, hopper):
+    problem = Conv2d(2, 200, 13, 14, 70, (3, 3), padding=(1, 1), activation="relu", pool=pool)
+    config = {"PARTS": parts, "PIXELS": 64, "STRIPS": 1}
+    check(rung, problem, hopper, config=config)

@@ -10,7 +10,7 @@ class ImplicitGemmBf16(ImplicitGemm):
 
     name = "implicit_gemm_bf16"
     order = 31
-    precision = "bf16"
+    precision = narrow = "bf16"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in bfloat16"
 
 

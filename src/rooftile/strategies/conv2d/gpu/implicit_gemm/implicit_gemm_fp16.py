@@ -10,7 +10,7 @@ class ImplicitGemmFp16(ImplicitGemm):
 
     name = "implicit_gemm_fp16"
     order = 30
-    precision = "fp16"
+    precision = narrow = "fp16"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in float16"
 
 

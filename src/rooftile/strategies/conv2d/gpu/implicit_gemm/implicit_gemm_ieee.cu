@@ -15,6 +15,8 @@
 #include "common/scaled.h"
 #include "common/warp_range.h"
 #include "conv2d/gpu/implicit_gemm/product.h"
+#include "conv2d/gpu/implicit_gemm/parts.h"
+#include "conv2d/gpu/implicit_gemm/results.h"
 
 #define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * FILTER_SIZE)
 
@@ -59,11 +61,12 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_weights(
     pack_weight(scale * weights[i], stages, i);
 }
 
-// Finds the range of each share of an image.  Grid: x SHARES, y images.
+// Finds the range of each share of an image; nothing is in doubt yet.  Grid: x SHARES, y images.
 __global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restrict__ x,
                                                            struct range* __restrict__ partials,
-                                                           int images)
+                                                           int* __restrict__ doubts, int images)
 {
+    if (blockIdx.x + blockIdx.y + threadIdx.x == 0) *doubts = 0;
     for (int n = blockIdx.y; n < images; n += gridDim.y) {
         const float* image = x + (size_t)n * IMAGE_SIZE;
         struct range range = {0, ~0u};
@@ -90,81 +93,86 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_image(
 }
 
 // Adds one step's products: of high numbers to `big`, of high with low ones to `small`.
-__device__ __forceinline__ void multiply(float big[TILE_MAPS / 2], float small[TILE_MAPS / 2],
-                                         unsigned pixels, unsigned maps, int more, int more_small)
+__device__ __forceinline__ void multiply(float big[SUMS], float small[SUMS], unsigned maps,
+                                         unsigned pixels, int more, int more_small)
 {
-    word a = matrix(pixels, PATCH_COLUMNS * 128), b = matrix(maps, 1024);
-    const int low_pixels = PATCH_BYTES >> 4, low_maps = TILE_MAPS * 128 >> 4;
-    UNROLL for (int k = 0; k < 8; k += 2) {
+    word a = matrix(maps, 1024), b = matrix(pixels, PIXEL_PITCH);
+    const int low_maps = TILE_MAPS * 128 >> 4, low_pixels = PATCH_BYTES >> 4;
+    UNROLL for (int k = 0; k < 2 * DEPTHS; k += 2) {
         WGMMA(big, a + k, b + k, more || k > 0);
-        WGMMA(small, a + k, b + low_maps + k, more_small || k > 0);
-        WGMMA(small, a + low_pixels + k, b + k, 1);
+        WGMMA(small, a + k, b + low_pixels + k, more_small || k > 0);
+        WGMMA(small, a + low_maps + k, b + k, 1);
     }
 }
 
-// A warpgroup sums up its tile over all chunks and taps; sums are still scaled.
-__device__ __forceinline__ void accumulate(float total[TILE_MAPS / 2], struct places in,
-                                           struct turn* patch, struct turn* stage)
+// A warpgroup sums up its share of a tile; sums are still scaled.
+__device__ __forceinline__ void accumulate(float total[SUMS], struct places in,
+                                           struct reader* reader, struct tile tile)
 {
-    unsigned first_row = 8 * (threadIdx.x / 128 - 1), weights = 0;
-    float small[TILE_MAPS / 2];
-    UNROLL for (int e = 0; e < TILE_MAPS / 2; e++) total[e] = 0.0f;
-    ROLLED for (int chunk = 0; chunk < CHUNKS; chunk++, advance(patch, PATCHES)) {
-        wait(FULL(in.patch_barriers, patch->at), patch->round);
-        unsigned pixels =
-            in.patches + patch->at * NUMBERS * PATCH_BYTES + first_row * PATCH_COLUMNS * 128;
-        ROLLED for (int p = 0; p < MASK_HEIGHT; p++) {
-            float big[TILE_MAPS / 2];
-            ROLLED for (int q = 0; q < MASK_WIDTH; q++, advance(stage, STAGES)) {
-                wait(FULL(in.stage_barriers, stage->at), stage->round);
-                begin_products();
-                multiply(big, small, pixels + (p * PATCH_COLUMNS + q) * 128,
-                         in.stages + stage->at * STAGE_BYTES, q > 0, chunk + p + q > 0);
-                end_products();
-                // The products before these are done with their weights.
-                IN_FLIGHT(1);
-                release(&weights);
-                weights = EMPTY(in.stage_barriers, stage->at, STAGES);
-            }
-            IN_FLIGHT(0);
-            release(&weights);
-            UNROLL for (int e = 0; e < TILE_MAPS / 2; e++) total[e] += big[e];
+    struct share share = share_of_block();
+    unsigned pixels = 0;
+    float small[SUMS];
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = 0.0f;
+    ROLLED for (int row = share.first; row < share.last; row++) {
+        int p = row % MASK_HEIGHT;
+        if (p == 0 || row == share.first) pixels = next_patch(in, reader, tile);
+        float big[SUMS];
+        ROLLED for (int q = 0; q < MASK_WIDTH; q++) {
+            unsigned maps = next_stage(in, reader);
+            begin_products();
+            multiply(big, small, maps, pixels + (p * LINE + q) * 128, q > 0,
+                     row > share.first || q > 0);
+            end_products();
+            leave_step(in, reader);
         }
-        unsigned inputs = EMPTY(in.patch_barriers, patch->at, PATCHES);
-        release(&inputs);
+        IN_FLIGHT(0);
+        release(&reader->weights);
+        UNROLL for (int e = 0; e < SUMS; e++) total[e] += big[e];
+        if (p + 1 == MASK_HEIGHT || row + 1 == share.last) leave_patch(in, reader, true);
     }
-    UNROLL for (int e = 0; e < TILE_MAPS / 2; e++)
-        total[e] = fmaf(small[e], 1.0f / LOW_SCALE, total[e]);
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = fmaf(small[e], 1.0f / LOW_SCALE, total[e]);
 }
 
-// Scales a thread's sums back.
-__device__ __forceinline__ void scale_back(float sum[TILE_MAPS / 2], int first_map,
+// Scales a thread's sums back, which are of two maps.  Returns whether one is in doubt.
+__device__ __forceinline__ bool scale_back(float sum[SUMS], int first_map,
                                            const struct range* spans, struct range image)
 {
-    UNROLL for (int e = 0; e < TILE_MAPS / 2; e++) {
-        int map = first_map + threadIdx.x % 4 * 2 + COLUMN_OF(e);
+    struct floors least[2];
+    int exponent[2];
+    bool doubtful = false;
+    UNROLL for (int m = 0; m < 2; m++) {
+        int map = first_map + threadIdx.x % 32 / 4 + 8 * m;
         // Maps beyond the last have no span of their own; they are not stored.
         struct range weights = spans[MAPS % TILE_MAPS == 0 || map < MAPS ? map : 0];
-        struct floors least = floors_of(image, floors_of(weights, 0.0f).other);
-        sum[e] = scaled_back(sum[e], -scale_of(weights) - scale_of(image), least);
+        least[m] = floors_of(image, floors_of(weights, 0.0f).other);
+        exponent[m] = -scale_of(weights) - scale_of(image);
     }
+    UNROLL for (int e = 0; e < SUMS; e++) {
+        if (!OWN_SLICE(e / SLICE_SUMS * SLICE)) continue;
+        sum[e] = scaled_back(sum[e], exponent[e / 2 % 2], least[e / 2 % 2]);
+        doubtful |= sum[e] != sum[e];
+    }
+    return doubtful;
 }
 
-__global__ __launch_bounds__(384, 1) void conv2d(
+IN_CLUSTERS __global__ __launch_bounds__(384, 1) void conv2d(
     const __grid_constant__ tensor_map image, const __grid_constant__ tensor_map stages,
     const struct range* __restrict__ spans, const struct range* __restrict__ ranges,
-    const float* __restrict__ bias, float* __restrict__ out, int images)
+    const float* __restrict__ bias, float* __restrict__ out, int* __restrict__ doubts, int images)
 {
     extern __shared__ __align__(1024) char shared[];
     struct places in = set_up(shared);
     if (fetches(&image, &stages, in, images)) return;
-    struct turn patch = {0, 0}, stage = {0, 0};
-    for (int index = blockIdx.x; index < images * TILES; index += gridDim.x) {
+    struct reader reader = {{0, 0}, {0, 0}, 0, 0};
+    int warp = threadIdx.x / 32 - 4;
+    for (int index = blockIdx.x / PARTS; index < images * TILES; index += gridDim.x / PARTS) {
         struct tile tile = tile_of(index);
-        float sum[1][TILE_MAPS / 2];
-        accumulate(sum[0], in, &patch, &stage);
-        scale_back(sum[0], tile.map, spans, ranges[tile.image]);
-        finish(sum, tile, bias, out);
+        float sum[SUMS];
+        accumulate(sum, in, &reader, tile);
+        add_parts(sum, in);
+        int map = tile.map + (GROUPS == 1 ? warp / 4 * 64 : 0) + warp % 4 * 16;
+        if (scale_back(sum, map, spans, ranges[tile.image])) *doubts = 1;
+        finish(sum, in, tile, bias, out);
     }
 }
 
@@ -177,21 +185,26 @@ __device__ __noinline__ float directly(const float* image, const float* filter, 
         int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
         int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
         float sum = 0.0f;
-        UNROLL_BY(4) for (int k = threadIdx.x % 32; k < FILTER_SIZE; k += 32)
-            sum += filter[k] * pixel(image + k / MASK_SIZE * (HEIGHT * WIDTH),
-                                     top + k / MASK_WIDTH % MASK_HEIGHT, left + k % MASK_WIDTH);
+        UNROLL_BY(4) for (int k = threadIdx.x % 32; k < FILTER_SIZE; k += 32) {
+            int i = top + k / MASK_WIDTH % MASK_HEIGHT, j = left + k % MASK_WIDTH;
+            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+            sum += filter[k] * (inside ? image[INPUT_AT(k / MASK_SIZE, i * WIDTH + j)] : 0.0f);
+        }
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
         pooled = POOL_WITH(pooled, activate(sum + shift));
     }
     return POOL_END(pooled);
 }
 
-// Computes NaNs from their definition.  A warp goes through those that its lanes find, one by one.
+// Computes NaNs from their definition, where `conv2d` has seen one.  A warp goes through those that
+// its lanes find, one by one.
 __global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
                                               const float* __restrict__ weights,
                                               const float* __restrict__ bias,
+                                              const int* __restrict__ doubts,
                                               float* __restrict__ out, int images)
 {
+    if (!*doubts) return;
     size_t count = (size_t)images * RESULT_SIZE;
     for (size_t first = blockIdx.x * 256 + threadIdx.x / 32 * 32; first < count;
          first += gridDim.x * 256) {
@@ -199,9 +212,10 @@ __global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
         unsigned left = __ballot_sync(~0u, own < count && out[own] != out[own]);
         for (; left; left &= left - 1) {
             size_t e = first + __ffs(left) - 1;
-            int map = e / (ROWS * COLUMNS) % MAPS;
+            int at = e % RESULT_SIZE, map = OUT_LAST ? at % MAPS : at / (ROWS * COLUMNS);
+            int place = OUT_LAST ? at / MAPS : at % (ROWS * COLUMNS);
             float y = directly(x + e / RESULT_SIZE * IMAGE_SIZE, GIVEN(weights, map), bias[map],
-                               e / COLUMNS % ROWS, e % COLUMNS);
+                               place / COLUMNS, place % COLUMNS);
             if (e == own) out[e] = y;
         }
     }

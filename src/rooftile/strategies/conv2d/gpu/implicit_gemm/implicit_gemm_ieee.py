@@ -12,7 +12,7 @@ from rooftile.strategies.common.scaled import split_macros
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm._base import PACK_THREADS, ImplicitGemm
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import Config, Step
 
 _MEASURE_THREADS = 1024
 
@@ -28,11 +28,6 @@ class ImplicitGemmIeee(ImplicitGemm):
     sums = 3
     # Split, a chunk of channels is filled up at three times the cost.
     least_channels = 17
-    tunables = (
-        Tunable("TILE_COLUMNS", (8,), 8),
-        Tunable("TILE_MAPS", (64, 128), 128),
-        Tunable("PATCHES", (1, 2), 2),
-    )
     summary = "an implicit matrix product on warpgroups, float32 as two numbers of scaled float16"
 
     def why_not(self, problem: Conv2d) -> str | None:
@@ -48,11 +43,12 @@ class ImplicitGemmIeee(ImplicitGemm):
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Also a span for each map's weights, and a range for each image and each of its shares.
 
-        Each of these takes two numbers.
+        Each of these takes two numbers; one says whether a result is in doubt.
         """
         spans = {"spans": problem.maps, "ranges": problem.batch}
         spans["partials"] = _shares(problem) * problem.batch
-        return super().workspace(problem, config) | {name: 2 * n for name, n in spans.items()}
+        more = {name: 2 * n for name, n in spans.items()} | {"doubts": 1}
+        return super().workspace(problem, config) | more
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """The weights in whole tiles, and behind them the weights as given."""
@@ -78,10 +74,10 @@ class ImplicitGemmIeee(ImplicitGemm):
         resident = 8 * self.machine.multiprocessors
         repair = Launch("repair", (min(results, resident), 1, 1), (256, 1, 1))
         return (
-            Step(measure, ("x", "partials", images)),
+            Step(measure, ("x", "partials", "doubts", images)),
             Step(pack, ("x", "partials", "ranges", "packed", images)),
-            Step(multiply, (*maps, "spans", "ranges", "bias", "out", images)),
-            Step(repair, ("x", "weights", "bias", "out", images)),
+            Step(multiply, (*maps, "spans", "ranges", "bias", "out", "doubts", images)),
+            Step(repair, ("x", "weights", "bias", "doubts", "out", images)),
         )
 
 

@@ -18,6 +18,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -63,7 +64,11 @@ class GatheredGemm(GpuConv2d):
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """Weights or inputs beyond shared memory, even in the smallest tile."""
+        """Other ghost cells and pools; weights or inputs beyond shared memory, even in the smallest
+        tile."""
+        other = beyond_basics(problem)
+        if other is not None:
+            return other
         config = self.config(problem, dict.fromkeys(("X_LAST", "OUT_LAST"), 1))
         reason = self.invalid(problem, config)
         return f"{reason}, even with its smallest tile" if reason else None

@@ -64,7 +64,8 @@ class Reduce(Problem):
     @cached_property
     def inner(self) -> int:
         """Elements behind the axes: from one element of a result to the next."""
-        return math.prod(self.shape[self.axes[-1] + 1 :]) if self.axes else 1
+        behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
+        return math.prod(behind)
 
     @cached_property
     def columns(self) -> int:
@@ -105,18 +106,19 @@ class Reduce(Problem):
             made = _NUMPY[self.operator].reduce(given, axis=self.axes, dtype=given.dtype)
             return np.asarray(made)
         parts = given.reshape(self.rows // self.inner, self.columns, self.inner)
-        return folded(self.operator, np.moveaxis(parts, 1, 0)).reshape(self._result.shape)
+        made = folded(self.operator, np.moveaxis(parts, 1, 0))
+        return np.asarray(made.reshape(self._result.shape))
 
     def magnitude(self, x: AnyArray) -> AnyArray:
         """The sum of the magnitudes; that of a product; at least both for another operator."""
         if self.operator == PRODUCT:
-            return np.abs(self.reference(x))
+            return np.asarray(np.abs(self.reference(x)))
         wide = np.abs(self._wide(x))
         magnitudes = np.asarray(wide.sum(axis=self.axes))
         if self.operator == SUM:
             return magnitudes
         made = np.maximum(np.abs(self.reference(x)), np.abs(self.reference(np.abs(x))))
-        return np.maximum(magnitudes, made)
+        return np.asarray(np.maximum(magnitudes, made))
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """Exactly, where nothing is rounded.

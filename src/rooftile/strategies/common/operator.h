@@ -14,9 +14,7 @@
 #if DOUBLES && defined(__OPENCL_VERSION__)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#if NARROW_GIVEN || NARROW_RESULT
-#include "common/narrow.h"
-#endif
+#include "common/cores.h"
 
 typedef GIVEN given;
 typedef CARRIED carried;
@@ -73,18 +71,34 @@ __device__ __forceinline__ carried combined(carried a, carried b) { return EXPRE
 
 __device__ __forceinline__ carried taken(given x)
 {
-#if NARROW_GIVEN
-    return widened(x);
-#else
+#if !NARROW_GIVEN
     return x;
+#elif CORES == BFLOAT16
+    return __uint_as_float((unsigned)x << 16);
+#elif defined(__OPENCL_VERSION__)
+    return vload_half(0, (const half*)&x);
+#else
+    carried value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x));
+    return value;
 #endif
 }
 
+// Rounded to the nearest, ties to even; NaN stays NaN.
 __device__ __forceinline__ result stored(carried x)
 {
-#if NARROW_RESULT
-    return NARROW(x);
-#else
+#if !NARROW_RESULT
     return x;
+#elif CORES == BFLOAT16
+    unsigned bits = __float_as_uint(x), odd = bits >> 16 & 1;
+    return x == x ? (bits + 0x7fff + odd) >> 16 : bits >> 16 | 0x40;
+#elif defined(__OPENCL_VERSION__)
+    result bits;
+    vstore_half_rte(x, 0, (half*)&bits);
+    return bits;
+#else
+    result bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
 #endif
 }

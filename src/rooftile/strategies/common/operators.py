@@ -13,8 +13,10 @@ _TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "int64",
     "uint8": "unsigned char", "float16": "unsigned short", "bfloat16": "unsigned short",
 }  # fmt: skip
+_CARRIED = {**_TYPES, "uint8": "int"}
+"""Bytes are selected, and never calculated with: in a register they may as well be wider."""
 _CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
-_BITS = {"int32": "unsigned", "int64": "size_t", "uint8": "unsigned char"}
+_BITS = {"int32": "unsigned", "int64": "size_t"}
 _IN_C = {
     "add": "plus({}, {})", "subtract": "minus({}, {})", "multiply": "times({}, {})",
     "divide": "({} / {})", "fmod": "({} % {})",
@@ -29,13 +31,16 @@ _IN_C = {
 }  # fmt: skip
 """NumPy's functions in the words of ``common/operator.h``."""
 
+CARRIED_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint8": 4}
+"""What a GPU's kernel stores of a value that is carried."""
+
 
 def operator_macros(operator: Operator, dtype: Dtype) -> dict[str, int | str]:
     """What ``common/operator.h`` is compiled with, for elements of a dtype."""
     carried, made = operator.carried(dtype), operator.result(dtype)
     return {
         "GIVEN": _TYPES[dtype],
-        "CARRIED": _TYPES[carried],
+        "CARRIED": _CARRIED[carried],
         "RESULT": _TYPES[made],
         "NARROW_GIVEN": int(dtype in _CORES),
         "NARROW_RESULT": int(made in _CORES),
@@ -96,6 +101,7 @@ def _number(node: Node, carried: Dtype) -> Any:
 
 
 __all__ = [
+    "CARRIED_BYTES",
     "in_c",
     "in_kernel_language",
     "number_in_c",

@@ -3,8 +3,8 @@
 x[slabs][columns][inner] is walked as rows of ``width`` neighbours, and each place of a row, a
 *lane*, has an accumulator.  Where ``inner`` is small a row has several elements of each result:
 ``width`` is ``inner`` times a power of two, and the lanes of a result are joined at the end.  Where
-it is large, a row's chunk of lanes is taken at a time.  64 rows are combined one after the other, and
-what they give as a tree, so that the error grows with the tree's height only.
+it is large, a row's chunk of lanes is taken at a time.  64 rows are combined one after the other,
+and what they give as a tree, so that the error grows with the tree's height only.
 
 A unit is a segment of some rows.  Segments follow from the problem and not from the threads, so
 that results do not depend on the machine.
@@ -35,8 +35,8 @@ def kernel(x, made, sizes, begin, end):
     own = np.empty(LANES, CARRIED)
     waiting = np.empty(WAITING, CARRIED)
     for unit in range(begin, end):
-        slab, chunk, segment = unit // segments // chunks, unit // segments % chunks, unit % segments
-        lane = chunk * LANES
+        segment, chunk = unit % segments, unit // segments % chunks
+        slab, lane = unit // segments // chunks, chunk * LANES
         width = COUNT
         whole = columns // together
         first, last = segment * rows, min(segment * rows + rows, whole)
@@ -121,8 +121,12 @@ class Walk:
         lanes = min(self.together * self.inner, _CHUNK)
         count = str(lanes) if self.chunks == 1 else f"min({lanes}, inner - lane)"
         words: dict[str, Any] = {
-            "WAITING": _LEVELS * lanes, "LANES": lanes, "LEVELS": _LEVELS, "BLOCK": _BLOCK, "COUNT": count,
-        }  # fmt: skip
+            "WAITING": _LEVELS * lanes,
+            "LANES": lanes,
+            "LEVELS": _LEVELS,
+            "BLOCK": _BLOCK,
+            "COUNT": count,
+        }
         text = TEXT
         for word, value in words.items():
             text = text.replace(word, str(value))

@@ -1,25 +1,33 @@
-// Rung 1, naive: a thread a sum, its elements one after the other.
+// Rung 1, naive: a thread a result, its elements one after the other.
 //
-// What rounding loses is carried along (Kahan): without that, the error of many equal numbers would
-// grow as their count.
+// The order is kept, so that the operator need not be associative.  Of a sum of floating-point
+// numbers (LOSES) what rounding loses is carried along (Kahan): without that, the error of many
+// equal numbers would grow as their count.
 //
-// x[rows][columns], sums[rows].
+// x[slabs][columns][inner], results[rows].
 // Grid: x over blocks of rows.
 // Block: x over BLOCK rows.
 
-#include "sums.h"
+#include "reduce.h"
 
-__global__ void naive(const GLOBAL given* x, GLOBAL total* sums, int rows, int64 columns)
+__global__ void naive(const GLOBAL given* x, GLOBAL result* results, int rows, int64 columns,
+                      int64 inner)
 {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= rows) return;
-    total sum = 0, lost = 0;
+    const GLOBAL given* elements = x + FIRST(row);
+    carried total = IDENTITY;
+#if LOSES
+    carried lost = 0;
     for (int64 j = 0; j < columns; j++) {
-        total corrected = x[row * columns + j] - lost, more = sum + corrected;
-        lost = (more - sum) - corrected;
+        carried corrected = taken(elements[j * APART]) - lost, more = total + corrected;
+        lost = (more - total) - corrected;
         // Beyond an infinity there is nothing to carry along.
         if (lost != lost) lost = 0;
-        sum = more;
+        total = more;
     }
-    sums[row] = sum;
+#else
+    for (int64 j = 0; j < columns; j++) total = combined(total, taken(elements[j * APART]));
+#endif
+    results[row] = stored(total);
 }

@@ -11,7 +11,8 @@
 // Grid: x over runs of `across` vectors of a row, y over segments of all rows, z over slabs.
 // Block: x over THREADS threads: `across` of them beside each other, and as many rows as fit.
 
-#include "pieces.h"
+#include "common/pieces.h"
+#include "reduce.h"
 
 #define ROUNDS 16
 

@@ -9,8 +9,8 @@
 // Grid: x over segments, y over rows; of `clear`, x over blocks of rows.
 // Block: x over THREADS (whole warps) threads.
 
+#include "common/warp_tree.h"
 #include "vectors.h"
-#include "warps.h"
 
 __global__ void clear(unsigned* tickets, int rows)
 {

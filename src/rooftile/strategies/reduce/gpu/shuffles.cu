@@ -8,7 +8,8 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (whole warps) threads.
 
-#include "warps.h"
+#include "common/warp_tree.h"
+#include "finish.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
 segments(const given* __restrict__ x, kept* __restrict__ partials, int rows, int64 columns,

@@ -1,45 +1,8 @@
 // What threads combine of rows whose elements lie beside each other, a vector at a time.
 
 #pragma once
+#include "common/pieces.h"
 #include "finish.h"
-#include "pieces.h"
-
-#if BYTES_SUMMED
-// `sum` and the four bytes of a word.
-__device__ __forceinline__ unsigned with_bytes(unsigned word, unsigned sum)
-{
-#ifdef __OPENCL_VERSION__
-    unsigned pairs = (word & 0x00ff00ff) + ((word >> 8) & 0x00ff00ff);
-    return sum + (pairs & 0xffff) + (pairs >> 16);
-#else
-    return __dp4a(word, 0x01010101u, sum);
-#endif
-}
-#endif
-
-// Joins the first elements with those `reach` behind them.
-#define JOIN_HALVES(own, reach)                                                          \
-    UNROLL                                                                               \
-    for (int e = 0; e < reach; e++)                                                      \
-        if (e + reach < VECTOR) own[e] = combined(own[e], own[e + reach]);
-
-// The elements of a vector combined.
-__device__ __forceinline__ carried of_vector(vector loaded)
-{
-#if BYTES_SUMMED && VECTOR > 1
-    unsigned sum = with_bytes(loaded.x, with_bytes(loaded.y, 0));
-    return with_bytes(loaded.z, with_bytes(loaded.w, sum));
-#else
-    carried own[VECTOR];
-    UNROLL
-    for (int e = 0; e < VECTOR; e++) own[e] = piece(loaded, e);
-    JOIN_HALVES(own, 8)
-    JOIN_HALVES(own, 4)
-    JOIN_HALVES(own, 2)
-    JOIN_HALVES(own, 1)
-    return own[0];
-#endif
-}
 
 // What LOADS independent totals combine to.
 __device__ __forceinline__ carried of_own(const carried* own)

@@ -1,7 +1,7 @@
 // Trees of a warp's registers, and of the warps of a block.  CUDA only.
 
 #pragma once
-#include "finish.h"
+#include "common/operator.h"
 
 // The values of a warp combined, in its first thread.
 __device__ __forceinline__ carried of_warp(carried value)

@@ -165,13 +165,7 @@ class Reduce(Problem):
 
     def shrunk(self) -> Reduce:
         """As many results, which may be made at once, of fewer elements."""
-        share = max(1, math.prod(self.shape) // _SHRUNK)
-        shape = list(self.shape)
-        for axis in self.axes:
-            less = max(1, shape[axis] // share)
-            share = max(1, share * less // shape[axis])
-            shape[axis] = less
-        return dataclasses.replace(self, shape=tuple(shape))
+        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
 
     def neighbours(self) -> tuple[Reduce, ...]:
         """Primes, one element more than a power of two, and rows of one element."""
@@ -229,6 +223,16 @@ def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     if not found or len({*found}) < len(found):
         raise InputError("axis", repr(axis), "None, or different axes of x")
     return found
+
+
+def shrunk_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with fewer elements along these axes."""
+    share, made = max(1, math.prod(shape) // _SHRUNK), list(shape)
+    for axis in axes:
+        less = max(1, made[axis] // share)
+        share = max(1, share * less // made[axis])
+        made[axis] = less
+    return tuple(made)
 
 
 def folded(operator: Operator, x: AnyArray) -> AnyArray:

@@ -60,6 +60,11 @@ class Operator:
         return parse(self.expression)
 
     @property
+    def ufunc(self) -> np.ufunc | None:
+        """NumPy's own function, where the operator is one that has a name."""
+        return _UFUNCS.get(self.expression)
+
+    @property
     def selects(self) -> bool:
         """Whether its result is always one of its two values, and so is never rounded."""
         return self.tree.selects
@@ -111,6 +116,12 @@ PRODUCT = Operator("a * b", 1, name="product")
 MIN = Operator("min(a, b)", math.inf, name="min")
 MAX = Operator("max(a, b)", -math.inf, name="max")
 
+_UFUNCS: dict[str, np.ufunc] = {
+    SUM.expression: np.add,
+    PRODUCT.expression: np.multiply,
+    MIN.expression: np.minimum,
+    MAX.expression: np.maximum,
+}
 OPERATORS = {operator.name: operator for operator in (SUM, PRODUCT, MIN, MAX)}
 """Those that have a name."""
 

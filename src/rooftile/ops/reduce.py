@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -101,9 +101,9 @@ class Reduce(Problem):
 
     def reference(self, x: AnyArray) -> AnyArray:
         """In float64 of numbers, in more of float64; exact of integers, which wrap around."""
-        given = self._wide(x)
-        if self.operator in _NUMPY:
-            made = _NUMPY[self.operator].reduce(given, axis=self.axes, dtype=given.dtype)
+        given = self.wide(x)
+        if self.operator.ufunc is not None:
+            made = self.operator.ufunc.reduce(given, axis=self.axes, dtype=given.dtype)
             return np.asarray(made)
         parts = given.reshape(self.rows // self.inner, self.columns, self.inner)
         made = folded(self.operator, np.moveaxis(parts, 1, 0))
@@ -113,7 +113,7 @@ class Reduce(Problem):
         """The sum of the magnitudes; that of a product; at least both for another operator."""
         if self.operator == PRODUCT:
             return np.asarray(np.abs(self.reference(x)))
-        wide = np.abs(self._wide(x))
+        wide = np.abs(self.wide(x))
         magnitudes = np.asarray(wide.sum(axis=self.axes))
         if self.operator == SUM:
             return magnitudes
@@ -143,7 +143,7 @@ class Reduce(Problem):
         operator of the caller makes of NaN and infinities may.
         """
         kinds = super().hard(seed)
-        if self.operator not in _NUMPY:
+        if self.operator.ufunc is None:
             return {"ties": kinds["ties"]}
         if self.operator != PRODUCT or self._result.numpy.kind == "i":
             return kinds
@@ -189,8 +189,8 @@ class Reduce(Problem):
     def _result(self) -> Array:
         return self.output_arrays[0]
 
-    def _wide(self, x: AnyArray) -> AnyArray:
-        """The elements in what the reference is computed in."""
+    def wide(self, x: AnyArray) -> AnyArray:
+        """Elements in what the reference is computed in."""
         if self._result.numpy.kind in "iu":
             return x.astype(self.carried)
         if self.operator.selects:
@@ -202,12 +202,6 @@ class Reduce(Problem):
             return x
         wide = x.astype(np.float64) / math.sqrt(self.columns)
         return np.where(np.abs(wide) < 1, 1 + wide / 2, 1).astype(x.dtype)
-
-
-_NUMPY: dict[Operator, Any] = {
-    SUM: np.add, PRODUCT: np.multiply, MIN: np.minimum, MAX: np.maximum,
-}  # fmt: skip
-"""NumPy's own functions of the operators that have a name."""
 
 
 def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.reduce.cpu._base import reducing
+from rooftile.strategies.common.combining import combining
 from rooftile.strategies.reduce.cpu._lanes import Walk
 from rooftile.strategies.reduce.cpu.pairwise import pairs, sizes_of
 
@@ -46,7 +46,7 @@ class Accumulators(HostStrategy):
         carried, made = problem.carried, problem.output_arrays[0].dtype
         count = threads if self.parallel else 1
         first = carried if walk.segments > 1 else made
-        run = reducing("reduce_lanes", walk.text(), operator, (problem.dtype, first), carried)
+        run = combining("reduce_lanes", walk.text(), operator, (problem.dtype, first), carried)
         sizes = walk.sizes
         if walk.segments == 1:
             return lambda x, results: run((x, results), sizes, walk.units, count)

@@ -17,7 +17,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.reduce.cpu._base import reducing
+from rooftile.strategies.common.combining import combining
 
 _TEXT = """
 def kernel(x, results, sizes, begin, end):
@@ -71,7 +71,7 @@ class Loops(HostStrategy):
         """See `HostStrategy.prepare`."""
         carried, made = problem.carried, problem.output_arrays[0].dtype
         text = _SUM if problem.operator == SUM and carried.startswith("float") else _TEXT
-        run = reducing("reduce_loops", text, problem.operator, (problem.dtype, made), carried)
+        run = combining("reduce_loops", text, problem.operator, (problem.dtype, made), carried)
         sizes = np.array((problem.columns, problem.inner), np.int64)
 
         def call(x: AnyArray, results: AnyArray) -> None:

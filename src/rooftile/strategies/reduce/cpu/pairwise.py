@@ -17,7 +17,7 @@ from rooftile.ops.operator import Operator
 from rooftile.ops.problem import Dtype
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.reduce.cpu._base import reducing
+from rooftile.strategies.common.combining import combining
 
 _LEAF = 128
 """Elements that are combined in turn."""
@@ -81,7 +81,7 @@ class Pairwise(HostStrategy):
 def pairs(operator: Operator, given: Dtype, made: Dtype) -> cpu.Spread:
     """The kernel that reduces x[units / inner][columns][inner] along its middle axis."""
     carried = operator.carried(given)
-    return reducing("reduce_pairs", _TEXT, operator, (given, made), carried)
+    return combining("reduce_pairs", _TEXT, operator, (given, made), carried)
 
 
 def sizes_of(columns: int, inner: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

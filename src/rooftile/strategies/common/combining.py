@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `reduce` share: kernels generated for an operator and a dtype."""
+"""Kernels of the CPU that are generated for an operator and a dtype."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def combined(a, b):
 
 
 @cache
-def reducing(
+def combining(
     stem: str, text: str, operator: Operator, dtypes: tuple[Dtype, ...], carried: Dtype
 ) -> cpu.Spread:
     """The kernel of a text in which ``combined(a, b)``, IDENTITY and CARRIED are the operator's.

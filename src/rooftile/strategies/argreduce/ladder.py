@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "loops"),
-    "gpu": ("bulk", "vectors", "columns", "tree", "naive"),
+    "gpu": ("vectors", "columns", "tree", "naive"),
 }
 """The fastest first, by measurements; each says itself which problems it pays for."""

@@ -8,7 +8,7 @@ from typing import Any
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
 
-ATEN = ("argmax", "argmin")
+ATEN = "argmax|argmin"
 """PyTorch's operations that would do all of its work."""
 
 

@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "pairwise", "loops"),
-    "gpu": ("bulk", "vectors", "columns", "compacted", "naive"),
+    "gpu": ("vectors", "columns", "compacted", "naive"),
 }
 """The fastest first, by measurements; each says itself which problems it pays for."""

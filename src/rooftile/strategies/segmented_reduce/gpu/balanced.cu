@@ -69,7 +69,11 @@ reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict
     UNROLL
     for (int i = 0; i < PER; i++)
         if (i * THREADS + thread < elements) loaded[i] = x[element + i * THREADS + thread];
-    for (int k = thread; k < ends; k += THREADS) END(k) = (int)(offsets[segment + k + 1] - element);
+    for (int k = thread; k < ends; k += THREADS) {
+        // Offsets that do not rise must not lead out of the tile.
+        int64 end = offsets[segment + k + 1] - element;
+        END(k) = end < 0 ? 0 : end < elements ? (int)end : elements;
+    }
     UNROLL
     for (int i = 0; i < PER; i++)
         if (i * THREADS + thread < elements)

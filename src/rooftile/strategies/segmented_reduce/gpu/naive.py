@@ -30,7 +30,8 @@ class Naive(GpuSegmented):
         """One kernel."""
         grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
         launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
-        return (Step(launch, ("x", "offsets", "results", np.int64(problem.segments))),)
+        sizes = np.int64(problem.segments), np.int64(problem.count)
+        return (Step(launch, ("x", "offsets", "results", *sizes)),)
 
 
 STRATEGY = Naive()

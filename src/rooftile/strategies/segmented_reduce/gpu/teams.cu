@@ -10,16 +10,23 @@
 
 #include "common/in_turn.h"
 
+// An offset, or the nearest that x has.
+__device__ __forceinline__ int64 inside(int64 offset, int64 count)
+{
+    return offset < 0 ? 0 : offset < count ? offset : count;
+}
+
 __global__ void LAUNCH_BOUNDS(TEAM * ROWS)
 teams(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict__ offsets,
-      GLOBAL result* __restrict__ results, int64 segments)
+      GLOBAL result* __restrict__ results, int64 segments, int64 count)
 {
     __shared__ carried joined[TEAM * ROWS];
     int lane = threadIdx.x, thread = threadIdx.y * TEAM + lane;
     int64 segment = (int64)blockIdx.x * ROWS + threadIdx.y;
     carried total = IDENTITY;
     if (segment < segments)
-        total = in_turn(x, offsets[segment] + lane, offsets[segment + 1], TEAM, 1);
+        total = in_turn(x, inside(offsets[segment], count) + lane,
+                        inside(offsets[segment + 1], count), TEAM, 1);
     joined[thread] = total;
     for (int reach = TEAM / 2; reach > 0; reach /= 2) {
         __syncthreads();

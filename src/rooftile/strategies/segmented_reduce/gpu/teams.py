@@ -38,7 +38,8 @@ class Teams(GpuSegmented):
         """One kernel."""
         rows = _THREADS // config["TEAM"]
         launch = Launch("teams", (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1))
-        return (Step(launch, ("x", "offsets", "results", np.int64(problem.segments))),)
+        sizes = np.int64(problem.segments), np.int64(problem.count)
+        return (Step(launch, ("x", "offsets", "results", *sizes)),)
 
 
 STRATEGY = Teams()

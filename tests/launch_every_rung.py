@@ -19,6 +19,7 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.conv3d import Conv3d
@@ -30,6 +31,7 @@ from rooftile.ops.matvec import Matvec
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
+from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.ops.separable import Separable
 from rooftile.ops.stencil import Stencil
 from rooftile.ops.transpose import Transpose
@@ -63,7 +65,12 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "reduce": (
         Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
         Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
+        Reduce((300, 4096), 0), Reduce((9, 700, 3), 1, "float16"),
     ),
+    "argreduce": (
+        Argreduce((70_001,)), Argreduce((300, 4096), -1), Argreduce((37, 1003), 0),
+    ),
+    "segmented_reduce": (SegmentedReduce(70_001, 900), SegmentedReduce(3000, 5000)),
     "transpose": (
         Transpose((300, 4096)), Transpose((513, 513)), Transpose((3, 200, 200), (0, 2, 1)),
         Transpose((136, 264), dtype="float16"), Transpose((136, 136), dtype="uint8"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Conv2d,
         Linear,
         add,
+        argreduce,
         axpy,
         box_blur,
         conv1d,
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
         reduce,
         rotate,
         scale,
+        segmented_reduce,
         separable,
         softmax,
         stencil,
         transpose,
     )
     from rooftile.nn import load
+    from rooftile.ops.operator import Operator
 
 __all__ = [
     "CompileFailure",
@@ -53,12 +56,14 @@ __all__ = [
     "DeviceMissing",
     "InputError",
     "Linear",
+    "Operator",
     "OutOfMemory",
     "RooftileError",
     "UnsupportedProblem",
     "VerificationFailure",
     "__version__",
     "add",
+    "argreduce",
     "axpy",
     "box_blur",
     "conv1d",
@@ -75,6 +80,7 @@ __all__ = [
     "reduce",
     "rotate",
     "scale",
+    "segmented_reduce",
     "separable",
     "softmax",
     "stencil",
@@ -84,7 +90,9 @@ __all__ = [
 _LAZY = {
     "Conv2d": "rooftile.functional",
     "Linear": "rooftile.functional",
+    "Operator": "rooftile.ops.operator",
     "add": "rooftile.functional",
+    "argreduce": "rooftile.functional",
     "axpy": "rooftile.functional",
     "box_blur": "rooftile.functional",
     "conv1d": "rooftile.functional",
@@ -101,6 +109,7 @@ _LAZY = {
     "reduce": "rooftile.functional",
     "rotate": "rooftile.functional",
     "scale": "rooftile.functional",
+    "segmented_reduce": "rooftile.functional",
     "separable": "rooftile.functional",
     "softmax": "rooftile.functional",
     "transpose": "rooftile.functional",

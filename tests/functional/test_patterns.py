@@ -54,11 +54,13 @@ def test_what_is_not_finite_propagates():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("x", lambda: rooftile.reduce(np.zeros((0, 3), np.float32))),
-        ("x", lambda: rooftile.reduce(np.zeros(3))),
+        ("x", lambda: rooftile.reduce(np.zeros((0, 3), np.float32), "max")),
+        ("x", lambda: rooftile.reduce(np.zeros(3, bool))),
+        ("offsets", lambda: rooftile.segmented_reduce(X[0], np.array([0, 5, 3, 1001]))),
+        ("operator", lambda: rooftile.argreduce(X, "sum")),
+        ("axis", lambda: rooftile.argreduce(X, axis=2)),
         ("x", lambda: rooftile.reduce([1.0, 2.0])),
         ("operator", lambda: rooftile.reduce(X, "median")),
-        ("axis", lambda: rooftile.reduce(X, axis=0)),
         ("axis", lambda: rooftile.reduce(X, axis=2)),
         ("axis", lambda: rooftile.reduce(X, axis=True)),
         ("axis", lambda: rooftile.reduce(np.ones((), np.float32), axis=-1)),
@@ -97,3 +99,32 @@ def test_on_tensors_of_a_gpu(cuda_device):
     assert rooftile.reduce(bytes_).item() == int(BYTES.sum())
     out = torch.empty(37, dtype=torch.int64, device="cuda")
     assert rooftile.reduce(bytes_, axis=-1, out=out) is out
+
+
+def test_operators_axes_and_nothing():
+    x = GENERATOR.standard_normal((5, 6, 7)).astype(np.float32)
+    for name, find in (("max", np.max), ("min", np.min)):
+        for axis in (0, 1, (0, 2), (1, 2), None):
+            assert (rooftile.reduce(x, name, axis) == find(x, axis=axis)).all()
+    larger = rooftile.Operator("a > b ? a : b", -np.inf)
+    assert rooftile.reduce(x, larger) == x.max()
+    assert (rooftile.reduce(np.zeros((0, 3), np.float32), axis=0) == 0).all()
+    assert (rooftile.reduce(np.zeros((0, 3), np.int32), "product", 0) == 1).all()
+    with pytest.raises(InputError, match="x"):
+        rooftile.reduce(np.zeros((0, 3), np.float32), "min", 0)
+
+
+def test_places_are_numpy_s():
+    x = np.round(GENERATOR.standard_normal((9, 300))).astype(np.float32)
+    for axis in (None, 0, 1):
+        assert (rooftile.argreduce(x, "max", axis) == x.argmax(axis)).all()
+        assert (rooftile.argreduce(x, "min", axis) == x.argmin(axis)).all()
+    x[3, 200] = np.nan
+    assert rooftile.argreduce(x) == x.argmax()
+
+
+def test_segments():
+    x = np.arange(10, dtype=np.int32)
+    offsets = np.array([0, 3, 3, 10], np.int32)
+    assert (rooftile.segmented_reduce(x, offsets) == [3, 0, 42]).all()
+    assert (rooftile.segmented_reduce(x, offsets, "max")[[0, 2]] == [2, 9]).all()

@@ -34,7 +34,7 @@ from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
-from rooftile.functional.patterns import reduce
+from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
 from rooftile.functional.volumes import conv3d, stencil
 
@@ -42,6 +42,7 @@ __all__ = [
     "Conv2d",
     "Linear",
     "add",
+    "argreduce",
     "axpy",
     "box_blur",
     "conv1d",
@@ -57,6 +58,7 @@ __all__ = [
     "reduce",
     "rotate",
     "scale",
+    "segmented_reduce",
     "separable",
     "softmax",
     "stencil",

@@ -1,53 +1,142 @@
-"""Parallel patterns: reduction."""
+"""Parallel patterns: reductions."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops.reduce import Reduce
-from rooftile.runtime.arguments import ANY, Arguments, Array
+from rooftile.functional.layout import transpose
+from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.operator import Operator, operator_of
+from rooftile.ops.reduce import DTYPES, Reduce, axes_of
+from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.repeats import repeated
-
-_OPERATORS = ("sum",)
-_DTYPES: tuple[Any, ...] = ("float32", "uint8")
 
 
 @repeated("x")
 def reduce(
     x: Array,
-    operator: str = "sum",
-    axis: int | None = None,
+    operator: str | Operator = "sum",
+    axis: int | tuple[int, ...] | None = None,
     *,
     precision: str = "ieee",
     strategy: str | None = None,
     device: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """The sum of x, over all of it (``axis`` None) or along its last axis (-1).
+    """x combined over all of it (``axis`` None), along one axis or along several.
 
-    x has any shape.  float32 gives float32; uint8 gives int64, exactly.  The result has x's shape
-    without the last axis; over all of x it has no axes.  NaN and infinities propagate.  Every run
-    gives the same bits.
+    ``operator`` is ``"sum"``, ``"product"``, ``"min"``, ``"max"`` or an `Operator`.  x has any
+    shape and is float32, float16, bfloat16, float64, int32, int64 or uint8.  Numbers of 16 bits are
+    combined in float32 and rounded once; sums and products of integers have 64 bits and wrap
+    around; what is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
+    shape without the axes.  Of an empty array a sum is 0, a product 1, and another operator gives
+    its identity; the least and the greatest of nothing are errors.  Axes with others between them
+    cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
     """
-    if operator not in _OPERATORS:
-        raise InputError("operator", repr(operator), f"one of {list(_OPERATORS)}")
+    combining = operator_of(operator)
+    shape = tuple(x.shape) if hasattr(x, "shape") else ()
+    if 0 in shape and isinstance(x, np.ndarray):
+        return _of_nothing(x, combining, axis, out)  # type: ignore[return-value]
+    axes = None if axis is None else axes_of(axis, len(shape))
+    if axes is not None and axes != tuple(range(axes[0], axes[-1] + 1)):
+        kept = tuple(one for one in range(len(shape)) if one not in axes)
+        x = transpose(x, (*kept, *axes), device=device)
+        axes = tuple(range(len(kept), len(shape)))
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=_DTYPES)
-    rank, last = len(array.shape), axis
-    if axis is not None:
-        if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-            expected = "None, or an axis of x" if rank else "None: x has no axes"
-            raise InputError("axis", repr(axis), expected)
-        if axis % rank != rank - 1:
-            raise InputError("axis", axis, "None, for all axes, or the last one")
-        last = -1
-    dtype: Any = getattr(array.dtype, "name", array.dtype)
-    problem = _reduce(tuple(array.shape), last, dtype)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    problem = _reduce(tuple(array.shape), axes, _dtype(array), combining)
     return run(given, problem, [array], {}, precision, strategy, device, out)
 
 
-_reduce = remembered(Reduce)
+@repeated("x")
+def argreduce(
+    x: Array,
+    operator: Any = "max",
+    axis: int | None = None,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Where the greatest (``"max"``) or least (``"min"``) element lies: int64, as NumPy counts.
+
+    Over all of x (``axis`` None) it is the flat index, along an axis the index in that.  Of equal
+    elements the first is found, and the first NaN where there is one.  x is of a dtype that
+    `reduce` takes, and not empty.  Every run gives the same result.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    problem = _argreduce(tuple(array.shape), axis, _dtype(array), operator)
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def segmented_reduce(
+    x: Array,
+    offsets: Array,
+    operator: str | Operator = "sum",
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Each segment ``x[offsets[s]:offsets[s + 1]]`` combined on its own; empty: the identity.
+
+    x is [count] of a dtype that `reduce` takes, ``offsets`` int64 or int32[segments + 1].  They
+    rise from 0 to count: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
+    to look; there other offsets give any results.  Every run gives the same bits.
+    """
+    combining = operator_of(operator)
+    given = Arguments(x)
+    array = given.take("x", x, "count", dtypes=DTYPES)
+    wanted = given.take("offsets", offsets, "segments + 1", dtypes=("int64", "int32"))
+    (count,), (ends,) = array.shape, wanted.shape
+    if ends < 2:
+        raise InputError("offsets", f"{ends} elements", "one more than there are segments")
+    if not isinstance(wanted, CudaArray):
+        _check_offsets(wanted, count)
+    sizes = count, ends - 1
+    problem = _segmented(*sizes, _dtype(array), combining, _dtype(wanted))
+    return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
+
+
+def _of_nothing(
+    x: Any, operator: Operator, axis: int | tuple[int, ...] | None, out: Any
+) -> np.ndarray[Any, Any]:
+    """The identity, for every result of an array without elements."""
+    found = x.dtype.name
+    if found not in DTYPES:
+        raise InputError("x", f"dtype {found}", f"one of {list(DTYPES)}")
+    axes = axes_of(axis, x.ndim)
+    if operator.selects and any(x.shape[one] == 0 for one in axes):
+        raise InputError("x", f"the empty shape {x.shape}", "elements to select one of")
+    made = operator.result(found)
+    shape = tuple(n for one, n in enumerate(x.shape) if one not in axes)
+    result = np.full(shape, operator.identity_in(made))
+    if out is None:
+        return result
+    if out.shape != shape or out.dtype != result.dtype:
+        raise InputError("out", f"shape {out.shape}, {out.dtype}", f"{shape}, {result.dtype}")
+    out[...] = result
+    return out  # type: ignore[no-any-return]
+
+
+def _check_offsets(offsets: Any, count: int) -> None:
+    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 0).any():
+        found = f"elements from {offsets[0]} to {offsets[-1]}"
+        raise InputError("offsets", found, f"elements that rise from 0 to {count}, x's length")
+
+
+def _dtype(array: Taken) -> Any:
+    return getattr(array.dtype, "name", array.dtype)
+
+
+_reduce, _argreduce = remembered(Reduce), remembered(Argreduce)
+_segmented = remembered(SegmentedReduce)

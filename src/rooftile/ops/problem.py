@@ -261,7 +261,8 @@ def _hard(array: Array, kind: str, generator: np.random.Generator) -> AnyArray:
         return values
     if kind == "many decades":
         scale = 10.0 ** generator.uniform(-_DECADES, _DECADES, values.shape)
-        return (values * scale).astype(values.dtype)
+        with np.errstate(over="ignore"):
+            return (values * scale).astype(values.dtype)
     if kind == "subnormal":
         return (values * 2.0**-130).astype(values.dtype)
     special = (np.inf, -np.inf) if kind == "infinities" else (np.nan,)

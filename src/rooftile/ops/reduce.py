@@ -1,6 +1,7 @@
-"""`reduce`: the sum of an array, over all of it or along its last axis.
+"""`reduce`: the sum, product, least, greatest, or another combination of an array's elements.
 
-``y[...] = sum_j x[..., j]``.  float32 gives float32; uint8 gives int64, exactly.
+``y[...] = x[first] op x[next] op ... op x[last]`` over all axes, one, or several neighbouring ones.
+Numbers of 16 bits are combined in float32, and integers in 64 bits unless they are selected.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
 """
@@ -9,104 +10,251 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.judgement import Budget, Exact, Judgement
+from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
+from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
 
-_SUMS: dict[str, Dtype] = {"float32": "float32", "uint8": "int64"}
+DTYPES: tuple[Dtype, ...] = (
+    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
+)  # fmt: skip
 _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
 class Reduce(Problem):
-    """The sum of x[shape], or along its last axis sums[shape without it].
+    """x[shape] combined over all axes (``axis`` None), one, or several that follow each other.
 
-    ``axis`` is None, for all axes, or -1.  Raises `InputError` for another axis or dtype, and for
-    an empty array.
+    Raises `InputError` for another axis, for a dtype that the operator does not combine, and for an
+    empty array.
     """
 
     operation: ClassVar[str] = "reduce"
 
     shape: tuple[int, ...]
-    axis: int | None = None
-    dtype: Literal["float32", "uint8"] = "float32"
+    axis: int | tuple[int, ...] | None = None
+    dtype: Dtype = "float32"
+    operator: Operator = SUM
 
     def __post_init__(self) -> None:
         check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
-        if self.axis not in (None, -1):
-            raise InputError("axis", self.axis, "None, for all of them, or -1, the last")
-        if self.axis == -1 and not self.shape:
-            raise InputError("axis", self.axis, "None: x has no axes")
-        if self.dtype not in _SUMS:
-            raise InputError("dtype", self.dtype, f"one of {list(_SUMS)}")
+        if self.dtype not in DTYPES:
+            raise InputError("dtype", self.dtype, f"one of {list(DTYPES)}")
+        reason = self.operator.why_not(self.dtype)
+        if reason is not None:
+            raise InputError("operator", repr(self.operator), f"one of {self.dtype}: {reason}")
+        axes = axes_of(self.axis, len(self.shape))
+        if axes != tuple(range(axes[0], axes[0] + len(axes))) if axes else self.shape:
+            raise InputError("axis", self.axis, "axes that follow each other, or None for all")
 
-    @property
-    def rows(self) -> int:
-        """How many sums there are."""
-        return 1 if self.axis is None else math.prod(self.shape[:-1])
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """The axes that are gone in the result, in order."""
+        return axes_of(self.axis, len(self.shape))
 
-    @property
+    @cached_property
+    def inner(self) -> int:
+        """Elements behind the axes: from one element of a result to the next."""
+        behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
+        return math.prod(behind)
+
+    @cached_property
     def columns(self) -> int:
-        """Elements of one sum, which lie beside each other."""
-        return math.prod(self.shape) // self.rows
+        """Elements of one result."""
+        return math.prod(self.shape[axis] for axis in self.axes)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many results there are."""
+        return math.prod(self.shape) // self.columns
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """x[shape] and sums[shape without its last axis], or one sum without axes."""
-        sums = () if self.axis is None else self.shape[:-1]
-        return (
-            Array("x", self.shape, self.dtype),
-            Array("sums", sums, _SUMS[self.dtype], role="output"),
-        )
+        """x[shape], and results[shape without the axes]."""
+        left = tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
+        made = self.operator.result(self.dtype)
+        return (Array("x", self.shape, self.dtype), Array("results", left, made, role="output"))
+
+    @property
+    def carried(self) -> Dtype:
+        """The dtype in which elements are combined."""
+        return self.operator.carried(self.dtype)
 
     @property
     def reduction(self) -> int:
-        """Elements of one sum."""
+        """Elements of one result."""
         return self.columns
 
     @property
     def flops(self) -> int:
-        """One addition for each element."""
+        """One combination for each element."""
         return math.prod(self.shape)
 
     def reference(self, x: AnyArray) -> AnyArray:
-        """The sums, in float64 of float32 and in int64 of uint8."""
-        dtype = np.float64 if self.dtype == "float32" else np.int64
-        return np.asarray(x.sum(axis=self.axis, dtype=dtype))
+        """In float64 of numbers, in more of float64; exact of integers, which wrap around."""
+        given = self.wide(x)
+        if self.operator.ufunc is not None:
+            made = self.operator.ufunc.reduce(given, axis=self.axes, dtype=given.dtype)
+            return np.asarray(made)
+        parts = given.reshape(self.rows // self.inner, self.columns, self.inner)
+        made = folded(self.operator, np.moveaxis(parts, 1, 0))
+        return np.asarray(made.reshape(self._result.shape))
 
     def magnitude(self, x: AnyArray) -> AnyArray:
-        """The sums of the magnitudes."""
-        return np.asarray(np.abs(x).sum(axis=self.axis, dtype=np.float64))
+        """The sum of the magnitudes; that of a product; at least both for another operator."""
+        if self.operator == PRODUCT:
+            return np.asarray(np.abs(self.reference(x)))
+        wide = np.abs(self.wide(x))
+        magnitudes = np.asarray(wide.sum(axis=self.axes))
+        if self.operator == SUM:
+            return magnitudes
+        made = np.maximum(np.abs(self.reference(x)), np.abs(self.reference(np.abs(x))))
+        return np.asarray(np.maximum(magnitudes, made))
+
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """Exactly, where nothing is rounded.
+
+        Roundings of a sum are as often up as down.  Those of a product near 1 are not, and nobody
+        knows of an operator of the caller: there they may all add up, and the root of the square of
+        their number counts (Higham, "Accuracy and Stability of Numerical Algorithms", lemma 3.1).
+        """
+        if self.operator.selects or output.numpy.kind in "iu":
+            return Exact()
+        return Budget(self.columns if self.operator == SUM else self.columns**2)
+
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """See `Problem.random`; the numbers of a product lie so close to 1 that it stays finite."""
+        (x,) = super().random(seed)
+        return (self._tame(x),)
+
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """See `Problem.hard`.
+
+        What a product of very large and very small numbers is depends on their order, and what an
+        operator of the caller makes of NaN and infinities may.
+        """
+        kinds = super().hard(seed)
+        if self.operator.ufunc is None:
+            return {"ties": kinds["ties"]}
+        if self.operator != PRODUCT or self._result.numpy.kind == "i":
+            return kinds
+        (x,) = self.random(seed)
+        (places,) = kinds["infinities"]
+        special = np.where(np.isinf(places.astype(np.float32)), places, x)
+        return {"ties": (np.full_like(x, x.flat[0]),), "infinities": (special.astype(x.dtype),)}
+
+    def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
+        """See `Problem.altered`.  An element that is selected must change the result."""
+        changed = super().altered(arrays, which, seed)
+        if not self.operator.selects:
+            return changed
+        (x,) = (array.copy() for array in arrays)
+        most = np.finfo(np.float16).max if x.dtype.kind in "fV" else np.iinfo(x.dtype).max
+        flat = x.reshape(-1)
+        flat[np.random.default_rng(seed).integers(x.size)] = -most if self.operator == MIN else most
+        return (x,)
 
     def shrunk(self) -> Reduce:
-        """As many rows, which may be summed at once, with fewer elements."""
-        columns = min(self.columns, max(1, _SHRUNK // self.rows))
-        shape = (columns,) if self.axis is None else (*self.shape[:-1], columns)
-        return dataclasses.replace(self, shape=shape)
+        """As many results, which may be made at once, of fewer elements."""
+        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
 
     def neighbours(self) -> tuple[Reduce, ...]:
-        """Rows of primes, one element more than a power of two, and of one element."""
-        shapes: tuple[tuple[int, ...], ...] = ((7, 131), (3, 1025), (5, 1))
+        """Primes, one element more than a power of two, and rows of one element."""
         if self.axis is None:
-            shapes = ((917,), (13, 1031), (65537,))
-        return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
+            shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
+            return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
+        if self.inner == 1:
+            rows = ((7, 131), (3, 1025), (5, 1))
+            return tuple(dataclasses.replace(self, shape=shape, axis=-1) for shape in rows)
+        planes = ((131, 7), (3, 1025, 5), (1, 70))
+        return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
 
     def smallest(self) -> tuple[Reduce, ...]:
         """The problem of one element."""
-        return (dataclasses.replace(self, shape=(1,) if self.axis is None else (1, 1)),)
+        if self.axis is None:
+            return (dataclasses.replace(self, shape=(1,)),)
+        axis = -1 if self.inner == 1 else 0
+        return (dataclasses.replace(self, shape=(1, 1), axis=axis),)
+
+    @property
+    def _result(self) -> Array:
+        return self.output_arrays[0]
+
+    def wide(self, x: AnyArray) -> AnyArray:
+        """Elements in what the reference is computed in."""
+        if self._result.numpy.kind in "iu":
+            return x.astype(self.carried)
+        if self.operator.selects:
+            return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+        return x.astype(np.longdouble if self.dtype == "float64" else np.float64)
+
+    def _tame(self, x: AnyArray) -> AnyArray:
+        if self.operator != PRODUCT or self._result.numpy.kind == "i":
+            return x
+        wide = x.astype(np.float64) / math.sqrt(self.columns)
+        return np.where(np.abs(wide) < 1, 1 + wide / 2, 1).astype(x.dtype)
+
+
+def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
+    """Axes counted from the first, in order.  Raises `InputError` for what is no axis of x."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not isinstance(one, int) or isinstance(one, bool) or not -rank <= one < rank:
+            expected = f"None, or axes of x, which has {rank}" if rank else "None: x has no axes"
+            raise InputError("axis", repr(axis), expected)
+    found = tuple(sorted(one % rank for one in axes))
+    if not found or len({*found}) < len(found):
+        raise InputError("axis", repr(axis), "None, or different axes of x")
+    return found
+
+
+def shrunk_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with fewer elements along these axes."""
+    share, made = max(1, math.prod(shape) // _SHRUNK), list(shape)
+    for axis in axes:
+        less = max(1, made[axis] // share)
+        share = max(1, share * less // made[axis])
+        made[axis] = less
+    return tuple(made)
+
+
+def folded(operator: Operator, x: AnyArray) -> AnyArray:
+    """The elements along the first axis combined: neighbours first, or one after the other."""
+    if not operator.associative:
+        made = np.full(x.shape[1:], operator.identity, x.dtype)
+        for one in x:
+            made = operator.combine(made, one)
+        return made
+    while len(x) > 1:
+        whole = len(x) // 2 * 2
+        made = operator.combine(x[0:whole:2], x[1:whole:2])
+        x = np.concatenate([made, x[whole:]])
+    return np.asarray(x[0])
 
 
 NAMED = {
     "sum-2^20": Reduce((2**20,)),
     "sum-2^28": Reduce((2**28,)),
+    "sum-10^8": Reduce((10**8,)),
+    "max-2^28": Reduce((2**28,), operator=MAX),
+    "max-10^8": Reduce((10**8,), operator=MAX),
     "sum-bytes-2^28": Reduce((2**28,), dtype="uint8"),
+    "sum-fp16-2^28": Reduce((2**28,), dtype="float16"),
     "rows-1000": Reduce((1000, 1000), -1),
     "rows-16384": Reduce((16384, 16384), -1),
+    "columns-1000": Reduce((1000, 1000), 0),
+    "columns-16384": Reduce((16384, 16384), 0),
+    "cube-512": Reduce((512, 512, 512), -1),
 }
-"""Named problems."""
+"""Named problems; the cube is that of a course's exercise."""

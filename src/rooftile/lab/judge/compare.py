@@ -16,6 +16,8 @@ from rooftile.ops.judgement import Budget, Exact, Judgement, Normwise, Propertie
 
 _FLOOR = 2.0**-40
 """The share of an item's largest magnitude that any of its elements may be off by."""
+_FINER = 2.0**-29
+"""What float64's unit roundoff is of float32's."""
 _UNDERFLOW = 2.0**-149
 """Spacing of float32's subnormal numbers: the error of a product that underflows."""
 
@@ -67,11 +69,12 @@ def budget_of(
     if model.spreads and judgement.plane:
         scale = scale.max(axis=judgement.plane, keepdims=True)
     unit, smallest = replace(model, results=_results(output, model)).rounding
+    finer = _FINER if output.dtype == "float64" else 1.0
     budget: Float64 = (
-        model.factor * model.unit * math.sqrt(judgement.terms) * scale
-        + judgement.roundings * model.unit * value
+        model.factor * model.unit * finer * math.sqrt(judgement.terms) * scale
+        + judgement.roundings * model.unit * finer * value
         + unit * np.maximum(value, smallest)
-        + _FLOOR * largest
+        + _FLOOR * finer * largest
         + model.factor * judgement.terms * _UNDERFLOW
     )
     return budget

@@ -13,6 +13,6 @@ user's cache.
 - `program`: a kernel's text, what it imports, and its entry.
 """
 
-from rooftile.devices.cpu.native.program import Native, native, source
+from rooftile.devices.cpu.native.program import Native, native, source, values_of
 
-__all__ = ["Native", "native", "source"]
+__all__ = ["Native", "native", "source", "values_of"]

@@ -2,7 +2,8 @@
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
 ``math.exp``, ``math.sqrt``, ``math.tanh``, ``numpy.empty(count, numpy.float32)`` for a few numbers
-of a thread's own.  Vectors are in `rooftile.devices.cpu.native.vector`.
+of a thread's own.  NumPy's functions of numbers are in `rooftile.devices.cpu.native.ufuncs`, vectors
+in `rooftile.devices.cpu.native.vector`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 
 from rooftile.devices.cpu.native.expressions import Expressions
 from rooftile.devices.cpu.native.types import (
-    BOOL,
     DOUBLE,
     ELEMENTS,
     FLOAT,
@@ -24,6 +24,7 @@ from rooftile.devices.cpu.native.types import (
     Type,
     Value,
 )
+from rooftile.devices.cpu.native.ufuncs import UFUNCS
 
 
 def _as(to: Type) -> Function:
@@ -40,15 +41,6 @@ def _extreme(word: str) -> Function:
         return found
 
     return Function(word, write)
-
-
-def _absolute(to: Expressions, given: list[Value]) -> Value:
-    (value,) = given
-    if value.type.kind == "float":
-        size = "f32" if value.type is FLOAT else "f64"
-        return to.intrinsic(f"llvm.fabs.{size}", value.type, [value])
-    value = to.convert(value, INTEGER)
-    return to.intrinsic("llvm.abs.i64", INTEGER, [value, Value(BOOL, "false")])
 
 
 def _root(to: Expressions, given: list[Value]) -> Value:
@@ -80,7 +72,7 @@ def _empty(to: Expressions, given: list[Value]) -> Value:
 FUNCTIONS: dict[Any, Function] = {
     min: _extreme("smin"),
     max: _extreme("smax"),
-    abs: Function("abs", _absolute),
+    abs: UFUNCS[np.absolute],
     int: _as(INTEGER),
     np.int64: _as(INTEGER),
     np.uint32: _as(UNSIGNED),
@@ -90,4 +82,5 @@ FUNCTIONS: dict[Any, Function] = {
     math.sqrt: Function("sqrt", _root),
     np.empty: Function("empty", _empty),
     math.tanh: _of_libm("tanh"),
+    **UFUNCS,
 }

@@ -178,10 +178,33 @@ class Instructions:
         """Store an element."""
         element = ELEMENTS[array.type.llvm]
         value = self.convert(value, element.loaded)
-        if element.narrow:
+        if element.narrow == "rounded":
+            value = self._rounded(value)
+        elif element.narrow:
             instruction = f"{element.narrow} {element.loaded.llvm} {value.name}"
             value = self.made(INTEGER, f"{instruction} to {element.stored}")
         self.write(f"store {element.stored} {value.name}, ptr {self.address(array, index)}")
+
+    def _rounded(self, value: Value) -> Value:
+        """A float32 as a bfloat, to the nearest, ties to even.
+
+        LLVM's own conversion may become an instruction that takes subnormal numbers for zeros.
+        """
+
+        def step(instruction: str) -> str:
+            return self.made(INTEGER, instruction).name
+
+        bits = step(f"bitcast float {value.name} to i32")
+        shifted = step(f"lshr i32 {bits}, 16")
+        odd = step(f"and i32 {shifted}, 1")
+        half = step(f"add i32 {odd}, 32767")
+        nearest = step(f"add i32 {bits}, {half}")
+        # A NaN must not be carried into another exponent.
+        quiet = step(f"or i32 {bits}, 4194304")
+        nan = step(f"fcmp uno float {value.name}, {value.name}")
+        found = step(f"select i1 {nan}, i32 {quiet}, i32 {nearest}")
+        upper = step(f"lshr i32 {found}, 16")
+        return Value(FLOAT, step(f"bitcast i16 {step(f'trunc i32 {upper} to i16')} to bfloat"))
 
 
 def _conversion(of: Type, to: Type) -> str:

@@ -9,7 +9,8 @@ That of a layer has float32 arrays, one of them a workspace of each thread's own
 
     kernel(x, weights, bias, out, scratch, sizes, begin, end)
 
-Numbers of 16 bits come as the uint16 that hold them, booleans as uint8.  Arrays do not overlap.
+Numbers of 16 bits come as the uint16 that hold them, booleans as uint8; `values_of` asks for the
+numbers themselves, as float32.  Arrays do not overlap.
 """
 
 from __future__ import annotations
@@ -27,10 +28,15 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cpu.native import build
-from rooftile.devices.cpu.native.types import HELD_AS
+from rooftile.devices.cpu.native.types import HELD_AS, VALUES
 
 _COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "uint32": np.uint32}
 """What generated text may name besides Python's own functions and the vectors."""
+
+
+def values_of(dtype: str) -> str:
+    """What a kernel is said to be given where it calculates with numbers of 16 bits."""
+    return VALUES.get(dtype, dtype)
 
 
 class Native:

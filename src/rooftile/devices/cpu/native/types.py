@@ -65,10 +65,14 @@ ELEMENTS = {
         Element("int32", "i32", INTEGER, "sext", "trunc"),
         Element("uint16", "i16", INTEGER, "zext", "trunc"),
         Element("uint8", "i8", INTEGER, "zext", "trunc"),
+        Element("half", "half", FLOAT, "fpext", "fptrunc"),
+        Element("bfloat", "bfloat", FLOAT, "fpext", "rounded"),
     )
 }
 HELD_AS = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 """Dtypes of which a kernel sees the bits."""
+VALUES = {"float16": "half", "bfloat16": "bfloat"}
+"""What a kernel is given instead where it calculates with such numbers."""
 
 
 @dataclass(frozen=True)

@@ -1,49 +1,54 @@
 """Rung 1, `loops`: one element after the other, on one thread.
 
-What each addition of float32 rounds away is carried along: without that, the error of a sum of
-many equal numbers would grow with their count.
+It keeps the order, so that an operator need not be associative.  Of a sum of floating-point numbers
+it carries along what each addition rounds away: without that, the error of a sum of many equal
+numbers would grow with their count.
 
 Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from rooftile.devices.cpu.native import native
+from rooftile.ops import AnyArray
+from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
-from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.combining import combining
 
-
-@native
-def add_floats(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are sums of float32."""
-    columns = sizes[0]
+_TEXT = """
+def kernel(x, results, sizes, begin, end):
+    columns, inner = sizes[0], sizes[1]
     for unit in range(begin, end):
-        total = lost = np.float32(0.0)
+        at = unit // inner * columns * inner + unit % inner
+        total = IDENTITY
         for j in range(columns):
-            corrected = x[unit * columns + j] - lost
+            total = combined(total, x[at + j * inner])
+        results[unit] = total
+"""
+_SUM = """
+def kernel(x, results, sizes, begin, end):
+    columns, inner = sizes[0], sizes[1]
+    for unit in range(begin, end):
+        at = unit // inner * columns * inner + unit % inner
+        total = IDENTITY
+        lost = IDENTITY
+        for j in range(columns):
+            corrected = x[at + j * inner] - lost
             more = total + corrected
             lost = (more - total) - corrected
             # Beyond an infinity there is nothing to carry along.
             if lost != lost:
-                lost = np.float32(0.0)
+                lost = IDENTITY
             total = more
-        sums[unit] = total
+        results[unit] = total
+"""
 
 
-@native
-def add_bytes(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are sums of bytes."""
-    columns = sizes[0]
-    for unit in range(begin, end):
-        total = np.int64(0)
-        for j in range(columns):
-            total += x[unit * columns + j]
-        sums[unit] = total
-
-
-class Loops(ArrayStrategy):
+class Loops(HostStrategy):
     """Takes every problem."""
 
     operation = "reduce"
@@ -56,10 +61,23 @@ class Loops(ArrayStrategy):
         """None: it takes everything."""
         return None
 
-    def kernel(self, problem: Reduce) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
-        function = add_bytes if problem.dtype == "uint8" else add_floats
-        return ArrayKernel(function, problem.rows, (problem.columns,))
+    def units(self, problem: Reduce) -> int:
+        """Results."""
+        return problem.rows
+
+    def prepare(
+        self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        carried, made = problem.carried, problem.output_arrays[0].dtype
+        text = _SUM if problem.operator == SUM and carried.startswith("float") else _TEXT
+        run = combining("reduce_loops", text, problem.operator, (problem.dtype, made), carried)
+        sizes = np.array((problem.columns, problem.inner), np.int64)
+
+        def call(x: AnyArray, results: AnyArray) -> None:
+            run((x, results), sizes, problem.rows, 1)
+
+        return call
 
 
 STRATEGY = Loops()

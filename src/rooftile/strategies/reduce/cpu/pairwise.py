@@ -1,62 +1,92 @@
 """Rung 2, `pairwise`: sums of sums, as a tree; the error grows with the tree's height only.
 
+Neighbours are combined and never out of order, so that an operator need not be commutative.
+
 Source: Higham, "The Accuracy of Floating Point Summation", SIAM J. Sci. Comput. 14 (1993).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from rooftile.devices.cpu.native import native
+from rooftile.devices import cpu
+from rooftile.ops import AnyArray
+from rooftile.ops.operator import Operator
+from rooftile.ops.problem import Dtype
 from rooftile.ops.reduce import Reduce
-from rooftile.strategies import ArrayKernel, ArrayStrategy
-from rooftile.strategies.reduce.cpu.loops import add_bytes
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.combining import combining
 
 _LEAF = 128
-"""Elements that are added in turn."""
+"""Elements that are combined in turn."""
 
-
-@native
-def add_pairs(x, sums, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are sums.  ``waiting[level]`` sums ``2^level`` leaves, and waits for its sister."""
-    columns, leaf = sizes[0], sizes[1]
-    waiting = np.empty(64, np.float32)
+_TEXT = """
+def kernel(x, results, sizes, begin, end):
+    # waiting[level] is of 2^level leaves, and waits for its sister.
+    columns, inner, leaf = sizes[0], sizes[1], sizes[2]
+    waiting = np.empty(64, CARRIED)
     for unit in range(begin, end):
+        at = unit // inner * columns * inner + unit % inner
         leaves = 0
         for first in range(0, columns, leaf):
-            total = np.float32(0.0)
+            total = IDENTITY
             for j in range(first, min(first + leaf, columns)):
-                total += x[unit * columns + j]
+                total = combined(total, x[at + j * inner])
             level = 0
             # For each 1 at the low end of the binary count of leaves, a sister waits.
             while (leaves >> level) & 1:
-                total += waiting[level]
+                total = combined(waiting[level], total)
                 level += 1
             waiting[level] = total
             leaves += 1
-        total = np.float32(0.0)
+        total = IDENTITY
         for level in range(63):
             if (leaves >> level) & 1:
-                total += waiting[level]
-        sums[unit] = total
+                total = combined(waiting[level], total)
+        results[unit] = total
+"""
 
 
-class Pairwise(ArrayStrategy):
-    """Takes every problem; cores share out the sums."""
+class Pairwise(HostStrategy):
+    """Takes every problem whose operator is associative; cores share out the results."""
 
     operation = "reduce"
     name = "pairwise"
     order = 2
-    summary = "sums of sums, as a tree, the rows shared out over the cores"
+    summary = "sums of sums, as a tree, the results shared out over the cores"
 
     def why_not(self, problem: Reduce) -> str | None:
-        """None: it takes everything."""
-        return None
+        """An operator that is not associative."""
+        return None if problem.operator.associative else "its operator is not associative"
 
-    def kernel(self, problem: Reduce) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`: integers need no tree."""
-        function = add_bytes if problem.dtype == "uint8" else add_pairs
-        return ArrayKernel(function, problem.rows, (problem.columns, _LEAF))
+    def units(self, problem: Reduce) -> int:
+        """Results."""
+        return problem.rows
+
+    def prepare(
+        self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        run = pairs(problem.operator, problem.dtype, problem.output_arrays[0].dtype)
+        sizes = sizes_of(problem.columns, problem.inner)
+
+        def call(x: AnyArray, results: AnyArray) -> None:
+            run((x, results), sizes, problem.rows, threads)
+
+        return call
+
+
+def pairs(operator: Operator, given: Dtype, made: Dtype) -> cpu.Spread:
+    """The kernel that reduces x[units / inner][columns][inner] along its middle axis."""
+    carried = operator.carried(given)
+    return combining("reduce_pairs", _TEXT, operator, (given, made), carried)
+
+
+def sizes_of(columns: int, inner: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """What the kernel wants to know."""
+    return np.array((columns, inner, _LEAF), np.int64)
 
 
 STRATEGY = Pairwise()

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from typing import ClassVar
+
 import numpy as np
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
-FINISH_THREADS = 256
-"""Threads of a block that adds the partial sums of a row."""
+VECTOR_BYTES = 16
 MOST_ROWS = 2**31 - 1
+_FINISH_THREADS = 256
+_CHAIN = 4
+"""How long a thread may combine one element after the other, in roots of their number: half a
+rounding each, all in one direction, stay within the budget of two roots."""
 
 
 class GpuReduce(GpuStrategy):
@@ -18,52 +27,123 @@ class GpuReduce(GpuStrategy):
 
     operation = "reduce"
     wide_indices = True
+    reorders = True
+    """Whether it combines elements out of their order."""
 
     def why_not(self, problem: Reduce) -> str | None:
-        """More rows than a grid has blocks."""
+        """An operator that minds what the strategy does; more rows than a grid has blocks."""
+        operator = problem.operator
+        if not operator.associative:
+            return "its operator is not associative"
+        if self.reorders and not operator.commutative:
+            return "its operator is not commutative"
         if problem.rows > MOST_ROWS:
-            return f"{problem.rows} sums, at most {MOST_ROWS}"
+            return f"{problem.rows} results, at most {MOST_ROWS}"
         return None
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """The dtype and the tunables."""
-        return {"BYTES": int(problem.dtype == "uint8"), **config}
-
-
-class SegmentedReduce(GpuReduce):
-    """Segments of each row are summed first, then their sums."""
+        """The operator and its types, where elements lie, and the tunables."""
+        real = problem.carried.startswith("float")
+        return {
+            **operator_macros(problem.operator, problem.dtype),
+            "ADJACENT": int(problem.inner == 1),
+            "FINAL": int(self.segments(problem, config) == 1),
+            "LOSES": int(problem.operator == SUM and real),
+            "BYTES_SUMMED": int(problem.operator == SUM and problem.dtype == "uint8"),
+            "GIVEN_BYTES": problem.input_arrays[0].numpy.itemsize,
+            "FINISH_THREADS": _FINISH_THREADS,
+            **config,
+        }
 
     def segments(self, problem: Reduce, config: Config) -> int:
-        """Partial sums of a row."""
-        raise NotImplementedError
-
-    def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """The dtype, the tunables, and the threads of the last kernel."""
-        return {**super().macros(problem, config), "THREADS": FINISH_THREADS}
+        """Partial results of a row."""
+        return 1
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
-        """The partial sums, where there are several a row."""
+        """The partial results, where there are several a row."""
         segments = self.segments(problem, config)
-        words = problem.output_arrays[0].numpy.itemsize // 4
-        return {"partials": words * problem.rows * segments} if segments > 1 else {}
+        bytes_ = CARRIED_BYTES[problem.carried] * problem.rows * segments
+        return {"partials": blocks(bytes_, 4)} if segments > 1 else {}
 
     def both(self, problem: Reduce, config: Config, first: Launch) -> tuple[Step, ...]:
-        """The kernel that sums segments, then the last one, unless a row has only one segment."""
-        segments, numbers = self.segments(problem, config), _numbers(problem)
+        """The kernel that reduces segments, then the last one, unless a row has one segment."""
+        segments, numbers = self.segments(problem, config), numbers_of(problem)
         if segments == 1:
-            return (Step(first, ("x", "sums", *numbers)),)
-        finish = Launch("finish", (problem.rows, 1, 1), (FINISH_THREADS, 1, 1))
+            return (Step(first, ("x", "results", *numbers)),)
+        finish = Launch("finish", (problem.rows, 1, 1), (_FINISH_THREADS, 1, 1))
         return (
             Step(first, ("x", "partials", *numbers)),
-            Step(finish, ("partials", "sums", segments)),
+            Step(finish, ("partials", "results", segments)),
         )
 
 
-def _numbers(problem: Reduce) -> tuple[int, np.int64]:
-    """Rows and columns as the kernels take them."""
-    return problem.rows, np.int64(problem.columns)
+class TiledReduce(GpuReduce):
+    """A block reduces one tile of a row."""
+
+    tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("THREADS", (64, 128, 256, 512, 1024), 256),)
+
+    def tile(self, config: Config) -> int:
+        """Elements of a tile."""
+        return 2 * config["THREADS"]
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """Also more segments than a grid has blocks."""
+        if self.segments(problem, self.defaults(problem)) > MOST_ROWS:
+            return f"{problem.columns} elements of a result"
+        return super().why_not(problem)
+
+    def segments(self, problem: Reduce, config: Config) -> int:
+        """Tiles of a row."""
+        return blocks(problem.columns, self.tile(config))
+
+    def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
+        """Tiles, then what they gave."""
+        grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
+        return self.both(problem, config, Launch("segments", grid, (config["THREADS"], 1, 1)))
 
 
-def plain(problem: Reduce, launch: Launch) -> tuple[Step, ...]:
-    """One kernel that makes the result."""
-    return (Step(launch, ("x", "sums", *_numbers(problem))),)
+class PersistentReduce(GpuReduce):
+    """No more blocks than the device holds share out the rows."""
+
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("THREADS", (64, 128, 256, 512, 1024), 256),
+        Tunable("BLOCKS", (1, 2, 4, 8, 16), 8),
+    )
+
+    def loads(self, config: Config) -> int:
+        """Elements that a thread has to combine, for a segment to pay."""
+        return 1
+
+    def segments(self, problem: Reduce, config: Config) -> int:
+        """As many of a row as keep every multiprocessor busy, and none emptier than its threads;
+        more where a thread would add up too much in one chain."""
+        wanted = blocks(config["BLOCKS"] * self.machine.multiprocessors, problem.rows)
+        full = blocks(problem.columns, config["THREADS"] * self.loads(config))
+        short = shortened(problem, config["THREADS"] * self.loads(config))
+        return max(1, min(max(wanted, short), full))
+
+    def grid(self, problem: Reduce, config: Config) -> tuple[int, int, int]:
+        """Segments, and rows as far as a grid has blocks."""
+        return self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1
+
+
+def shortened(problem: Reduce, at_once: int) -> int:
+    """Segments of a row, each of which combines so many elements at once, whose chains are short
+    enough for the budget of a sum."""
+    return blocks(math.isqrt(problem.columns), _CHAIN * at_once)
+
+
+def numbers_of(problem: Reduce) -> tuple[int, np.int64, np.int64]:
+    """Rows, columns and what lies between two elements, as the kernels take them."""
+    return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
+
+
+def vector_of(problem: Reduce, length: int) -> int:
+    """Elements of 16 bytes where every row, of ``length``, begins at a multiple of them, else 1."""
+    width = VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
+    return width if length % width == 0 else 1
+
+
+def row_vector(problem: Reduce) -> int:
+    """That of rows that are reduced; the only row may end anywhere."""
+    return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

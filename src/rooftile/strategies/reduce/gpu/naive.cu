@@ -1,25 +1,19 @@
-// Rung 1, naive: a thread a sum, its elements one after the other.
+// Rung 1, naive: a thread a result, its elements one after the other.
 //
-// What rounding loses is carried along (Kahan): without that, the error of many equal numbers would
-// grow as their count.
+// The order is kept, so that the operator need not be associative.
 //
-// x[rows][columns], sums[rows].
+// x[slabs][columns][inner], results[rows].
 // Grid: x over blocks of rows.
 // Block: x over BLOCK rows.
 
-#include "sums.h"
+#include "common/in_turn.h"
+#include "reduce.h"
 
-__global__ void naive(const GLOBAL given* x, GLOBAL total* sums, int rows, int64 columns)
+__global__ void naive(const GLOBAL given* x, GLOBAL result* results, int rows, int64 columns,
+                      int64 inner)
 {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= rows) return;
-    total sum = 0, lost = 0;
-    for (int64 j = 0; j < columns; j++) {
-        total corrected = x[row * columns + j] - lost, more = sum + corrected;
-        lost = (more - sum) - corrected;
-        // Beyond an infinity there is nothing to carry along.
-        if (lost != lost) lost = 0;
-        sum = more;
-    }
-    sums[row] = sum;
+    carried total = in_turn(x + FIRST(row), 0, columns, 1, APART);
+    results[row] = stored(total);
 }

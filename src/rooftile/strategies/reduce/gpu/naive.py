@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a sum.
+"""Rung 1, `naive`: a thread a result.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.1;
 Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
@@ -10,21 +10,27 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.reduce.gpu._base import GpuReduce, plain
+from rooftile.strategies.reduce.gpu._base import MOST_ROWS, GpuReduce, numbers_of
 
 
 class Naive(GpuReduce):
-    """Takes every problem."""
+    """Takes every operator: it keeps the order."""
 
     name = "naive"
     order = 1
-    summary = "a thread a sum"
+    reorders = False
+    summary = "a thread a result, its elements in their order"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """More rows than an index has."""
+        return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        return plain(problem, Launch("naive", grid, (config["BLOCK"], 1, 1)))
+        launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "results", *numbers_of(problem))),)
 
 
 STRATEGY = Naive()

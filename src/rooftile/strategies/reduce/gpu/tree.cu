@@ -1,29 +1,30 @@
-// Rung 2, tree: a block sums a segment of a row by a tree in shared memory.
+// Rung 4, tree: each thread joins an element of the first half with its place of the second half.
 //
-// In `naive`, few rows leave the device idle, and neighbouring threads read a row apart.  Here each
-// thread brings two elements; then half of the threads add what the other half has, and so on, the
-// active ones always the first of the block, so that warps retire whole.  What it removes: idle
-// multiprocessors, reads far apart.
+// In `compacted`, the threads of a warp meet in one bank of shared memory.  Here the elements of a
+// pass lie beside each other, and so do the threads that are at work.  What it removes: bank
+// conflicts.  What it costs: elements are joined out of order.
 //
-// x[rows][columns], partials[rows][segments], sums[rows].
+// x[slabs][columns][inner], partials[rows][segments].
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (a power of two) threads.
 
-#include "finish.h"
+#include "pair.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL total* __restrict__ partials, int rows,
-         int64 columns)
+segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
+         int64 columns, int64 inner)
 {
-    __shared__ total joined[THREADS];
-    int64 first = (int64)blockIdx.x * 2 * THREADS + threadIdx.x, second = first + THREADS;
-    for (int row = blockIdx.y; row < rows; row += gridDim.y) {
-        const GLOBAL given* elements = x + row * columns;
-        total sum = first < columns ? elements[first] : 0;
-        if (second < columns) sum += elements[second];
-        sum = tree(joined, threadIdx.x, THREADS, sum);
-        if (threadIdx.x == 0) partials[(size_t)row * gridDim.x + blockIdx.x] = sum;
-        // The next row's values overwrite what this one's tree has read.
+    __shared__ carried partial[2 * THREADS];
+    int thread = threadIdx.x;
+    for (int64 row = blockIdx.y; row < rows; row += gridDim.y) {
+        bring(partial, x, row, columns, inner);
+        for (int stride = THREADS; stride > 0; stride /= 2) {
+            __syncthreads();
+            if (thread < stride)
+                partial[thread] = combined(partial[thread], partial[thread + stride]);
+        }
+        if (thread == 0) partials[row * gridDim.x + blockIdx.x] = KEPT(partial[0]);
+        // The next row's elements overwrite what this one's tree has read.
         __syncthreads();
     }
 }

@@ -1,0 +1,139 @@
+"""`argreduce`: where an array's greatest or least element lies; of equal ones, the first.
+
+``y[...] = min {j : x[j] is the greatest}`` over all axes, by the flat index, or along one.  A NaN
+is greater and less than every number, as in NumPy: the first one is found.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.ops.operator import OPERATORS, Operator
+from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.reduce import DTYPES, axes_of, shrunk_shape
+
+_FOUND = {"max": np.argmax, "min": np.argmin}
+
+
+@dataclass(frozen=True)
+class Argreduce(Problem):
+    """The place of the ``operator`` of x[shape], over all axes (``axis`` None) or along one.
+
+    Raises `InputError` for another axis, operator or dtype, and for an empty array.
+    """
+
+    operation: ClassVar[str] = "argreduce"
+
+    shape: tuple[int, ...]
+    axis: int | None = None
+    dtype: Dtype = "float32"
+    operator: Literal["max", "min"] = "max"
+
+    def __post_init__(self) -> None:
+        check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
+        if self.dtype not in DTYPES:
+            raise InputError("dtype", self.dtype, f"one of {list(DTYPES)}")
+        if self.operator not in _FOUND:
+            raise InputError("operator", repr(self.operator), f"one of {list(_FOUND)}")
+        axes_of(self.axis, len(self.shape))
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """The axes that are gone in the result."""
+        return axes_of(self.axis, len(self.shape))
+
+    @cached_property
+    def inner(self) -> int:
+        """Elements behind the axes: from one element of a result to the next."""
+        behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
+        return math.prod(behind)
+
+    @cached_property
+    def columns(self) -> int:
+        """Elements of one result."""
+        return math.prod(self.shape[axis] for axis in self.axes)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many results there are."""
+        return math.prod(self.shape) // self.columns
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """x[shape], and places[shape without the axes]."""
+        left = tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
+        return (Array("x", self.shape, self.dtype), Array("places", left, "int64", role="output"))
+
+    @property
+    def selecting(self) -> Operator:
+        """The operator as one of values."""
+        return OPERATORS[self.operator]
+
+    @property
+    def carried(self) -> Dtype:
+        """The dtype in which elements are compared."""
+        return self.selecting.carried(self.dtype)
+
+    @property
+    def flops(self) -> int:
+        """One comparison for each element."""
+        return math.prod(self.shape)
+
+    def reference(self, x: AnyArray) -> AnyArray:
+        """As NumPy finds it."""
+        given = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+        return np.asarray(_FOUND[self.operator](given, axis=self.axis), np.int64)
+
+    def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
+        """See `Problem.altered`: an element that is found."""
+        (x,) = (array.copy() for array in arrays)
+        real = x.dtype.kind in "fV"
+        most = float(np.finfo(np.float16).max) if real else np.iinfo(x.dtype).max
+        least = -most if real else np.iinfo(x.dtype).min
+        place = np.random.default_rng(seed).integers(x.size)
+        x.reshape(-1)[place] = most if self.operator == "max" else least
+        return (x,)
+
+    def shrunk(self) -> Argreduce:
+        """As many results, which may be found at once, of fewer elements."""
+        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
+
+    def neighbours(self) -> tuple[Argreduce, ...]:
+        """Primes, one element more than a power of two, and rows of one element."""
+        if self.axis is None:
+            shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
+            return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
+        if self.inner == 1:
+            rows = ((7, 131), (3, 1025), (5, 1))
+            return tuple(dataclasses.replace(self, shape=shape, axis=-1) for shape in rows)
+        planes = ((131, 7), (3, 1025, 5), (1, 70))
+        return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
+
+    def smallest(self) -> tuple[Argreduce, ...]:
+        """The problem of one element."""
+        if self.axis is None:
+            return (dataclasses.replace(self, shape=(1,)),)
+        axis = -1 if self.inner == 1 else 0
+        return (dataclasses.replace(self, shape=(1, 1), axis=axis),)
+
+
+NAMED = {
+    "max-2^20": Argreduce((2**20,)),
+    "max-2^28": Argreduce((2**28,)),
+    "max-10^8": Argreduce((10**8,)),
+    "rows-1000": Argreduce((1000, 1000), -1),
+    "rows-16384": Argreduce((16384, 16384), -1),
+    "columns-1000": Argreduce((1000, 1000), 0),
+    "columns-16384": Argreduce((16384, 16384), 0),
+}
+"""Named problems."""

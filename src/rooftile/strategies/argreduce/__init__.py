@@ -1,0 +1,1 @@
+"""How `argreduce` is computed."""

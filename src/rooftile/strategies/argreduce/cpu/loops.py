@@ -1,0 +1,60 @@
+"""Rung 1, `loops`: one element after the other, on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.ops import AnyArray
+from rooftile.ops.argreduce import Argreduce
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.argreduce.cpu._base import searching
+
+_TEXT = """
+def kernel(x, places, sizes, begin, end):
+    columns, inner = sizes[0], sizes[1]
+    for unit in range(begin, end):
+        at = unit // inner * columns * inner + unit % inner
+        best = x[at]
+        place = 0
+        for j in range(1, columns):
+            value = x[at + j * inner]
+            if better(value, best):
+                best = value
+                place = j
+        places[unit] = place
+"""
+
+
+class Loops(HostStrategy):
+    """Takes every problem."""
+
+    operation = "argreduce"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one element after the other, on one thread"
+
+    def why_not(self, problem: Argreduce) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def units(self, problem: Argreduce) -> int:
+        """Results."""
+        return problem.rows
+
+    def prepare(
+        self, problem: Argreduce, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        run = searching("argreduce_loops", _TEXT, problem, (problem.dtype, "int64"))
+        sizes = np.array((problem.columns, problem.inner), np.int64)
+
+        def call(x: AnyArray, places: AnyArray) -> None:
+            run((x, places), sizes, problem.rows, 1)
+
+        return call
+
+
+STRATEGY = Loops()

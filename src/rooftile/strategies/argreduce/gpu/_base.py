@@ -1,0 +1,93 @@
+"""What the GPU strategies of `argreduce` share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.argreduce import Argreduce
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+VECTOR_BYTES = 16
+MOST_ROWS = 2**31 - 1
+_LANES = 32
+"""Neighbouring results of a block of the last kernel."""
+_THREADS = 256
+
+
+class GpuArgreduce(GpuStrategy):
+    """A GPU strategy of `argreduce`."""
+
+    operation = "argreduce"
+    wide_indices = True
+
+    def why_not(self, problem: Argreduce) -> str | None:
+        """More rows than a grid has blocks."""
+        return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
+
+    def macros(self, problem: Argreduce, config: Config) -> dict[str, int | str]:
+        """The operator and its types, where elements lie, and the tunables."""
+        lanes = self._lanes(problem)
+        return {
+            **operator_macros(problem.selecting, problem.dtype),
+            "MAXIMUM": int(problem.operator == "max"),
+            "ADJACENT": int(problem.inner == 1),
+            "FINAL": int(self.segments(problem, config) == 1),
+            "GIVEN_BYTES": problem.input_arrays[0].numpy.itemsize,
+            "FINISH_ROWS": lanes,
+            "FINISH_SHARES": _THREADS // lanes,
+            **config,
+        }
+
+    def segments(self, problem: Argreduce, config: Config) -> int:
+        """Shares of a row that are searched apart."""
+        return 1
+
+    def workspace(self, problem: Argreduce, config: Config) -> dict[str, int]:
+        """What segments have found, where there are several a row."""
+        segments = self.segments(problem, config)
+        if segments == 1:
+            return {}
+        count = problem.rows * segments
+        values = blocks(CARRIED_BYTES[problem.carried] * count, 4)
+        return {"values": values, "segment_places": 2 * count}
+
+    def both(
+        self, problem: Argreduce, config: Config, first: Launch, *numbers: int | np.integer[Any]
+    ) -> tuple[Step, ...]:
+        """The kernel that searches segments, then the last one, unless a row has one segment."""
+        segments, inner = self.segments(problem, config), problem.inner
+        if segments == 1:
+            # Values are not kept: any array will do.
+            return (Step(first, ("x", "places", "places", *numbers)),)
+        slabs, lanes = problem.rows // inner, self._lanes(problem)
+        grid = (blocks(inner, lanes), min(slabs, MOST_BLOCKS), 1)
+        finish = Launch("finish", grid, (lanes, _THREADS // lanes, 1))
+        found = ("values", "segment_places")
+        return (
+            Step(first, ("x", *found, *numbers)),
+            Step(finish, (*found, "places", slabs, segments, np.int64(inner))),
+        )
+
+    def _lanes(self, problem: Argreduce) -> int:
+        return 1 if problem.inner == 1 else _LANES
+
+
+def numbers_of(problem: Argreduce) -> tuple[int, np.int64, np.int64]:
+    """Rows, columns and what lies between two elements, as the kernels take them."""
+    return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
+
+
+def vector_of(problem: Argreduce, length: int) -> int:
+    """Elements of 16 bytes where every row, of ``length``, begins at a multiple of them, else 1."""
+    width = VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
+    return width if length % width == 0 else 1
+
+
+def row_vector(problem: Argreduce) -> int:
+    """That of rows that are searched; the only row may end anywhere."""
+    return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

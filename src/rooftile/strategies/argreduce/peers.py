@@ -1,0 +1,27 @@
+"""`argreduce` in PyTorch, which takes any of several equal elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.ops import AnyArray
+from rooftile.ops.argreduce import Argreduce
+
+ATEN = "argmax|argmin"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Argreduce, parameters: Sequence[AnyArray]) -> list[Any]:
+    """A module that finds the place."""
+    import torch
+
+    find = torch.argmax if problem.operator == "max" else torch.argmin
+
+    class Found(torch.nn.Module):  # type: ignore[misc]
+        """The place of its input's extreme."""
+
+        def forward(self, x: Any) -> Any:
+            return find(x) if problem.axis is None else find(x, dim=problem.axis)
+
+    return [Found()]

@@ -1,0 +1,66 @@
+"""Rung 3, `accumulators`: many independent accumulators, on one thread.
+
+A sum that is made one addition after the other takes an addition's latency for each element: the
+next one needs its result.  Independent accumulators leave the processor something to do meanwhile,
+and neighbouring ones are a vector.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from rooftile.devices import cpu
+from rooftile.ops import AnyArray
+from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.combining import combining
+from rooftile.strategies.reduce.cpu._lanes import Walk
+from rooftile.strategies.reduce.cpu.pairwise import pairs, sizes_of
+
+
+class Accumulators(HostStrategy):
+    """Takes every problem whose elements may be combined in any order."""
+
+    operation = "reduce"
+    name = "accumulators"
+    order = 3
+    parallel = False
+    summary = "many independent accumulators, and so vectors, on one thread"
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """An operator that minds the order."""
+        free = problem.operator.associative and problem.operator.commutative
+        return None if free else "its operator is not associative and commutative"
+
+    def units(self, problem: Reduce) -> int:
+        """Segments of all rows."""
+        return Walk.of(problem).units
+
+    def prepare(
+        self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        walk, operator = Walk.of(problem), problem.operator
+        carried, made = problem.carried, problem.output_arrays[0].dtype
+        count = threads if self.parallel else 1
+        first = carried if walk.segments > 1 else made
+        run = combining("reduce_lanes", walk.text(), operator, (problem.dtype, first), carried)
+        sizes = walk.sizes
+        if walk.segments == 1:
+            return lambda x, results: run((x, results), sizes, walk.units, count)
+        shape = (walk.slabs, walk.segments, walk.inner)
+        partials = cpu.aligned(shape, numpy_dtype(carried), "partial results")
+        finish, counts = pairs(operator, carried, made), sizes_of(walk.segments, walk.inner)
+        turn = threading.Lock()
+
+        def call(x: AnyArray, results: AnyArray) -> None:
+            with turn:
+                run((x, partials), sizes, walk.units, count)
+                finish((partials, results), counts, problem.rows, count)
+
+        return call
+
+
+STRATEGY = Accumulators()

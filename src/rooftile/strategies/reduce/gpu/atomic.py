@@ -1,0 +1,48 @@
+"""Rung 8, `atomic`: one atomic a resident block.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.7.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.reduce.gpu._base import (
+    PersistentReduce,
+    numbers_of,
+)
+
+
+class Atomic(PersistentReduce):
+    """The last bits of a sum of floating-point numbers differ from run to run."""
+
+    name = "atomic"
+    order = 8
+    atomic = True
+    summary = "one atomic a resident block: the result depends on the run"
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """Results of other than 4 bytes, which every device's atomics take."""
+        made = problem.output_arrays[0]
+        if made.dtype != problem.carried or made.numpy.itemsize != 4:
+            return f"its atomics are of 4 bytes, not of {made.dtype}"
+        return super().why_not(problem)
+
+    def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
+        """Nothing."""
+        return {}
+
+    def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
+        """The identity, then what every block adds to it."""
+        block = (config["THREADS"], 1, 1)
+        clear = Launch("clear", (blocks(problem.rows, config["THREADS"]), 1, 1), block)
+        join = Launch("atomic", self.grid(problem, config), block)
+        return (
+            Step(clear, ("results", problem.rows)),
+            Step(join, ("x", "results", *numbers_of(problem))),
+        )
+
+
+STRATEGY = Atomic()

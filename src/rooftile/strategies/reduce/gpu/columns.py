@@ -1,0 +1,101 @@
+"""Rung 11, `columns`: an axis that is not the last, neighbouring columns by neighbouring threads.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.1
+(coalescing).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.reduce.gpu._base import GpuReduce, vector_of
+
+_LANES, _SHARES = 32, 8
+"""Results of a block of the last kernel, and shares of their segments."""
+_MOST = 8
+"""Columns of a thread."""
+
+
+class Columns(GpuReduce):
+    """Takes every axis but the last."""
+
+    name = "columns"
+    order = 11
+    summary = "neighbouring columns a vector each, several rows in flight a thread"
+    tunables = (
+        Tunable("THREADS", (64, 128, 256, 512), 256),
+        Tunable("ACROSS", (8, 16, 32, 64, 128, 256), 256),
+        Tunable("LOADS", (2, 4, 8), 8),
+        Tunable("BLOCKS", (1, 2, 4, 8, 16), 4),
+    )
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """Elements that lie beside each other."""
+        if problem.inner == 1:
+            return "the elements of a result lie beside each other"
+        return super().why_not(problem)
+
+    def defaults(self, problem: Reduce) -> dict[str, int]:
+        """Fewer loads under way where a vector has many elements: each has its register."""
+        return {**super().defaults(problem), "LOADS": 8 if _vector(problem) <= 4 else 4}
+
+    def invalid(self, problem: Reduce, config: Config) -> str | None:
+        """More columns than threads, more runs of them than a grid has blocks."""
+        if config["ACROSS"] > config["THREADS"]:
+            return f"{config['ACROSS']} threads of {config['THREADS']} beside each other"
+        return beyond_block(config["THREADS"], 8 * config["THREADS"])
+
+    def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
+        """Also the elements of a vector."""
+        return {**super().macros(problem, config), "VECTOR": _vector(problem)}
+
+    def segments(self, problem: Reduce, config: Config) -> int:
+        """As many of a column as keep every multiprocessor busy, none emptier than its loads."""
+        across = self._across(problem, config)
+        width = problem.inner // _vector(problem)
+        others = blocks(width, across) * (problem.rows // problem.inner)
+        wanted = blocks(config["BLOCKS"] * self.machine.multiprocessors, others)
+        full = blocks(problem.columns, config["THREADS"] // across * config["LOADS"])
+        return max(1, min(wanted, full, MOST_BLOCKS))
+
+    def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
+        """The partial results, where there are several a column."""
+        segments = self.segments(problem, config)
+        bytes_ = CARRIED_BYTES[problem.carried] * problem.rows * segments
+        return {"partials": blocks(bytes_, 4)} if segments > 1 else {}
+
+    def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
+        """Segments, then their results."""
+        segments, across = self.segments(problem, config), self._across(problem, config)
+        slabs, inner = problem.rows // problem.inner, np.int64(problem.inner)
+        width = problem.inner // _vector(problem)
+        grid = (blocks(width, across), segments, min(slabs, MOST_BLOCKS))
+        first = Launch("segments", grid, (config["THREADS"], 1, 1))
+        numbers = slabs, np.int64(problem.columns), inner, across
+        if segments == 1:
+            return (Step(first, ("x", "results", *numbers)),)
+        grid = (blocks(problem.inner, _LANES), min(slabs, MOST_BLOCKS), 1)
+        finish = Launch("finish_columns", grid, (_LANES * _SHARES, 1, 1))
+        return (
+            Step(first, ("x", "partials", *numbers)),
+            Step(finish, ("partials", "results", slabs, segments, inner)),
+        )
+
+    def _across(self, problem: Reduce, config: Config) -> int:
+        """Vectors of a row that a block takes: all, where it has threads for them."""
+        width = problem.inner // _vector(problem)
+        return width if width <= config["THREADS"] else config["ACROSS"]
+
+
+def _vector(problem: Reduce) -> int:
+    """Neighbouring columns of a thread: eight bytes hold enough that are one byte each."""
+    width = vector_of(problem, problem.inner)
+    return width if width <= _MOST else _MOST
+
+
+STRATEGY = Columns()

@@ -1,0 +1,67 @@
+"""Rung 10, `last_block`: the last block to end joins the partial results.
+
+Source: NVIDIA, "CUDA C++ Programming Guide", memory fence functions (the example of a sum).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.reduce.gpu._base import PersistentReduce, row_vector
+
+_LOADED = {"float32": "float", "float64": "double", "int32": "int", "int64": "int64"}
+
+
+class LastBlock(PersistentReduce):
+    """Results are the same in every run, whoever is the last."""
+
+    name = "last_block"
+    order = 10
+    devices = ("cuda",)
+    summary = "the last block joins the partial results, by tickets"
+    tunables = (*PersistentReduce.tunables, Tunable("LOADS", (1, 2, 4, 8), 4))
+
+    def why_not(self, problem: Reduce) -> str | None:
+        """Elements that lie apart; more rows than a grid has blocks in y."""
+        if problem.inner > 1:
+            return f"the elements of a result lie {problem.inner} apart"
+        if problem.rows > MOST_BLOCKS:
+            return f"{problem.rows} rows, at most {MOST_BLOCKS}"
+        return super().why_not(problem)
+
+    def loads(self, config: Config) -> int:
+        """LOADS vectors, of at least one element."""
+        return config["LOADS"]
+
+    def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
+        """Also the elements of a vector, and what is read past the L1 cache."""
+        loaded = _LOADED.get(problem.carried, "int")
+        macros = super().macros(problem, config)
+        return {**macros, "VECTOR": row_vector(problem), "LOADED": loaded, "FINAL": 0}
+
+    def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
+        """Partial results and tickets."""
+        count = problem.rows * self.segments(problem, config)
+        return {
+            "partials": blocks(CARRIED_BYTES[problem.carried] * count, 4),
+            "tickets": problem.rows,
+        }
+
+    def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
+        """Tickets, then everything."""
+        block = (config["THREADS"], 1, 1)
+        clear = Launch("clear", (blocks(problem.rows, config["THREADS"]), 1, 1), block)
+        grid = (self.segments(problem, config), problem.rows, 1)
+        given = ("x", "partials", "results", "tickets", np.int64(problem.columns))
+        return (
+            Step(clear, ("tickets", problem.rows)),
+            Step(Launch("last_block", grid, block), given),
+        )
+
+
+STRATEGY = LastBlock()

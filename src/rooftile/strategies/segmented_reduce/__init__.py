@@ -1,0 +1,1 @@
+"""How `segmented_reduce` is computed."""

@@ -1,0 +1,40 @@
+"""What the GPU strategies of `segmented_reduce` share."""
+
+from __future__ import annotations
+
+from rooftile.ops.operator import SUM
+from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.strategies.common.operators import operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+MOST_BLOCKS = 2**31 - 1
+_OFFSETS = {"int64": "int64", "int32": "int"}
+
+
+class GpuSegmented(GpuStrategy):
+    """A GPU strategy of `segmented_reduce`."""
+
+    operation = "segmented_reduce"
+    wide_indices = True
+    reorders = False
+    """Whether it combines elements out of their order."""
+
+    def why_not(self, problem: SegmentedReduce) -> str | None:
+        """An operator that minds what the strategy does; more segments than a grid has blocks."""
+        if not problem.operator.associative:
+            return "its operator is not associative"
+        if self.reorders and not problem.operator.commutative:
+            return "its operator is not commutative"
+        if problem.segments > MOST_BLOCKS:
+            return f"{problem.segments} segments, at most {MOST_BLOCKS}"
+        return None
+
+    def macros(self, problem: SegmentedReduce, config: Config) -> dict[str, int | str]:
+        """The operator and its types, and the tunables."""
+        real = problem.carried.startswith("float")
+        return {
+            **operator_macros(problem.operator, problem.dtype),
+            "OFFSET": _OFFSETS[problem.offsets],
+            "LOSES": int(problem.operator == SUM and real),
+            **config,
+        }

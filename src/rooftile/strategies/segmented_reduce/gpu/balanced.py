@@ -1,0 +1,84 @@
+"""Rung 3, `balanced`: every thread takes as many elements and ends of segments.
+
+Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented
+
+
+class Balanced(GpuSegmented):
+    """Results are the same in every run; neighbours are combined, and never out of order."""
+
+    name = "balanced"
+    order = 3
+    summary = "every thread takes as many elements and ends of segments"
+    tunables = (
+        Tunable("THREADS", (64, 128, 256), 256),
+        Tunable("PER", (7, 11, 15, 19), 15),
+    )
+
+    def why_not(self, problem: SegmentedReduce) -> str | None:
+        """More tiles than a grid has blocks."""
+        if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
+            return f"{problem.count} elements"
+        return super().why_not(problem)
+
+    def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
+        """Fewer items a thread where they have eight bytes, for shared memory's sake."""
+        wide = CARRIED_BYTES[problem.carried] == 8
+        return {**super().defaults(problem), "PER": 11 if wide else 15}
+
+    def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
+        """More shared memory than a block has."""
+        threads, bytes_ = config["THREADS"], CARRIED_BYTES[problem.carried]
+        return beyond_block(threads, threads * (config["PER"] * bytes_ + 2 * bytes_ + 4) + 4)
+
+    def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
+        """What tiles and spans of tiles leave for each other."""
+        tiles, words = _tiles(problem, config), CARRIED_BYTES[problem.carried] // 4
+        spans = blocks(tiles, config["THREADS"])
+        return {
+            "tile_ends": 2 * (tiles + 1),
+            "heads": words * tiles,
+            "tails": words * tiles,
+            "carries": words * tiles,
+            "opens": tiles,
+            "span_tails": words * spans,
+            "span_ended": spans,
+        }
+
+    def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
+        """Where tiles begin, the tiles, and what they lack of each other."""
+        tiles, block = _tiles(problem, config), (config["THREADS"], 1, 1)
+        spans = (blocks(tiles, config["THREADS"]), 1, 1)
+        starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
+        sizes = np.int64(problem.segments), np.int64(problem.count)
+        between = ("carries", "opens", "span_tails", "span_ended")
+        return (
+            Step(Launch("partition", starts, block), ("offsets", "tile_ends", *sizes, tiles)),
+            Step(
+                Launch("reduce_tiles", (tiles, 1, 1), block),
+                ("x", "offsets", "results", "tile_ends", "heads", "tails", *sizes),
+            ),
+            Step(Launch("join_tiles", spans, block), ("tile_ends", "tails", *between, tiles)),
+            Step(
+                Launch("first_results", spans, block),
+                ("tile_ends", "heads", *between, "results", tiles),
+            ),
+        )
+
+
+def _tiles(problem: SegmentedReduce, config: Config) -> int:
+    return blocks(problem.count + problem.segments, config["THREADS"] * config["PER"])
+
+
+STRATEGY = Balanced()

@@ -1,0 +1,55 @@
+// Elements and the ends of segments as one sequence of items, in which an end follows the elements
+// before it: a share of so many items is the same work whatever the segments' lengths are (Merrill
+// and Garland's merge path).
+
+#pragma once
+#include "common/operator.h"
+
+// How many ends are among the first `items`.
+__device__ __forceinline__ int64 ends_among(const GLOBAL OFFSET* offsets, int64 segments,
+                                            int64 count, int64 items)
+{
+    int64 low = items > count ? items - count : 0, high = items < segments ? items : segments;
+    while (low < high) {
+        int64 middle = (low + high) / 2;
+        // The end stands before the last of the items that are left for elements.
+        if (offsets[middle + 1] < items - middle)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// A running total: `ended` says that a segment ended on the way, and that what came before does not
+// count any more.
+struct run {
+    carried total;
+    int ended;
+};
+
+__device__ __forceinline__ struct run after(struct run before, struct run own)
+{
+    if (!own.ended) own.total = combined(before.total, own.total);
+    own.ended |= before.ended;
+    return own;
+}
+
+// The runs of a block's threads up to each, and in `own` up to the thread before; all threads call it.
+__device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
+{
+    int thread = threadIdx.x;
+    runs[thread] = *own;
+    for (int reach = 1; reach < THREADS; reach *= 2) {
+        __syncthreads();
+        struct run before = runs[thread >= reach ? thread - reach : 0];
+        __syncthreads();
+        if (thread >= reach) {
+            *own = after(before, *own);
+            runs[thread] = *own;
+        }
+    }
+    __syncthreads();
+    struct run nothing = {IDENTITY, 0};
+    *own = thread > 0 ? runs[thread - 1] : nothing;
+}

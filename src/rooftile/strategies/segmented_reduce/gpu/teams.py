@@ -1,0 +1,45 @@
+"""Rung 2, `teams`: several threads a segment.
+
+Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC 2009 (a warp a row).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented
+
+_THREADS = 256
+
+
+class Teams(GpuSegmented):
+    """Results are the same in every run."""
+
+    name = "teams"
+    order = 2
+    reorders = True
+    summary = "several threads a segment, joined by a tree"
+    tunables = (Tunable("TEAM", (4, 8, 16, 32, 64, 128, 256), 32),)
+
+    def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
+        """A quarter of an average segment's elements."""
+        return {"TEAM": tile_of(blocks(problem.count, 4 * problem.segments), 4, _THREADS)}
+
+    def macros(self, problem: SegmentedReduce, config: Config) -> dict[str, int | str]:
+        """Also the teams of a block."""
+        return {**super().macros(problem, config), "ROWS": _THREADS // config["TEAM"]}
+
+    def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        rows = _THREADS // config["TEAM"]
+        launch = Launch("teams", (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1))
+        sizes = np.int64(problem.segments), np.int64(problem.count)
+        return (Step(launch, ("x", "offsets", "results", *sizes)),)
+
+
+STRATEGY = Teams()

@@ -1,0 +1,7 @@
+"""Which strategies of `segmented_reduce` are picked without being named."""
+
+PREFERENCE = {
+    "cpu": ("balanced", "pairwise", "loops"),
+    "gpu": ("balanced", "naive"),
+}
+"""The fastest first, by measurements; each says itself which problems it pays for."""

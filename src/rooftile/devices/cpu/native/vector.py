@@ -9,7 +9,8 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
 ``fma(x, y, z)`` (x*y + z), ``maximum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``total(x)``
-(sum of the lanes) and ``has_nan(x)``.
+(sum of the lanes), ``has_nan(x)`` and ``prefetch(a, i)`` (the element's cache line on its way to
+the second-level cache, wherever i points).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def _vector(to: Expressions) -> Type:
 
 _NOTHING = Value(NONE, "")
 _ADDRESS = Type("address", "array", "ptr")
-_ALIGNMENT = Value(Type("alignment", "integer", "i32"), "4")
+_WORD = Type("word", "integer", "i32")
+_ALIGNMENT = Value(_WORD, "4")
 
 
 def _load(to: Expressions, given: list[Value]) -> Value:
@@ -165,6 +167,12 @@ def _total(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic(name, FLOAT, [zero, *given], "reassoc ")
 
 
+def _prefetch(to: Expressions, given: list[Value]) -> Value:
+    # To read, into the second level and those behind it, as data.
+    how = [Value(_WORD, number) for number in ("0", "2", "1")]
+    return to.intrinsic("llvm.prefetch.p0", NONE, [_place(to, *given), *how])
+
+
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     mask = Type("mask", "mask", f"<{to.lanes} x i1>")
@@ -180,7 +188,7 @@ VECTORS = {
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
         "maximum": _maximum, "relu": _relu, "even": _every_second(0), "odd": _every_second(1),
-        "total": _total, "has_nan": _has_nan,
+        "total": _total, "has_nan": _has_nan, "prefetch": _prefetch,
     }.items()
 }  # fmt: skip
 """The functions by name."""

@@ -18,10 +18,11 @@ def generate(lanes: int, registers: int) -> str:
     """
     to = Writer()
     heights = _heights(registers)
+    _emit_place(to, lanes)
     for vectors in range(1, VECTORS + 1):
         for images in heights:
-            _emit_block(to, images, vectors, lanes)
-        _emit_panel(to, heights, vectors)
+            _emit_block(to, images, vectors, lanes, ahead=images == heights[0])
+        _emit_panel(to, heights, vectors, lanes)
     _emit_kernel(to, lanes, few=heights[0])
     return to.text()
 
@@ -35,19 +36,33 @@ def _heights(registers: int) -> tuple[int, ...]:
     return (8, 4, 2, 1) if registers >= 32 else (6, 4, 2, 1)
 
 
-def _emit_block(to: Writer, images: int, vectors: int, lanes: int) -> None:
+def _emit_place(to: Writer, lanes: int) -> None:
+    """Write where in the packed weights input ``k`` of a panel lies; all panels before are full."""
+    width = VECTORS * lanes
+    with to.block("def place(panel, k, inputs, outputs):"):
+        to.line(
+            f"vectors = (min({width}, outputs - panel * {width}) + {lanes - 1}) // {lanes}",
+            f"return panel * {width} * inputs + k * vectors * {lanes}",
+        )
+    to.line("", "")
+
+
+def _emit_block(to: Writer, images: int, vectors: int, lanes: int, ahead: bool) -> None:
     """Write the register block: ``length`` inputs of some images add to a panel of outputs.
 
     ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; ``valid`` counts
     the panel's outputs in its last vector; ``code`` activates, and is 0 before the last block.
+    With ``ahead``, ``pace`` weights from ``coming`` on are fetched with each input.
     """
     block = [(i, v) for i in range(images) for v in range(vectors)]
     with to.block(
         f"def block{images}x{vectors}(x, a, inputs, weights, w, length, bias, b,"
-        " out, o, outputs, valid, first, code):"
+        " out, o, outputs, valid, first, code, coming, pace):"
     ):
         to.line(*(f"s{i}_{v} = splat(float32(0.0))" for i, v in block))
         with to.block("for k in range(length):"):
+            if ahead:
+                to.line("prefetch(weights, coming + k * pace)")
             for v in range(vectors):
                 to.line(f"w{v} = load(weights, w + k * {vectors * lanes} + {v * lanes})")
             for i in range(images):
@@ -70,18 +85,24 @@ def _emit_block(to: Writer, images: int, vectors: int, lanes: int) -> None:
     to.line("", "")
 
 
-def _emit_panel(to: Writer, heights: tuple[int, ...], vectors: int) -> None:
-    """Write how a block of inputs of the images ``i`` to ``stop - 1`` adds to one panel."""
+def _emit_panel(to: Writer, heights: tuple[int, ...], vectors: int, lanes: int) -> None:
+    """Write how a block of inputs of the images ``i`` to ``stop - 1`` adds to one panel.
+
+    The weights from ``coming`` on are the next that will be wanted.  Each register block has a
+    share of them brought near: left to itself, the processor would wait for them.
+    """
     with to.block(
         f"def panel{vectors}(x, i, stop, k, inputs, weights, w, length, bias, b,"
-        " out, outputs, valid, first, code):"
+        " out, outputs, valid, first, code, coming):"
     ):
+        to.line(f"pace = ({heights[0] * vectors * lanes - 1} + stop - i) // (stop - i)")
         for images in heights:
             with to.block(f"while stop - i >= {images}:"):
                 to.line(
                     f"block{images}x{vectors}(x, i * inputs + k, inputs, weights, w, length, bias,"
-                    " b, out, i * outputs + b, outputs, valid, first, code)",
+                    " b, out, i * outputs + b, outputs, valid, first, code, coming, pace)",
                     f"i += {images}",
+                    "coming += pace * length",
                 )
     to.line("", "")
 
@@ -116,14 +137,20 @@ def _emit_kernel(to: Writer, lanes: int, few: int) -> None:
                     "finish = code if k + length == inputs else 0",
                 )
                 with to.block("for panel in range(q, min(q + group, last)):"):
-                    to.line(f"b = panel * {width}", f"count = min({width}, outputs - b)")
+                    to.line(
+                        f"b = panel * {width}",
+                        f"count = min({width}, outputs - b)",
+                        "w = place(panel, k, inputs, outputs)",
+                        "coming = place(q, min(k + step, inputs - 1), inputs, outputs)",
+                    )
+                    with to.block("if panel + 1 < min(q + group, last):"):
+                        to.line("coming = place(panel + 1, k, inputs, outputs)")
                     for vectors in range(1, VECTORS + 1):
-                        # Panels before this one are full: they hold b * inputs weights.
                         with to.block(
                             f"{'if' if vectors == 1 else 'elif'} count <= {vectors * lanes}:"
                         ):
                             to.line(
-                                f"panel{vectors}(x, i, stop, k, inputs, weights,"
-                                f" b * inputs + k * {vectors * lanes}, length, bias, b, out,"
-                                f" outputs, count - {(vectors - 1) * lanes}, k == 0, finish)"
+                                f"panel{vectors}(x, i, stop, k, inputs, weights, w, length, bias,"
+                                f" b, out, outputs, count - {(vectors - 1) * lanes}, k == 0,"
+                                " finish, coming)"
                             )

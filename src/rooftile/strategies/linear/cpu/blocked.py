@@ -33,9 +33,12 @@ from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, pane
 from rooftile.strategies.linear.cpu._blocked_source import generate
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
 
-_CHUNK_IMAGES = 32
+_CHUNK_IMAGES, _LARGE_CHUNK = 32, 64
 """The block of inputs of so many images and a panel's block of weights fit the second-level cache
-together, with room to spare.  Larger chunks would be no faster, and leave cores without one."""
+together, with room to spare.  Each chunk reads all weights, so that chunks are large where these
+fill that cache; else, smaller ones leave fewer cores without one."""
+_CACHED_WEIGHTS = 2**18
+"""Weights that stay in a second-level cache."""
 
 _BLOCK_INPUTS = 448
 """At most so many inputs are summed in one go; longer sums are hardly faster, and round worse."""
@@ -85,17 +88,21 @@ def _inputs_of_block(problem: Linear) -> int:
 
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
-    panels = panels_of(problem.outputs, lanes)
+    panels, packed = (
+        panels_of(problem.outputs, lanes),
+        packed_size(problem.outputs, problem.inputs, lanes),
+    )
+    chunk = _CHUNK_IMAGES if packed <= _CACHED_WEIGHTS else _LARGE_CHUNK
     return CpuKernel(
         _compiled(lanes, registers),
-        units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
+        units=lambda images: -(-images // chunk) * panels,
         pack=lambda weights, into, threads: pack(weights, into, lanes, threads),
-        packed=packed_size(problem.outputs, problem.inputs, lanes),
+        packed=packed,
         sizes=(
             problem.inputs,
             problem.outputs,
             _inputs_of_block(problem),
-            _CHUNK_IMAGES,
+            chunk,
             ACTIVATION_CODES[problem.activation],
         ),
     )

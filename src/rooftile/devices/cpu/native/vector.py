@@ -9,8 +9,11 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
 ``fma(x, y, z)`` (x*y + z), ``maximum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``total(x)``
-(sum of the lanes), ``has_nan(x)`` and ``prefetch(a, i)`` (the element's cache line on its way to
-the second-level cache, wherever i points).
+(sum of the lanes), ``has_nan(x)``, ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache
+line on its way to the first or second level, wherever i points), and ``anchored(a)``: the array, at
+an address in a register of its own.  The compiler then keeps no element of it for later, and
+addresses are a register and a constant; with an index register besides, Intel's processors split
+an instruction that loads and multiplies in two.
 """
 
 from __future__ import annotations
@@ -167,10 +170,20 @@ def _total(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic(name, FLOAT, [zero, *given], "reassoc ")
 
 
-def _prefetch(to: Expressions, given: list[Value]) -> Value:
-    # To read, into the second level and those behind it, as data.
-    how = [Value(_WORD, number) for number in ("0", "2", "1")]
-    return to.intrinsic("llvm.prefetch.p0", NONE, [_place(to, *given), *how])
+def _prefetch(level: int) -> Callable[[Expressions, list[Value]], Value]:
+    # To read, as data; LLVM counts the levels of the cache from the far end.
+    how = [Value(_WORD, number) for number in ("0", str(4 - level), "1")]
+
+    def write(to: Expressions, given: list[Value]) -> Value:
+        return to.intrinsic("llvm.prefetch.p0", NONE, [_place(to, *given), *how])
+
+    return write
+
+
+def _anchored(to: Expressions, given: list[Value]) -> Value:
+    (array,) = given
+    address = to.made(array.type, f'call ptr asm "", "=r,0"(ptr {array.name})').name
+    return Value(array.type, address, array.count)
 
 
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
@@ -188,7 +201,8 @@ VECTORS = {
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
         "maximum": _maximum, "relu": _relu, "even": _every_second(0), "odd": _every_second(1),
-        "total": _total, "has_nan": _has_nan, "prefetch": _prefetch,
+        "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
+        "anchored": _anchored,
     }.items()
 }  # fmt: skip
 """The functions by name."""

@@ -62,7 +62,7 @@ def _emit_block(to: Writer, images: int, vectors: int, lanes: int, ahead: bool) 
         to.line(*(f"s{i}_{v} = splat(float32(0.0))" for i, v in block))
         with to.block("for k in range(length):"):
             if ahead:
-                to.line("prefetch(weights, coming + k * pace)")
+                to.line("prefetch2(weights, coming + k * pace)")
             for v in range(vectors):
                 to.line(f"w{v} = load(weights, w + k * {vectors * lanes} + {v * lanes})")
             for i in range(images):

@@ -9,7 +9,11 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
 ``fma(x, y, z)`` (x*y + z), ``maximum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``total(x)``
-(sum of the lanes) and ``has_nan(x)``.
+(sum of the lanes), ``has_nan(x)``, ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache
+line on its way to the first or second level, wherever i points), and ``anchored(a)``: the array, at
+an address in a register of its own.  The compiler then keeps no element of it for later, and
+addresses are a register and a constant; with an index register besides, Intel's processors split
+an instruction that loads and multiplies in two.
 """
 
 from __future__ import annotations
@@ -49,7 +53,8 @@ def _vector(to: Expressions) -> Type:
 
 _NOTHING = Value(NONE, "")
 _ADDRESS = Type("address", "array", "ptr")
-_ALIGNMENT = Value(Type("alignment", "integer", "i32"), "4")
+_WORD = Type("word", "integer", "i32")
+_ALIGNMENT = Value(_WORD, "4")
 
 
 def _load(to: Expressions, given: list[Value]) -> Value:
@@ -165,6 +170,22 @@ def _total(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic(name, FLOAT, [zero, *given], "reassoc ")
 
 
+def _prefetch(level: int) -> Callable[[Expressions, list[Value]], Value]:
+    # To read, as data; LLVM counts the levels of the cache from the far end.
+    how = [Value(_WORD, number) for number in ("0", str(4 - level), "1")]
+
+    def write(to: Expressions, given: list[Value]) -> Value:
+        return to.intrinsic("llvm.prefetch.p0", NONE, [_place(to, *given), *how])
+
+    return write
+
+
+def _anchored(to: Expressions, given: list[Value]) -> Value:
+    (array,) = given
+    address = to.made(array.type, f'call ptr asm "", "=r,0"(ptr {array.name})').name
+    return Value(array.type, address, array.count)
+
+
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     mask = Type("mask", "mask", f"<{to.lanes} x i1>")
@@ -180,7 +201,8 @@ VECTORS = {
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
         "maximum": _maximum, "relu": _relu, "even": _every_second(0), "odd": _every_second(1),
-        "total": _total, "has_nan": _has_nan,
+        "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
+        "anchored": _anchored,
     }.items()
 }  # fmt: skip
 """The functions by name."""

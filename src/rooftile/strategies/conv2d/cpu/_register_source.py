@@ -23,7 +23,7 @@ from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish
 from rooftile.strategies.conv2d.cpu._stage import Staged
 
 Order = Literal["tap", "row"]
-_SUMMED = 800
+SUMMED = 800
 """Taps that are summed in one go."""
 
 
@@ -109,7 +109,7 @@ class Tile:
         Rounding errors grow with the length of a sum, so a long sum is made of short ones.
         """
         area = self.problem.mask[0] * self.problem.mask[1]
-        channels = max(1, _SUMMED // area)
+        channels = max(1, SUMMED // area)
         return channels if channels < self.problem.channels else 0
 
 

@@ -1,4 +1,4 @@
-"""Rung 8, `fft`: the convolution as a product of Fourier transforms, for large masks.
+"""Rung 9, `fft`: the convolution as a product of Fourier transforms, for large masks.
 
 Overlap-add: the padded image is cut into blocks; each block's transform, times the
 transform of the flipped mask, summed over the channels and transformed back, is the
@@ -48,7 +48,7 @@ class Fft(HostStrategy):
 
     operation = "conv2d"
     name = "fft"
-    order = 8
+    order = 9
     transforms = True
     summary = "overlap-add with Fourier transforms in double precision"
 

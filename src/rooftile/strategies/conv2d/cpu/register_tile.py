@@ -11,6 +11,7 @@ this project's own.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from itertools import product
 
@@ -81,22 +82,40 @@ def pack(weights: Float32, into: Float32, block: int) -> None:
 
 def choose_tile(problem: Conv2d) -> Tile:
     """The register block with the least estimated work, and its band."""
-    width = vector.lanes()
-    vectors = -(-problem.conv_span[1] // width)
-    window = problem.pool.window[0] if problem.pool else problem.conv_span[0]
+    block = min(_blocks(problem), key=lambda block: _cost(problem, block))
+    return _with_band(problem, block, vector.lanes())
+
+
+def estimate(problem: Conv2d) -> float:
+    """What an image takes, in fused multiply-adds of vectors."""
+    taps = problem.channels * math.prod(problem.mask)
+    least = min(_cost(problem, block) for block in _blocks(problem))
+    return least * taps * problem.conv_span[0] / _window(problem)
+
+
+def _window(problem: Conv2d) -> int:
+    """Rows that are summed before the result is stored: a pool's, or all."""
+    return problem.pool.window[0] if problem.pool else problem.conv_span[0]
+
+
+def _vectors(problem: Conv2d) -> int:
+    """That cover a row."""
+    return -(-problem.conv_span[1] // vector.lanes())
+
+
+def _blocks(problem: Conv2d) -> list[Block]:
+    """The register blocks that fit."""
     orders: tuple[Order, ...] = ("tap", "row")
     blocks = (
         Block(maps, rows, across, order)
         for maps, rows, across, order in product(
             {maps for maps in (1, 2, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
-            range(1, min(4, window) + 1),
-            range(1, min(6, vectors) + 1),
+            range(1, min(4, _window(problem)) + 1),
+            range(1, min(6, _vectors(problem)) + 1),
             orders,
         )
     )
-    fitting = [block for block in blocks if _registers(block) <= vector.registers() - 2]
-    best = min(fitting, key=lambda block: _cost(problem, block, vectors, window))
-    return _with_band(problem, best, width)
+    return [block for block in blocks if _registers(block) <= vector.registers() - 2]
 
 
 def _registers(block: Block) -> int:
@@ -107,7 +126,7 @@ def _registers(block: Block) -> int:
     return block.size + block.vectors + block.maps * block.rows
 
 
-def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:
+def _cost(problem: Conv2d, block: Block) -> float:
     """Estimated cycles of one tap over a pooling window's rows (or the image's), all maps."""
 
     def parts(total: int, size: int) -> list[tuple[int, int]]:
@@ -116,8 +135,8 @@ def _cost(problem: Conv2d, block: Block, vectors: int, window: int) -> float:
 
     height, cycles = problem.mask[0], 0.0
     for maps, n in parts(problem.maps, block.maps):
-        for rows, k in parts(window, block.rows):
-            for across, g in parts(vectors, block.vectors):
+        for rows, k in parts(_window(problem), block.rows):
+            for across, g in parts(_vectors(problem), block.vectors):
                 # Eight independent sums hide the latency of a fused multiply-add.
                 work = float(max(maps * rows * across, 8 if maps * rows * across else 0))
                 if block.order == "tap":

@@ -5,125 +5,189 @@ Sizes come at run time, so that a network's layers share one compilation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rooftile.devices.cpu.emit import Writer
 
-VECTORS = 2
-"""Vectors of outputs in a panel."""
+BLOCK_INPUTS = 256
+"""At most so many inputs are summed in one go: those of a register block's images stay in the
+first-level cache.  Longer sums round worse."""
+_PITCH = BLOCK_INPUTS + 17
+"""Distance between copied images: neighbours do not reach the end of a cache line together."""
+_TILE = 16
+"""Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""
+_AHEAD = 64
+"""Weights are brought near so many inputs before they are wanted."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Register blocks: heights in images, and widths in panels; the most first."""
+
+    name: str
+    heights: tuple[int, ...]
+    """The last one is for fewer images, too."""
+    widths: tuple[int, ...]
+    copied: bool
+    """Whether images are copied, a fixed distance apart."""
+
+
+def shapes(registers: int) -> tuple[Shapes, Shapes]:
+    """The blocks for few images, and those for many.
+
+    With 32 registers an instruction broadcasts the input that it multiplies: 28 images share a
+    vector of weights.  With 16, a broadcast takes a register and serves two vectors.
+    """
+    if registers >= 32:
+        return Shapes("few", (4, 1), (4, 1), False), Shapes("many", (28, 16, 8), (1,), True)
+    return Shapes("few", (2, 1), (4, 1), False), Shapes("many", (6,), (2, 1), True)
+
+
+def scratch_size(images: int) -> int:
+    """float32 of the copied inputs of so many images, and of those that fill the last block."""
+    return (images + 8) * _PITCH
 
 
 def generate(lanes: int, registers: int) -> str:
     """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``.
 
     ``sizes``: inputs, outputs, inputs of a block, images of a chunk, code of the activation.
+    Weights are [blocks of inputs][panels][inputs of the block][vector of outputs].
     """
     to = Writer()
-    heights = _heights(registers)
-    for vectors in range(1, VECTORS + 1):
-        for images in heights:
-            _emit_block(to, images, vectors, lanes)
-        _emit_panel(to, heights, vectors)
-    _emit_kernel(to, lanes, few=heights[0])
+    few, many = shapes(registers)
+    _emit_copy(to, lanes)
+    for kind in (few, many):
+        for width in kind.widths:
+            for height in kind.heights:
+                _emit_block(to, kind, height, width, lanes)
+        _emit_multiply(to, kind, lanes)
+    _emit_kernel(to, lanes, few.heights[0])
     return to.text()
 
 
-def _heights(registers: int) -> tuple[int, ...]:
-    """Images of a register block: the most, then fewer by halves for the rest of a chunk.
+def _emit_block(to: Writer, kind: Shapes, height: int, width: int, lanes: int) -> None:
+    """Write a register block: ``length`` inputs of ``rows`` images add to some panels of outputs.
 
-    Eight images have enough sums to hide the latency of a fused multiply-add twice over.  With
-    sixteen registers only six leave room for the vectors of weights and the broadcast input.
+    ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; inputs of images lie
+    ``pitch`` apart.  ``valid`` counts the last panel's outputs; ``code`` activates, and is 0
+    before the last inputs.
     """
-    return (8, 4, 2, 1) if registers >= 32 else (6, 4, 2, 1)
-
-
-def _emit_block(to: Writer, images: int, vectors: int, lanes: int) -> None:
-    """Write the register block: ``length`` inputs of some images add to a panel of outputs.
-
-    ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; ``valid`` counts
-    the panel's outputs in its last vector; ``code`` activates, and is 0 before the last block.
-    """
-    block = [(i, v) for i in range(images) for v in range(vectors)]
+    block = [(i, v) for i in range(height) for v in range(width)]
     with to.block(
-        f"def block{images}x{vectors}(x, a, inputs, weights, w, length, bias, b,"
-        " out, o, outputs, valid, first, code):"
+        f"def {kind.name}{height}x{width}(x, a, pitch, rows, weights, w, length, bias, b, out, o,"
+        " outputs, valid, first, code):"
     ):
         to.line(*(f"s{i}_{v} = splat(float32(0.0))" for i, v in block))
+        if not kind.copied:
+            to.line(*(f"x{i} = x[a + min({i}, rows - 1) * pitch :]" for i in range(height)))
         with to.block("for k in range(length):"):
-            for v in range(vectors):
-                to.line(f"w{v} = load(weights, w + k * {vectors * lanes} + {v * lanes})")
-            for i in range(images):
-                to.line(f"u = splat_at(x, a + {i} * inputs + k)")
-                to.line(*(f"s{i}_{v} = fma(u, w{v}, s{i}_{v})" for v in range(vectors)))
-        for i, v in block:
-            # Only a panel's last vector may be partial.
-            part, count = ("_part", ", valid") if v == vectors - 1 else ("", "")
-            at = f"o + {i} * outputs + {v * lanes}"
-            with to.block("if first:"):
-                to.line(f"before = load{part}(bias, b + {v * lanes}{count})")
-            with to.block("else:"):
-                to.line(f"before = load{part}(out, {at}{count})")
-            to.line(f"y = add(before, s{i}_{v})")
-            with to.block("if code == 1:"):
-                to.line("y = relu(y)")
-            to.line(f"store{part}(out, {at}, y{count})")
-        with to.block("if code > 1:"), to.block(f"for i in range({images}):"):
-            to.line(f"activate_row(out, o + i * outputs, {(vectors - 1) * lanes} + valid, code)")
+            if kind.copied:
+                to.line("near = anchored(x[a + k :])")
+            for v in range(width):
+                at = f"w + {v * lanes} * length + k * {lanes}"
+                to.line(f"w{v} = load(weights, {at})")
+                to.line(f"prefetch1(weights, {at} + {_AHEAD * lanes})")
+            for i in range(height):
+                at = f"near, {i * _PITCH}" if kind.copied else f"x{i}, k"
+                to.line(f"u = splat_at({at})")
+                to.line(*(f"s{i}_{v} = fma(u, w{v}, s{i}_{v})" for v in range(width)))
+        _emit_end(to, height, width, lanes)
     to.line("", "")
 
 
-def _emit_panel(to: Writer, heights: tuple[int, ...], vectors: int) -> None:
-    """Write how a block of inputs of the images ``i`` to ``stop - 1`` adds to one panel."""
-    with to.block(
-        f"def panel{vectors}(x, i, stop, k, inputs, weights, w, length, bias, b,"
-        " out, outputs, valid, first, code):"
+def _emit_end(to: Writer, height: int, width: int, lanes: int) -> None:
+    """Write how a block's sums join the bias or the sums before, activation and stores."""
+    block = [(i, v) for i in range(height) for v in range(width)]
+    # Only the last panel may be partial.
+    parts = [("_part", ", valid") if v == width - 1 else ("", "") for v in range(width)]
+    with to.block("if first:"):
+        for v, (part, count) in enumerate(parts):
+            to.line(f"before = load{part}(bias, b + {v * lanes}{count})")
+            to.line(*(f"s{i}_{v} = add(before, s{i}_{v})" for i in range(height)))
+    with to.block("else:"):
+        for i, v in block:
+            part, count = parts[v]
+            place = f"o + min({i}, rows - 1) * outputs + {v * lanes}"
+            to.line(f"s{i}_{v} = add(load{part}(out, {place}{count}), s{i}_{v})")
+    with to.block("if code == 1:"):
+        to.line(*(f"s{i}_{v} = relu(s{i}_{v})" for i, v in block))
+    for i in range(height):
+        with to.block(f"if {i} < rows:"):
+            for v, (part, count) in enumerate(parts):
+                to.line(f"store{part}(out, o + {i} * outputs + {v * lanes}, s{i}_{v}{count})")
+    with to.block("if code > 1:"), to.block(f"for i in range(min(rows, {height})):"):
+        to.line(f"activate_row(out, o + i * outputs, {(width - 1) * lanes} + valid, code)")
+
+
+def _emit_copy(to: Writer, lanes: int) -> None:
+    """Write the copy of inputs of the images ``i`` to ``stop - 1``; the last one fills a block."""
+    with to.block("def copy(x, i, stop, inputs, k, length, scratch):"):
+        to.line(f"whole = length // {lanes} * {lanes}")
+        with to.block("for row in range(stop - i + 7):"):
+            to.line(f"s, t = min(i + row, stop - 1) * inputs + k, row * {_PITCH}")
+            with to.block(f"for j in range(0, whole, {lanes}):"):
+                to.line("store(scratch, t + j, load(x, s + j))")
+            with to.block("if whole < length:"):
+                to.line("store(scratch, t + whole, load_part(x, s + whole, length - whole))")
+    to.line("", "")
+
+
+def _emit_multiply(to: Writer, kind: Shapes, lanes: int) -> None:
+    """Write how a chunk of images is multiplied with the panels ``p`` to ``last - 1``.
+
+    The inputs of a register block stay in the first-level cache for a tile of panels, whose
+    weights stay in the second for all images.
+    """
+    source, pitch = ("scratch", str(_PITCH)) if kind.copied else ("x", "inputs")
+    at = f"(row - i) * {_PITCH}" if kind.copied else "row * inputs + k"
+    with (
+        to.block(
+            f"def multiply_{kind.name}(x, i, stop, inputs, weights, bias, out, outputs, panels,"
+            " scratch, step, code, p, last):"
+        ),
+        to.block("for k in range(0, inputs, step):"),
     ):
-        for images in heights:
-            with to.block(f"while stop - i >= {images}:"):
-                to.line(
-                    f"block{images}x{vectors}(x, i * inputs + k, inputs, weights, w, length, bias,"
-                    " b, out, i * outputs + b, outputs, valid, first, code)",
-                    f"i += {images}",
-                )
+        to.line("length = min(step, inputs - k)", "finish = code if k + length == inputs else 0")
+        if kind.copied:
+            to.line("copy(x, i, stop, inputs, k, length, scratch)")
+        with to.block(f"for tile in range(p, last, {_TILE}):"):
+            to.line(f"end, row = min(last, tile + {_TILE}), i")
+            for height in kind.heights:
+                least = height if height != kind.heights[-1] else 1
+                with to.block(f"while stop - row >= {least}:"):
+                    to.line("panel = tile")
+                    for width in kind.widths:
+                        with to.block(f"while end - panel >= {width}:"):
+                            to.line(
+                                f"w, b = {lanes} * (k * panels + panel * length), panel * {lanes}",
+                                f"valid = min({lanes}, outputs - b - {(width - 1) * lanes})",
+                                f"{kind.name}{height}x{width}({source}, {at}, {pitch}, stop - row,"
+                                " weights, w, length, bias, b, out, row * outputs + b, outputs,"
+                                " valid, k == 0, finish)",
+                                f"panel += {width}",
+                            )
+                    to.line(f"row += {height}")
     to.line("", "")
 
 
 def _emit_kernel(to: Writer, lanes: int, few: int) -> None:
-    """Write the loops around the panels; chunks are equal, so that cores have equal shares."""
-    width = VECTORS * lanes
+    """Write the loop over chunks of images, which have a unit for each panel."""
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
         to.line(
             "inputs, outputs, step, chunk, code = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]",
-            "images = x.size // inputs",
-            "chunks = (images + chunk - 1) // chunk",
-            f"panels = (outputs + {width - 1}) // {width}",
+            f"images, panels = x.size // inputs, (outputs + {lanes - 1}) // {lanes}",
             "unit = begin",
         )
         with to.block("while unit < end:"):
             to.line(
-                "c, p = unit // panels, unit % panels",
-                "last = min(panels, p + end - unit)",
-                "i, stop = images * c // chunks, images * (c + 1) // chunks",
+                "i, p = unit // panels * chunk, unit % panels",
+                "stop, last = min(images, i + chunk), min(panels, p + end - unit)",
                 "unit += last - p",
             )
-            # Few images go panel by panel, so that the weights stream past in one run.  Of many,
-            # the block of inputs stays in cache for all panels.
-            to.line(f"group = 1 if stop - i < {few} else last - p")
-            with (
-                to.block("for q in range(p, last, group):"),
-                to.block("for k in range(0, inputs, step):"),
-            ):
-                to.line(
-                    "length = min(step, inputs - k)",
-                    "finish = code if k + length == inputs else 0",
-                )
-                with to.block("for panel in range(q, min(q + group, last)):"):
-                    to.line(f"b = panel * {width}", f"count = min({width}, outputs - b)")
-                    for vectors in range(1, VECTORS + 1):
-                        # Panels before this one are full: they hold b * inputs weights.
-                        with to.block(
-                            f"{'if' if vectors == 1 else 'elif'} count <= {vectors * lanes}:"
-                        ):
-                            to.line(
-                                f"panel{vectors}(x, i, stop, k, inputs, weights,"
-                                f" b * inputs + k * {vectors * lanes}, length, bias, b, out,"
-                                f" outputs, count - {(vectors - 1) * lanes}, k == 0, finish)"
-                            )
+            for name, head in (("few", f"if stop - i <= {few}:"), ("many", "else:")):
+                with to.block(head):
+                    to.line(
+                        f"multiply_{name}(x, i, stop, inputs, weights, bias, out, outputs, panels,"
+                        " scratch, step, code, p, last)"
+                    )

@@ -1,10 +1,13 @@
 """Rung 4, `blocked`: explicit vectors of outputs, a register block of images, one kernel.
 
-A register block of images x two vectors of outputs is summed over a block of
-inputs; a loaded vector of weights serves every image of the block, a broadcast
-input both vectors.  Weights are packed so that a block reads them in a row.
+A register block of images x a vector of outputs is summed over a block of inputs.  Each
+instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
+nothing but multiplications is issued, also where another thread has half of the core.  For
+that, a chunk's inputs are copied a fixed distance apart.  Weights are packed so that a chunk
+reads them in one run, some way ahead.  Few images are read where they are, by blocks of several
+vectors of outputs.
 
-A unit of work is one panel of outputs (two vectors) for one chunk of images.  So a
+A unit of work is one panel of outputs (a vector) for one chunk of images.  So a
 single image is shared by all cores, each of which streams its own part of the
 weights once; and of a large batch each core takes whole chunks.
 
@@ -30,16 +33,12 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.cpu import BoundKernel, CpuKernel, CpuStrategy
 from rooftile.strategies.linear.cpu import _rows_source
 from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, panels_of
-from rooftile.strategies.linear.cpu._blocked_source import generate
+from rooftile.strategies.linear.cpu._blocked_source import BLOCK_INPUTS, generate, scratch_size
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
 
-_CHUNK_IMAGES = 32
-"""The block of inputs of so many images and a panel's block of weights fit the second-level cache
-together, with room to spare.  Larger chunks would be no faster, and leave cores without one."""
-
-_BLOCK_INPUTS = 448
-"""At most so many inputs are summed in one go; longer sums are hardly faster, and round worse."""
-
+_CHUNK_IMAGES = 112
+"""The copied inputs of so many images stay in the second-level cache, beside a panel's weights.
+Each chunk reads all weights; larger ones would leave cores without one."""
 
 _MANY_WEIGHTS = 2**16
 """Fewer are packed in less time than a kernel of their own takes to bind."""
@@ -77,24 +76,25 @@ class Blocked(CpuStrategy):
 STRATEGY = Blocked()
 
 
-def _inputs_of_block(problem: Linear) -> int:
-    """How many inputs are summed in one go; both kernels cut alike, so that bits are the same."""
-    blocks = -(-problem.inputs // _BLOCK_INPUTS)
-    return -(-problem.inputs // blocks)
+def inputs_of_block(problem: Linear) -> int:
+    """How many inputs are summed in one go; all kernels cut alike, so that bits are the same."""
+    blocks = -(-problem.inputs // BLOCK_INPUTS)
+    return -(-problem.inputs // (16 * blocks)) * 16
 
 
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
-    panels = panels_of(problem.outputs, lanes)
+    panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
     return CpuKernel(
         _compiled(lanes, registers),
         units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
-        pack=lambda weights, into, threads: pack(weights, into, lanes, threads),
+        pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
         packed=packed_size(problem.outputs, problem.inputs, lanes),
+        scratch=scratch_size(_CHUNK_IMAGES),
         sizes=(
             problem.inputs,
             problem.outputs,
-            _inputs_of_block(problem),
+            step,
             _CHUNK_IMAGES,
             ACTIVATION_CODES[problem.activation],
         ),
@@ -111,7 +111,7 @@ def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
         sizes=(
             problem.inputs,
             problem.outputs,
-            _inputs_of_block(problem),
+            inputs_of_block(problem),
             ACTIVATION_CODES[problem.activation],
         ),
     )

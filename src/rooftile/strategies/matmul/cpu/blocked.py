@@ -25,7 +25,7 @@ from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.transposition import emit_transposition
 from rooftile.strategies.cpu import BoundKernel
 from rooftile.strategies.linear.cpu._blocked_pack import pack
-from rooftile.strategies.linear.cpu.blocked import linear_kernel
+from rooftile.strategies.linear.cpu.blocked import inputs_of_block, linear_kernel
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
 
 
@@ -59,7 +59,11 @@ class _Bound:
 
     def __init__(self, problem: Matmul, threads: int) -> None:
         self._problem, self._threads, self._lanes = problem, threads, vector.lanes()
-        kernel = linear_kernel(as_linear(problem), self._lanes, vector.registers())
+        layer = as_linear(problem)
+        kernel, self._step = (
+            linear_kernel(layer, self._lanes, vector.registers()),
+            inputs_of_block(layer),
+        )
         assert kernel.packed is not None
         self._packed = cpu.allocate(kernel.packed, "packed b")
         self._rows = cpu.allocate(problem.rows * problem.inner if problem.transpose_a else 0, "a")
@@ -73,7 +77,8 @@ class _Bound:
     def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
         problem = self._problem
         with self._turn:
-            pack(b if problem.transpose_b else b.T, self._packed, self._lanes, self._threads)
+            weights = b if problem.transpose_b else b.T
+            pack(weights, self._packed, self._step, self._lanes, self._threads)
             if problem.transpose_a:
                 sizes = np.array([problem.rows, problem.inner], np.int64)
                 units = -(-problem.rows // self._lanes)

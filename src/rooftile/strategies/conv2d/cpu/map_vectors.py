@@ -1,0 +1,169 @@
+"""Rung 7, `map_vectors`: vectors of maps instead of columns, everything fused.
+
+`register_tile` has neighbouring columns in a vector.  Where rows are short, many of its lanes
+hold none, and each of its loads crosses a cache line.  Here the lanes are neighbouring maps:
+weights are packed so that a load is a cache line, and an input is broadcast by the very
+instruction that multiplies it.  What this costs is a transposition for each block of results.
+
+Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions
+on SIMD Architectures", SC18.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+from rooftile.devices.cpu.native import source, vector
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
+from rooftile.strategies.conv2d.cpu import register_tile
+from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
+from rooftile.strategies.conv2d.cpu._register_source import SUMMED
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+_STAGED_FLOATS = 48 * 1024
+"""float32 of staged input that a band may take: a part of the second-level cache."""
+_BANDS = 8
+"""An image has so many bands, if it has as many blocks of rows: work for some cores."""
+_LOOP_COST, _PREFETCH_COST = 0.6, 0.5
+"""What a tap's loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
+Emerald Rapids)."""
+_GAIN = 1.1
+"""It pays where it is estimated to be so many times as fast as `register_tile`."""
+
+
+class MapVectors(CpuStrategy):
+    """Takes problems whose pool's windows tile the image."""
+
+    operation = "conv2d"
+    name = "map_vectors"
+    order = 7
+    summary = "vectors of maps, inputs broadcast, results transposed in registers"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """It refuses pools whose windows overlap or leave gaps, or do not fit its registers."""
+        pool = problem.pool
+        if pool is None:
+            return None
+        if pool.window != pool.stride:
+            return f"the pool's windows must tile the image, not {pool.window} by {pool.stride}"
+        if pool.kind == "average" and problem.activation not in ("none", "relu"):
+            return f"it takes the mean of a pool before {problem.activation}"
+        if next(_blocks(problem), None) is None:
+            return f"a pool of {pool.window} does not fit its registers"
+        return None
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """It is slow where maps fill no vectors, or sums are too short to pay for transposing."""
+        problem = _flat(problem)
+        gain = register_tile.estimate(problem) / _estimate(problem, _choose(problem))
+        return None if gain >= _GAIN else f"it is estimated at {gain:.2f} times `register_tile`"
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(_flat(problem.with_batch(1)))
+
+
+STRATEGY = MapVectors()
+
+
+def _flat(p: Conv2d) -> Conv2d:
+    """The same problem with one long row, where each output has one input."""
+    if (p.mask, p.stride, p.padding, p.pool) == ((1, 1), (1, 1), (0, 0), None):
+        return Conv2d(p.batch, p.channels, 1, p.height * p.width, p.maps, p.mask,
+                      activation=p.activation)  # fmt: skip
+    return p
+
+
+def _chunk(p: Conv2d) -> int:
+    """Channels that are summed in one go: long sums round worse."""
+    return max(1, SUMMED // math.prod(p.mask))
+
+
+def _blocks(p: Conv2d) -> Iterator[MapBlock]:
+    """The register blocks that fit, with more than one row only where these are whole."""
+    lanes, registers = vector.lanes(), vector.registers()
+    # With few registers a broadcast takes one, which two vectors share.
+    vectors, most = (1, registers - 4) if registers >= 32 else (2, registers - 4)
+    rows, columns = p.output_size
+    high, wide = p.pool.window if p.pool else (1, 1)
+    for across in range(1, min(columns, most) + 1):
+        for down in range(1, rows + 1 if across == columns else 2):
+            if vectors * down * high * across * wide <= most:
+                yield MapBlock(
+                    vectors, down, across, p.stride[1], p.pool, whole=across == columns,
+                    staged=p.padding != (0, 0) or math.prod(p.mask) > 1,
+                    chunked=_chunk(p) < p.channels, lanes=lanes,
+                )  # fmt: skip
+
+
+@cache
+def _choose(p: Conv2d) -> MapBlock:
+    """The register block with the least estimated work."""
+    return min(_blocks(p), key=lambda block: _estimate(p, block))
+
+
+def _estimate(p: Conv2d, block: MapBlock) -> float:
+    """What an image takes, in fused multiply-adds of vectors."""
+    rows, columns = p.output_size
+    blocks = -(-rows // block.rows) * -(-columns // block.columns) * -(-p.maps // block.group)
+    # Eight independent sums hide the latency of a fused multiply-add; a load takes as long as one.
+    tap = max(block.size, block.vectors + len(block.outputs), 8) + _LOOP_COST
+    ahead = block.rows * block.window[0] * len(block.lines) + 2
+    taps = p.channels * p.mask[0] * (p.mask[1] * tap + ahead * _PREFETCH_COST)
+    # A transposition moves every vector for each bit of the lane's number; stores cross lines.
+    results = len(block.runs) * block.vectors * block.lanes * (block.lanes.bit_length() + 1) * 2
+    return blocks * (taps + results)
+
+
+def _bands(p: Conv2d, block: MapBlock) -> int:
+    """Bands of an image, the fewest whose staged rows fit."""
+    steps = p.output_size[0] // block.rows
+    least = min(steps, _BANDS)
+    fitting = (n for n in range(least, steps) if _staged(p, block, n) <= _STAGED_FLOATS)
+    return next(fitting, steps) if block.staged else least
+
+
+def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
+    """float32 of the rows behind a band."""
+    rows, columns = p.output_size
+    high, wide = block.window
+    most = -(-(rows // block.rows) // bands) * block.rows + rows % block.rows
+    deep = (most * high - 1) * p.stride[0] + p.mask[0]
+    return p.channels * deep * ((columns * wide - 1) * p.stride[1] + p.mask[1])
+
+
+@cache
+def _kernel(p: Conv2d) -> CpuKernel:
+    block = _choose(p)
+    bands, groups = _bands(p, block), -(-p.maps // block.group)
+    # Beyond what is staged, vectors may be stored past padding and the last row.
+    staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
+    return CpuKernel(
+        source("map_vectors", generate(block), {"activate_row": activate_row}, lanes=block.lanes),
+        units=lambda images: images * bands * groups,
+        pack=lambda weights, into, _: pack(weights, into, block.group),
+        packed=groups * block.group * p.channels * math.prod(p.mask),
+        scratch=staged + (block.size * block.lanes if block.chunked else 0),
+        sizes=(
+            p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
+            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p),
+        ),
+    )  # fmt: skip
+
+
+def pack(weights: Float32, into: Float32, group: int) -> None:
+    """weights[maps, channels, h, w] as [maps / group][channels, h, w][group], flat.
+
+    Maps that do not exist weigh zero.
+    """
+    maps = weights.shape[0]
+    rows = weights.reshape(maps, -1)
+    terms, whole = rows.shape[1], maps // group
+    blocks = into.reshape(-1, terms, group)
+    blocks[:whole] = rows[: whole * group].reshape(whole, group, terms).transpose(0, 2, 1)
+    if maps % group:
+        blocks[whole] = 0.0
+        blocks[whole, :, : maps % group] = rows[whole * group :].T

@@ -14,12 +14,14 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import TensorMap, macro_lines, prelude
 from rooftile.ops import narrowed, widened
 from rooftile.strategies.gpu import GpuStrategy
@@ -44,8 +46,13 @@ _CALLS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
 }  # fmt: skip
-_OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
+_OPTIONS = ("-std=c++20", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
             "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
+# Programs that AddressSanitizer watches take longer to compile than to run, the others run long.
+_SANITIZED = {
+    "address": ("-Og", "-fsanitize=address,alignment", "-fsanitize-sections=shared"),
+    "thread": ("-O1", "-fsanitize=thread,alignment"),
+}
 _KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
 
 
@@ -54,12 +61,10 @@ def missing() -> str:
     """What the host lacks for it; empty where it has all."""
     if COMPILER is None:
         return "no g++"
-    for sanitizer in ("address", "thread"):
-        flags = f"-fsanitize={sanitizer} -x c++ - -o {os.devnull}".split()
-        program = f'#include "{SHIM}"\nint main() {{}}'
-        if subprocess.run(
-            [COMPILER, *_OPTIONS, *flags], input=program, capture_output=True, text=True
-        ).returncode:
+    for sanitizer in _SANITIZED:
+        try:
+            _built("int main() {}", sanitizer)
+        except AssertionError:
             return f"this g++ does not compile C++20 with -fsanitize={sanitizer}"
     return ""
 
@@ -77,8 +82,9 @@ def emulate(
     """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said.
 
     ``x`` is the problem's input, or a tuple of them.
-    The arrays lie in the folder, the program beside it.  Where all numbers are ``finite``, the
-    program ends at a computation on shared memory, workspace or results that nobody wrote.
+    The arrays lie in the folder, the program in the user's cache.  Where all numbers are
+    ``finite``, the program ends at a computation on shared memory, workspace or results that
+    nobody wrote.
     """
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
@@ -110,8 +116,8 @@ def emulate(
     steps = (*rung.preparation(problem, values), *rung.steps(problem, values))
     fills = {name: fill.array for name, fill in rung.constants(problem, values).items()}
     main = _main(steps, arrays, fills)
-    source = "\n".join([f'#include "{SHIM}"', "namespace text {", text, "}", main])
-    _run([_built(source, sanitizer, folder.parent), folder, *(["watched"] if finite else [])])
+    source = "\n".join(["namespace text {", text, "}", main])
+    _run([_built(source, sanitizer), folder, *(["watched"] if finite else [])])
     kind = np.uint16 if narrow_out else np.float32
     made = np.fromfile(folder / "out", kind)
     if values.get("OUT_LAST"):
@@ -126,15 +132,34 @@ def _unwritten(count: int, size: int = 4) -> Any:
     return np.full(count * size // 2, 0x7FA0, np.uint16)
 
 
-def _built(source: str, sanitizer: str, folder: Path) -> Path:
-    """The program, which other inputs of the same problem need no second time."""
-    program = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:32]}-{sanitizer}"
-    if not program.exists():
-        written = program.with_suffix(".cpp")
-        written.write_text(source)
-        options = (*_OPTIONS, f"-fsanitize={sanitizer},alignment", "-fsanitize-sections=shared")
-        _run([COMPILER, *options, written, "-o", program])
-    return program
+def _built(source: str, sanitizer: str) -> Path:
+    """The program of what stands behind the shim, which is compiled once only."""
+    header = _header(sanitizer)
+    path = header.with_name(hashlib.sha256(source.encode()).hexdigest()[:32])
+    options = (f"-I{header.parent}", "-include", SHIM.name, "-x", "c++", "-")
+    return _made(path, sanitizer, options, source)
+
+
+@functools.cache
+def _header(sanitizer: str) -> Path:
+    """The compiled shim, in a folder of the programs that are compiled with it."""
+    version = _run([COMPILER, "--version"])
+    texts = [path.read_text(encoding="utf-8") for path in sorted(SHIM.parent.glob("*.h"))]
+    key = "\0".join([version, *_OPTIONS, *_SANITIZED[sanitizer], *texts])
+    folder = f"{sanitizer}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    path = cache_directory() / "emulated" / folder / f"{SHIM.name}.gch"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _made(path, sanitizer, ("-x", "c++-header", SHIM))
+
+
+def _made(path: Path, sanitizer: str, options: Iterable[Any], given: str | None = None) -> Path:
+    """A file that the compiler makes, unless somebody has made it before."""
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            draft = Path(folder) / path.name
+            _run([COMPILER, *_OPTIONS, *_SANITIZED[sanitizer], *options, "-o", draft], given)
+            draft.replace(path)
+    return path
 
 
 def _run(command: list[Any], given: str | None = None) -> str:

@@ -56,10 +56,17 @@ def test_copies_of_four(layout, tmp_path):
 BOTH_NARROW = {"X_NARROW": 1, "OUT_NARROW": 1}
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-@pytest.mark.parametrize("sizes", [(37, 105, 51), (36, 74, 46), (40, 136, 56)])
+SIZES = ((37, 105, 51), (36, 74, 46), (40, 136, 56))
+
+
 @pytest.mark.parametrize(
-    ("precision", "layout"), [*product(["fp16"], LAYOUTS), ("bf16", (False, False))]
+    ("precision", "layout", "sizes", "parts"),
+    [
+        # How lines are brought depends on the layout and the sizes, how results are stored on the
+        # sizes and the parts.
+        *(("fp16", layout, sizes, 1) for layout in LAYOUTS for sizes in SIZES),
+        *(("bf16", LAYOUTS[0], sizes, 2) for sizes in SIZES),
+    ],
 )
 def test_matrices_of_16_bits(precision, layout, sizes, parts, tmp_path):
     """Lines that copies of a number, of two or of eight bring; results rounded at the end."""

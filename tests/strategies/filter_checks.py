@@ -3,37 +3,11 @@
 from __future__ import annotations
 
 import math
-from copy import copy
 
 import numpy as np
-import pytest
 from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing
-from rooftile.strategies import strategy
-
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
-
-
-def changed(operation, name, before, after, count=-1):
-    """A GPU's rung with one thing changed in its text, the first ``count`` times."""
-    rung = copy(strategy(operation, name, "opencl"))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after, count)
-    return rung
-
-
-def compiled(rung, problem, architecture):
-    """What the kernels of a rung take on an NVIDIA architecture."""
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    macros = rung.macros(problem, rung.config(problem))
-    return resources(compile_cubin(rung.text, macros, specific(architecture), rung.folders))
 
 
 def check_new_memory(rung, problem):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 import pytest
+from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import ladder
@@ -34,20 +30,27 @@ PROBLEMS = (
 CPU, GPU = ladder("box_blur"), ladder("box_blur", "opencl")
 
 
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (BoxBlur(67, 131, 7, 3), BoxBlur(40, 48, 7), BoxBlur(9, 8, 100))
+    configured = (BoxBlur(150, 203, 2), BoxBlur(100, 160, 2))
+    compiled = PROBLEMS[2:8]
+    wrong = Wrong(
+        BoxBlur(130, 320, 5),
+        ("naive", "i <= bottom", "i < bottom"),
+        ("tiled", "image[row * columns + at] : 0", "image[row * columns + at] : 1"),
+        ("running", "- term(leaving, k)", "- 0"),
+        ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
+        ("running", "- REACH - CHANNELS]", "- REACH]"),
+        ("packed", "- even(leaving[w])", "- 0"),
+        ("packed", "- REACH - CHANNELS)", "- REACH)"),
+        ("packed", "if (at + SPAN == columns)", "if (0)"),
+        ("packed", "if (clipped(row, height) != rows)", "if (!rows)"),
+    )
+
+
 def taken(rungs, problem):
     return [rung for rung in rungs if rung.why_not(problem) is None]
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in taken(CPU, problem):
-        verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_a_gpu(problem, device):
-    for rung in taken(GPU, problem):
-        verify(problem, rung, device=device, hard=True).raise_if_wrong()
 
 
 @settings(max_examples=20)
@@ -135,58 +138,6 @@ def test_white_stays_white():
             blurred = np.zeros_like(image)
             rung.bind(problem, (), cpu.open_device())(image, blurred)
             assert (blurred == 255).all()
-
-
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "i <= bottom", "i < bottom"),
-        ("tiled", "image[row * columns + at] : 0", "image[row * columns + at] : 1"),
-        ("running", "- term(leaving, k)", "- 0"),
-        ("running", "at + SPAN - 1 + REACH < columns", "at < columns"),
-        ("running", "- REACH - CHANNELS]", "- REACH]"),
-        ("packed", "- even(leaving[w])", "- 0"),
-        ("packed", "- REACH - CHANNELS)", "- REACH)"),
-        ("packed", "if (at + SPAN == columns)", "if (0)"),
-        ("packed", "if (clipped(row, height) != rows)", "if (!rows)"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    assert not verify(BoxBlur(130, 320, 5), wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    for problem in (BoxBlur(150, 203, 2), BoxBlur(100, 160, 2)):
-        exam = Exam(problem)
-        for rung in taken(GPU, problem):
-            for tunable in rung.tunables:
-                for value in (tunable.values[0], tunable.values[-1]):
-                    bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                    exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for problem in PROBLEMS[2:8]:
-        if rung.why_not(problem) is not None:
-            continue
-        macros = rung.macros(problem, rung.config(problem))
-        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_what_rungs_refuse():

@@ -6,15 +6,14 @@ from copy import copy
 
 import numpy as np
 import pytest
+from compiling import check_compiles
 from course_conv3d import cases
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
 from rooftile.ops.conv3d import Conv3d
@@ -211,23 +210,9 @@ def test_segments_fill_the_machine():
         assert 0.9 * slots < step.launch.grid[0] <= slots
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("rung", GPU, ids=named_rung)
-def test_compiles_for_every_architecture_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for name in ("cube-512-mask-3", "video"):
-        problem = named("conv3d", name)
-        config = rung.config(problem)
-        code = compile_cubin(
-            rung.text, rung.macros(problem, config), specific(architecture), rung.folders
-        )
-        (step,) = rung.steps(problem, config)
-        taken = resources(code)[step.launch.kernel]
-        assert taken.frame_bytes == 0
-        assert taken.registers * step.launch.threads <= 65536
+def test_compiles_without_spills(rung):
+    check_compiles(rung, [named("conv3d", name) for name in ("cube-512-mask-3", "video")])
 
 
 def test_a_problem_refuses_what_has_no_result():

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from copy import copy
 from pathlib import Path
 
 import numpy as np
 import pytest
+from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies import ladder
@@ -37,31 +34,27 @@ FUNCTIONS = st.sampled_from(
 )
 
 
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (Elementwise("axpy", (64,)),)
+    configured = tuple(
+        Elementwise(function, (10_007,), dtype)
+        for function, dtype in (("add", "int32"), ("axpy", "float32"), ("scale", "float64"))
+    )
+    compiled = PROBLEMS[1:7]
+    wrong = Wrong(
+        Elementwise("add", (70_003,)),
+        ("naive", "if (i < count)", "if (i < count - 1)"),
+        ("adjacent", "first + e < count", "first + e + 1 < count"),
+        ("block_strided", "first + e * BLOCK", "first + e"),
+        ("grid_stride", "i += stride", "i += 2 * stride"),
+        ("vectors", "blockIdx.x == gridDim.x - 1 &&", "0 &&"),
+        ("vectors", "from_y[v] = ys[first + v * BLOCK]", "from_y[v] = ys[first]"),
+    )
+
+
 def takes(rung, problem):
     return rung.why_not(problem) is None
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
-def test_right_on_the_cpu(rung, problem):
-    if not takes(rung, problem):
-        with pytest.raises(Exception, match="vectors are float32"):
-            verify(problem, rung)
-        return
-    verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, problem, device):
-    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_neighbours_are_judged_too(kind, opencl_device):
-    for rung in CPU if kind == "cpu" else GPU:
-        where = "cpu" if kind == "cpu" else opencl_device
-        verify(Elementwise("axpy", (64,)), rung, device=where).raise_if_wrong()
 
 
 @settings(max_examples=25)
@@ -96,30 +89,6 @@ def monkeypatch_module():
         yield
 
 
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "if (i < count)", "if (i < count - 1)"),
-        ("adjacent", "first + e < count", "first + e + 1 < count"),
-        ("block_strided", "first + e * BLOCK", "first + e"),
-        ("grid_stride", "i += stride", "i += 2 * stride"),
-        ("vectors", "blockIdx.x == gridDim.x - 1 &&", "0 &&"),
-        ("vectors", "from_y[v] = ys[first + v * BLOCK]", "from_y[v] = ys[first]"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    assert not verify(Elementwise("add", (70_003,)), wrong, device=opencl_device).passed
-
-
 def results(rung, problem, where):
     given = problem.random(3)
     out = np.empty(problem.shape, problem.dtype)
@@ -128,7 +97,7 @@ def results(rung, problem, where):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_product_and_sum_are_rounded_apart(dtype, opencl_device):
+def test_product_and_sum_are_rounded_apart(dtype, opencl_device, optimised):
     """The judge lets others fuse them; our rungs have NumPy's bits."""
     problem = Elementwise("axpy", (70_003,), dtype)
     for rung in (*CPU, *GPU):
@@ -138,40 +107,20 @@ def test_product_and_sum_are_rounded_apart(dtype, opencl_device):
             assert (out == alpha * x + y).all(), rung.name
 
 
-def test_a_fused_product_is_right_in_single_precision_alone(opencl_device):
-    rung = changed("naive", "combined(x[i], y[i], *alpha)", "fma(*alpha, x[i], y[i])")
+def test_a_fused_product_is_right_in_single_precision_alone(opencl_device, optimised):
+    rung = changed(
+        "elementwise", "naive", "combined(x[i], y[i], *alpha)", "fma(*alpha, x[i], y[i])"
+    )
     problem = Elementwise("axpy", (70_003,))
     assert verify(problem, rung, device=opencl_device).passed
     out, (x, y, alpha) = results(rung, problem, opencl_device)
     assert (out != alpha * x + y).any()
     problem = Elementwise("axpy", (70_003,), "float64")
     assert not verify(problem, rung, device=opencl_device).passed
-    wrong = changed("naive", "combined(x[i], y[i], *alpha)", "1.00001f * *alpha * x[i] + y[i]")
+    wrong = changed(
+        "elementwise", "naive", "combined(x[i], y[i], *alpha)", "1.00001f * *alpha * x[i] + y[i]"
+    )
     assert not verify(Elementwise("axpy", (70_003,)), wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    for function, dtype in (("add", "int32"), ("axpy", "float32"), ("scale", "float64")):
-        problem = Elementwise(function, (10_007,), dtype)
-        exam = Exam(problem)
-        for rung in GPU:
-            for tunable in rung.tunables:
-                for value in {tunable.values[0], tunable.values[-1]}:
-                    bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                    exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for problem in PROBLEMS[1:7]:
-        macros = rung.macros(problem, rung.config(problem))
-        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_grids_cover_more_elements_than_32_bits_count():

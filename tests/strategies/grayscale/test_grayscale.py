@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from copy import copy
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.grayscale import ONE, Grayscale, fixed
 from rooftile.strategies import ladder
@@ -29,16 +26,18 @@ PROBLEMS = (
 CPU, GPU = ladder("grayscale"), ladder("grayscale", "opencl")
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in CPU:
-        verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, problem, device):
-    verify(problem, rung, device=device, hard=True).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = PROBLEMS[2:]
+    configured = (Grayscale(61, 103),)
+    compiled = PROBLEMS[2:3]
+    wrong = Wrong(
+        Grayscale(37, 101),
+        ("naive", "image[3 * i + 1], image[3 * i + 2]", "image[3 * i + 2], image[3 * i + 1]"),
+        ("naive", "weighed(image", "255 < 1 + weighed(image"),
+        ("vectors", "four(a.w, b.x, b.y", "four(a.w, b.y, b.x"),
+        ("vectors", "threadIdx.x < RUN && last", "0 && last"),
+    )
 
 
 @settings(max_examples=20)
@@ -74,57 +73,13 @@ def test_white_stays_white():
         assert (problem.reference(white) == 255).all()
 
 
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "image[3 * i + 1], image[3 * i + 2]", "image[3 * i + 2], image[3 * i + 1]"),
-        ("naive", "weighed(image", "255 < 1 + weighed(image"),
-        ("vectors", "four(a.w, b.x, b.y", "four(a.w, b.y, b.x"),
-        ("vectors", "threadIdx.x < RUN && last", "0 && last"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    assert not verify(Grayscale(37, 101), wrong, device=opencl_device).passed
-
-
 def test_truncation_is_caught(opencl_device):
     """Weights of one half each, whose sums of odd colours end in one half."""
     cut = "(image[3 * i] * red + image[3 * i + 1] * green + image[3 * i + 2] * blue) >> 16"
     whole = "weighed(image[3 * i], image[3 * i + 1], image[3 * i + 2], red, green, blue)"
-    wrong = changed("naive", whole, cut)
+    wrong = changed("grayscale", "naive", whole, cut)
     problem = Grayscale(37, 101, (ONE // 2, ONE // 2, 0))
     assert not verify(problem, wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    problem = Grayscale(61, 103)
-    exam = Exam(problem)
-    for rung in GPU:
-        for tunable in rung.tunables:
-            for value in tunable.values:
-                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    macros = rung.macros(PROBLEMS[2], rung.config(PROBLEMS[2]))
-    code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-    assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_problems():

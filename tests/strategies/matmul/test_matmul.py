@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiling import check_compiles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.lab.peers import cpu as peers
@@ -214,26 +213,10 @@ def test_the_single_guard_passes_where_tiles_divide_all(opencl_device):
     assert not verify(problem, wrong, device=opencl_device).passed
 
 
-@pytest.fixture(scope="module")
-def compiler():
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 @pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture, compiler):
-    for problem in (
-        Matmul(1024, 1024, 1024),
-        Matmul(1024, 1024, 1024, True, True),
-        Matmul(9, 9, 9),
-    ):
-        if rung.why_not(problem) is None:
-            macros = rung.macros(problem, rung.config(problem))
-            code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-            assert not any(kernel.frame_bytes for kernel in resources(code).values())
+def test_compiles_without_spills(rung):
+    sizes = (1024, 1024, 1024)
+    check_compiles(rung, [Matmul(*sizes), Matmul(*sizes, True, True), Matmul(8, 9, 9)])
 
 
 def _matrix(path):

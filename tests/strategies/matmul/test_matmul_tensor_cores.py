@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from compiling import MEASURED, check_compiles, check_no_spills, other_architectures
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooftile.devices.cuda import compile_cubin
-from rooftile.devices.cuda.compile import cuda_core
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import named
@@ -89,37 +86,19 @@ def test_parts_cover_all_terms_and_their_sums_have_room(rung, problem):
         assert room == parts * problem.rows * problem.columns
 
 
-@pytest.fixture(scope="module")
-def compiler():
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
 @each_rung
-def test_compiles_without_spills(rung, architecture, compiler):
-    if rung.why_not_on(architecture.rstrip("a")) is not None:
-        return
-    for name in ("matmul-4096", "matmul-64x4096"):
-        assert_no_spills(rung, named("matmul", name), architecture)
+def test_compiles_without_spills(rung):
+    check_compiles(rung, [named("matmul", name) for name in ("matmul-4096", "matmul-64x4096")])
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("rung", NARROWING, ids=lambda rung: rung.name)
-def test_compiles_without_spills_in_16_bits(rung, architecture, compiler):
-    if rung.why_not_on(architecture.rstrip("a")) is not None:
-        return
+def test_compiles_without_spills_in_16_bits(rung):
+    config = {"X_NARROW": 1, "OUT_NARROW": 1}
     for problem in (Matmul(64, 4096, 4096), Matmul(64, 4096, 4096, True, True), Matmul(8, 64, 64)):
         if rung.why_not(problem) is None:
-            assert_no_spills(rung, problem, architecture, {"X_NARROW": 1, "OUT_NARROW": 1})
-
-
-def assert_no_spills(rung, problem, architecture, config=None):
-    macros = rung.macros(problem, rung.config(problem, config))
-    code = compile_cubin(rung.text, macros, architecture, rung.folders)
-    assert not any(kernel.frame_bytes for kernel in resources(code).values())
+            check_no_spills(rung, problem, MEASURED, config)
+    for architecture in other_architectures(rung):
+        check_no_spills(rung, Matmul(8, 64, 64), architecture, config)
 
 
 def test_few_rows_make_wide_tiles_in_parts():

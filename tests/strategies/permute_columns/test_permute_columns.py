@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 import pytest
+from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies import ladder
@@ -29,16 +25,17 @@ PROBLEMS = (
 CPU, GPU = ladder("permute_columns"), ladder("permute_columns", "opencl")
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in CPU:
-        verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, problem, device):
-    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = PROBLEMS[1:]
+    configured = (PermuteColumns(61, 103, 203),)
+    compiled = PROBLEMS[1:]
+    wrong = Wrong(
+        PermuteColumns(70, 300, 300),
+        ("naive", "x[i * columns + column_of(index[j], columns)]", "x[i * columns + j % columns]"),
+        ("shared_index", "band * ROWS + r;", "band * ROWS;"),
+        ("rows", "j < width; j += BLOCK", "j < width - 1; j += BLOCK"),
+    )
 
 
 @settings(max_examples=15)
@@ -60,50 +57,6 @@ def test_nothing_outside_of_a_row_is_read(opencl_device):
         y = np.zeros((3, 4), np.float32)
         rung.bind(problem, (), cpu.open_device() if rung in CPU else opencl_device)(x, index, y)
         assert (y == x[:, [0, 2, 4, 4]]).all()
-
-
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "x[i * columns + column_of(index[j], columns)]", "x[i * columns + j % columns]"),
-        ("shared_index", "band * ROWS + r;", "band * ROWS;"),
-        ("rows", "j < width; j += BLOCK", "j < width - 1; j += BLOCK"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    assert not verify(PermuteColumns(70, 300, 300), wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    problem = PermuteColumns(61, 103, 203)
-    exam = Exam(problem)
-    for rung in GPU:
-        for tunable in rung.tunables:
-            for value in (tunable.values[0], tunable.values[-1]):
-                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for problem in PROBLEMS[1:]:
-        macros = rung.macros(problem, rung.config(problem))
-        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_problems():

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import pytest
+from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import ladder
@@ -28,20 +24,17 @@ PROBLEMS = (
 CPU, GPU = ladder("rotate"), ladder("rotate", "opencl")
 
 
-def taken(rungs, problem):
-    return [rung for rung in rungs if rung.why_not(problem) is None]
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in CPU:
-        verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_a_gpu(problem, device):
-    for rung in taken(GPU, problem):
-        verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (Rotate((64,)), Rotate((5, 63), -2, "uint8"))
+    configured = (Rotate((61, 403), 100),)
+    compiled = (PROBLEMS[1], PROBLEMS[3], PROBLEMS[5])
+    wrong = Wrong(
+        Rotate((70, 301), 7),
+        ("naive", "j + columns - places", "j"),
+        ("in_place", "to - columns)]", "j)]"),
+        ("in_place", "x[i * columns + j]", "x[j]"),
+    )
 
 
 @settings(max_examples=25)
@@ -53,50 +46,6 @@ def test_any_shape_and_shift_on_the_cpu(rows, columns, shift, dtype):
     problem = Rotate((rows, columns), shift, dtype)
     for rung in CPU:
         verify(problem, rung, neighbours=False).raise_if_wrong()
-
-
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "j + columns - places", "j"),
-        ("in_place", "to - columns)]", "j)]"),
-        ("in_place", "x[i * columns + j]", "x[j]"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    assert not verify(Rotate((70, 301), 7), wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    problem = Rotate((61, 403), 100)
-    exam = Exam(problem)
-    for rung in GPU:
-        for tunable in rung.tunables:
-            for value in tunable.values:
-                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for problem in (PROBLEMS[1], PROBLEMS[3], PROBLEMS[5]):
-        macros = rung.macros(problem, rung.config(problem))
-        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_problems():

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from copy import copy
 
 import numpy as np
 import pytest
+from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
@@ -38,27 +35,28 @@ PROBLEMS = (
 CPU, GPU = ladder("transpose"), ladder("transpose", "opencl")
 
 
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (Transpose((64, 64)),)
+    configured = (Transpose((2, 61, 61), (0, 2, 1)), Transpose((620, 204)))
+    compiled = tuple(
+        Transpose((64, 64), dtype=dtype) for dtype in ("float32", "float16", "uint8", "float64")
+    )
+    wrong = Wrong(
+        Transpose((2, 136, 136), (0, 2, 1), "float16"),
+        ("naive", "y[near] = x[far];", "y[near] = x[near];"),
+        ("naive_reads", "i >= third ||", "i >= third - 1 ||"),
+        ("padded", "tile[across][down];", "tile[down][across];"),
+        ("tiled", "down < wide && across < high) to", "down < wide && across < high - 1) to"),
+        ("vectors", "0x7632", "0x5410"),
+        ("vectors", "(across ^ down)]", "across]"),
+        ("in_place", "top < left &&", "0 &&"),
+        ("in_place", "= lower[across][down]", "= lower[down][across]"),
+    )
+
+
 def taken(rungs, problem):
     return [rung for rung in rungs if rung.why_not(problem) is None]
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in taken(CPU, problem):
-        verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_a_gpu(problem, device):
-    for rung in taken(GPU, problem):
-        verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_neighbours_are_judged_too(kind, opencl_device):
-    for rung in CPU if kind == "cpu" else GPU:
-        where = "cpu" if kind == "cpu" else opencl_device
-        verify(Transpose((64, 64)), rung, device=where).raise_if_wrong()
 
 
 @settings(max_examples=20)
@@ -127,61 +125,6 @@ def streaming():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rooftile.strategies.transpose.cpu.vectors.pays", lambda nbytes: True)
         yield
-
-
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("naive", "y[near] = x[far];", "y[near] = x[near];"),
-        ("naive_reads", "i >= third ||", "i >= third - 1 ||"),
-        ("padded", "tile[across][down];", "tile[down][across];"),
-        ("tiled", "down < wide && across < high) to", "down < wide && across < high - 1) to"),
-        ("vectors", "0x7632", "0x5410"),
-        ("vectors", "(across ^ down)]", "across]"),
-        ("in_place", "top < left &&", "0 &&"),
-        ("in_place", "= lower[across][down]", "= lower[down][across]"),
-    ],
-)
-def test_wrong_texts_are_caught(name, before, after, opencl_device):
-    wrong = changed(name, before, after)
-    problem = Transpose((2, 136, 136), (0, 2, 1), "float16")
-    assert not verify(problem, wrong, device=opencl_device).passed
-
-
-def test_any_config(opencl_device):
-    for problem in (Transpose((2, 61, 61), (0, 2, 1)), Transpose((620, 204))):
-        check_configs(problem, opencl_device)
-
-
-def check_configs(problem, opencl_device):
-    exam = Exam(problem)
-    for rung in taken(GPU, problem):
-        for tunable in rung.tunables:
-            for value in tunable.values:
-                bound = rung.bind(problem, (), opencl_device, {tunable.name: value})
-                exam.examine(computing(bound), bound.errors).raise_if_wrong()
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for dtype in ("float32", "float16", "uint8", "float64"):
-        problem = Transpose((64, 64), dtype=dtype)
-        macros = rung.macros(problem, rung.config(problem))
-        code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
-        assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_more_elements_than_32_bits_count():

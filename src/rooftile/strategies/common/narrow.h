@@ -7,16 +7,22 @@
 typedef unsigned pair;
 typedef unsigned short narrow;
 
-#ifdef __OPENCL_VERSION__
-// One number; NaN must not be carried into another exponent.
-inline pair rounded_bits(float value)
+// GPUs before sm_80 do not round two numbers at once.
+#if defined(__OPENCL_VERSION__) || defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define ONE_BY_ONE
+// NaN must not be carried into another exponent.
+__device__ __forceinline__ pair rounded_bits(float value)
 {
 #if CORES == BFLOAT16
-    pair bits = as_uint(value);
-    return (isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    pair bits = __float_as_uint(value);
+    return (value != value ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 #else
     narrow bits;
+#ifdef __OPENCL_VERSION__
     vstore_half_rte(value, 0, (half*)&bits);
+#else
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#endif
     return bits;
 #endif
 }
@@ -26,7 +32,7 @@ inline pair rounded_bits(float value)
 __device__ __forceinline__ pair pack(float low, float high)
 {
     pair both;
-#ifdef __OPENCL_VERSION__
+#ifdef ONE_BY_ONE
     both = rounded_bits(low) | rounded_bits(high) << 16;
 #elif CORES == BFLOAT16
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));

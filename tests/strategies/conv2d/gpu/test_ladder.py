@@ -51,12 +51,12 @@ def test_any_problem_with_any_config(rung, device, data):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_the_last_batch_may_be_partial(rung, device):
+def test_the_last_batch_may_be_partial(rung, device, optimised):
     check_partial_batch(rung, device)
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_images_beyond_the_grid(rung, device):
+def test_images_beyond_the_grid(rung, device, optimised):
     check_many_images(rung, device)
 
 

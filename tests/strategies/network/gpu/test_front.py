@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
+from compiling import MEASURED, check_no_spills
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder_checks import draw_config, examples, inputs, run
 
 from rooftile import nn
-from rooftile.devices.cuda import compile_cubin
-from rooftile.devices.cuda.compile import cuda_core
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
 from rooftile.runtime.choice import choose_together
@@ -146,18 +144,15 @@ def test_images_of_16_bits_make_the_bits_of_wide_ones(rung, hopper):
         np.testing.assert_array_equal(*results)
 
 
-@each_rung
-def test_compiles_without_spills(rung):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    formats = [{}] * len(PROBLEMS) + [{"X_NARROW": 1, "OUT_NARROW": 1}]
-    for problem, narrow in zip((*PROBLEMS, lenet(3)), formats, strict=True):
-        config = rung.config(problem, narrow)
-        code = compile_cubin(rung.text, rung.macros(problem, config), "sm_90a", rung.folders)
-        spilled = {name: taken.frame_bytes for name, taken in resources(code).items()}
-        assert spilled == {"front": 0, "round_weights": 0}
+@pytest.mark.parametrize(
+    ("name", "problems"), [("front_fp16", PROBLEMS), ("front_bf16", PROBLEMS[:1])]
+)
+def test_compiles_without_spills(name, problems):
+    """Both precisions have one text, whose registers depend on the shapes."""
+    rung = strategy("network", name, "cuda")
+    for problem in problems:
+        check_no_spills(rung, problem, MEASURED)
+    check_no_spills(rung, lenet(3), MEASURED, {"X_NARROW": 1, "OUT_NARROW": 1})
 
 
 @each_rung

@@ -1,0 +1,66 @@
+"""NVRTC in tests: what a rung's kernels take of an architecture; no GPU is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.cubin import Taken, resources
+from rooftile.errors import DeviceMissing
+from rooftile.ops import Problem
+from rooftile.strategies.gpu import GpuStrategy
+
+MEASURED = "sm_90"
+"""The architecture on which rungs were timed."""
+OLDER = ("sm_75", "sm_80")
+NEWEST = "sm_100"
+_REGISTERS_PER_BLOCK = 65536
+
+
+def compiled(
+    rung: GpuStrategy, problem: Problem, architecture: str, config: Mapping[str, int] | None = None
+) -> dict[str, Taken]:
+    """What each kernel takes; its blocks get the registers that they want."""
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    values = rung.config(problem, config)
+    assert rung.invalid(problem, values) is None, (problem, values)
+    macros = rung.macros(problem, values)
+    taken = resources(compile_cubin(rung.text, macros, specific(architecture), rung.folders))
+    for step in (*rung.preparation(problem, values), *rung.steps(problem, values)):
+        registers = taken[step.launch.kernel].registers
+        assert registers * step.launch.threads <= _REGISTERS_PER_BLOCK, (problem, step)
+    return taken
+
+
+def check_no_spills(
+    rung: GpuStrategy, problem: Problem, architecture: str, config: Mapping[str, int] | None = None
+) -> None:
+    """All that a thread holds is in registers."""
+    taken = compiled(rung, problem, architecture, config)
+    spilled = {name: kernel.frame_bytes for name, kernel in taken.items() if kernel.frame_bytes}
+    assert not spilled, (problem, architecture, spilled)
+
+
+def other_architectures(rung: GpuStrategy) -> list[str]:
+    """The oldest that a rung compiles for and the newest, beside the one that was measured.
+
+    What a text asks of its architecture, it asks in `prelude.h` and `tf32.h`, and not of shapes.
+    """
+    able = [one for one in (*OLDER, NEWEST) if rung.why_not_on(one) is None]
+    return sorted({able[0], able[-1]}) if able else []
+
+
+def check_compiles(rung: GpuStrategy, problems: Iterable[Problem]) -> None:
+    """Without spills: every problem that a rung takes for the architecture that was measured, the
+    first of them for the others."""
+    taken = [problem for problem in problems if rung.why_not(problem) is None]
+    assert taken, f"{rung.name} takes none of them"
+    for architecture in other_architectures(rung):
+        check_no_spills(rung, taken[0], architecture)
+    for problem in taken:
+        check_no_spills(rung, problem, MEASURED)

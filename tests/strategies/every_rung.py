@@ -1,0 +1,135 @@
+"""What every rung of an operation is tested for; an operation's tests say with which problems.
+
+class TestRungs(EveryRung):
+    problems = (Rotate((1,)), Rotate((70, 301), -7, "uint8"))
+    near = (Rotate((64,)),)
+    wrong = Wrong(Rotate((70, 301), 7), ("naive", "j + columns - places", "j"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, ClassVar
+
+import pytest
+from compiling import check_compiles
+from hypothesis import HealthCheck, Phase, settings
+
+from rooftile.lab.judge.exam import Exam
+from rooftile.lab.judge.verify import computing, verify
+from rooftile.ops import Problem
+from rooftile.strategies import ladder, strategy
+from rooftile.strategies.gpu import GpuStrategy
+
+few = settings(
+    max_examples=10,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""For examples that are compiled: few, and none is made simpler, since each takes a while."""
+
+
+class Wrong:
+    """Texts with one thing changed, and a problem that gives them away, or else its neighbours."""
+
+    def __init__(self, problem: Problem, *changes: tuple[str, str, str]) -> None:
+        """Each change is a rung's name, a part of its text, and what stands there instead."""
+        self.problem, self.changes = problem, changes
+
+
+def changed(operation: str, name: str, before: str, after: str, count: int = -1) -> GpuStrategy:
+    """A GPU's rung with one thing changed in its text, the first ``count`` times or always."""
+    rung: Any = copy(strategy(operation, name, "cuda"))
+    text = rung.whole_text
+    assert before in text
+    rung.text = text.replace(before, after, count)
+    return rung
+
+
+def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:
+    """Those that a rung takes, which are some."""
+    found = [problem for problem in problems if rung.why_not(problem) is None]
+    assert found, f"{rung.name} takes none of the problems"
+    return found
+
+
+class EveryRung:
+    """Tests of all rungs on the CPU, on OpenCL and on CUDA, and of their texts.
+
+    A rung is bound to problems that it takes, one of each list at least.
+    """
+
+    problems: ClassVar[Sequence[Problem]]
+    """Small ones of each kind, on and off the grids of tiles."""
+    near: ClassVar[Sequence[Problem]]
+    """Those whose neighbours are judged too."""
+    wrong: ClassVar[Wrong]
+    configured: ClassVar[Sequence[Problem]] = ()
+    """Those that each tunable's first and last value are tried on; else the last of ``problems``
+    that a rung takes."""
+    compiled: ClassVar[Sequence[Problem]] = ()
+    """Those that NVRTC compiles the texts for; else ``problems``."""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        operation, names = self.problems[0].operation, metafunc.fixturenames
+
+        def each(name: str, rungs: Sequence[Any]) -> None:
+            if name in names:
+                metafunc.parametrize(name, rungs, ids=lambda rung: rung.name)
+
+        each("cpu_rung", ladder(operation))
+        each("opencl_rung", ladder(operation, "opencl"))
+        each("gpu_rung", ladder(operation, "cuda"))
+        if "change" in names:
+            ids = [f"{name}-{number}" for number, (name, *_) in enumerate(self.wrong.changes)]
+            metafunc.parametrize("change", self.wrong.changes, ids=ids)
+
+    def test_right_on_the_cpu(self, cpu_rung):
+        for problem in taken(cpu_rung, self.problems):
+            found = verify(problem, cpu_rung, hard=True, neighbours=False)
+            assert found.passed, (problem, found)
+
+    def test_right_on_a_gpu(self, gpu_rung, device):
+        if device.kind not in gpu_rung.devices:
+            pytest.skip(f"its text is for {gpu_rung.devices}")
+        if device.kind == "cuda" and (
+            reason := gpu_rung.why_not_on(device.description.architecture)
+        ):
+            pytest.skip(reason)
+        for problem in taken(gpu_rung, self.problems):
+            found = verify(problem, gpu_rung, device=device, hard=True, neighbours=False)
+            assert found.passed, (problem, found)
+
+    def test_right_as_opencls_drivers_optimise(self, opencl_rung, opencl_device, optimised):
+        problem = taken(opencl_rung, self.problems)[-1]
+        verify(problem, opencl_rung, device=opencl_device, neighbours=False).raise_if_wrong()
+
+    def test_neighbours_are_judged_too_on_the_cpu(self, cpu_rung):
+        for problem in taken(cpu_rung, self.near):
+            found = verify(problem, cpu_rung)
+            assert found.passed, (problem, found)
+
+    def test_neighbours_are_judged_too_on_opencl(self, opencl_rung, opencl_device):
+        for problem in taken(opencl_rung, self.near):
+            found = verify(problem, opencl_rung, device=opencl_device)
+            assert found.passed, (problem, found)
+
+    def test_first_and_last_values_of_tunables(self, opencl_rung, opencl_device):
+        problems = taken(opencl_rung, self.configured or self.problems)
+        for problem in problems if self.configured else problems[-1:]:
+            exam = Exam(problem)
+            for tunable in opencl_rung.tunables:
+                for value in {tunable.values[0], tunable.values[-1]}:
+                    config = opencl_rung.config(problem, {tunable.name: value})
+                    if opencl_rung.invalid(problem, config) is None:
+                        bound = opencl_rung.bind(problem, exam.parameters, opencl_device, config)
+                        found = exam.examine(computing(bound), bound.errors)
+                        assert found.passed, (problem, config, found)
+
+    def test_wrong_texts_are_caught(self, change, opencl_device):
+        wrong = changed(self.problems[0].operation, *change)
+        assert not verify(self.wrong.problem, wrong, device=opencl_device).passed
+
+    def test_compiles_without_spills(self, gpu_rung):
+        check_compiles(gpu_rung, self.compiled or self.problems)

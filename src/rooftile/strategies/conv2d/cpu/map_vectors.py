@@ -21,6 +21,7 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
 from rooftile.strategies.conv2d.cpu._register_source import SUMMED
+from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _STAGED_FLOATS = 48 * 1024
@@ -43,10 +44,11 @@ class MapVectors(CpuStrategy):
     summary = "vectors of maps, inputs broadcast, results transposed in registers"
 
     def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses pools whose windows overlap or leave gaps, or do not fit its registers."""
-        pool = problem.pool
-        if pool is None:
-            return None
+        """It refuses ghost cells that are not zero, and pools that are no maxima or averages, whose
+        windows overlap or leave gaps, or that do not fit its registers."""
+        pool, other = problem.pool, beyond_basics(problem)
+        if pool is None or other is not None:
+            return other
         if pool.window != pool.stride:
             return f"the pool's windows must tile the image, not {pool.window} by {pool.stride}"
         if pool.kind == "average" and problem.activation not in ("none", "relu"):

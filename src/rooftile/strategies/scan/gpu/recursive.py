@@ -6,6 +6,8 @@ Harris, Sengupta, Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (200
 
 from __future__ import annotations
 
+import itertools
+
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import wide, words
@@ -35,14 +37,14 @@ class Recursive(Levels):
         """Up the levels, and down again."""
         counts = self.counts(problem, config)
         up, down = [self.first(problem, config, "level_0")], []
-        for at in range(len(counts) - 1):
-            sections = counts[at + 1]
-            names = f"level_{at}", f"level_{at + 1}"
-            given = (*names, *wide(sections, counts[at]))
-            grid = problem.lines * sections
-            up.append(Step(self.launch("scan_level", grid, config), given))
+        for at, (count, sections) in enumerate(itertools.pairwise(counts)):
+            grid, numbers = problem.lines * sections, wide(sections, count)
+            level, above = f"level_{at}", f"level_{at + 1}"
+            launch = self.launch("scan_level", grid, config)
+            up.append(Step(launch, (level, above, *numbers)))
             if sections > 1:
-                down.append(Step(self.launch("add_level", grid, config), given))
+                launch = self.launch("add_level", grid, config)
+                down.append(Step(launch, (level, above, *numbers)))
         if counts[0] > 1:
             down.insert(0, self.last(problem, config, "level_0"))
         return (*up, *reversed(down))

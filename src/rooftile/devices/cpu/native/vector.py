@@ -153,7 +153,8 @@ def _relu(to: Expressions, given: list[Value]) -> Value:
 
 def _every_second(start: int) -> Callable[[Expressions, list[Value]], Value]:
     def write(to: Expressions, given: list[Value]) -> Value:
-        return _shuffled(to, *given, range(start, 2 * to.lanes, 2))
+        x, y = given
+        return _shuffled(to, x, y, range(start, 2 * to.lanes, 2))
 
     return write
 

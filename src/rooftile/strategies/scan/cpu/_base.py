@@ -15,7 +15,6 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.problem import Dtype
-from rooftile.ops.scan import Scan
 from rooftile.strategies.common.operators import in_kernel_language, number_in_kernel_language
 
 _TEXT = """
@@ -47,22 +46,17 @@ def lost_in(high, value):
     return np.where(lost == lost, lost, ZERO)"""
 
 
-def scanning(stem: str, text: str, problem: Scan, dtypes: tuple[Dtype, ...]) -> cpu.Spread:
-    """The kernel of a text for arrays of these dtypes; numbers of 16 bits come as float32."""
-    ways = problem.exclusive, problem.reverse
-    return _made(stem, text, problem.operator, problem.carried, dtypes, *ways)
-
-
 @cache
-def _made(
+def scanning(
     stem: str,
     text: str,
     operator: Operator,
     carried: Dtype,
-    dtypes: tuple[Dtype, ...],
     exclusive: bool,
-    reverse: bool,
+    dtypes: tuple[Dtype, ...],
+    reverse: bool = False,
 ) -> cpu.Spread:
+    """The kernel of a text for arrays of these dtypes; numbers of 16 bits come as float32."""
     real = carried.startswith("float")
     compensated = operator == SUM and real
     functions = _TEXT.format(

@@ -70,8 +70,9 @@ class Columns(HostStrategy):
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
+        way = problem.operator, problem.carried, problem.exclusive
         dtypes = problem.dtype, problem.output_arrays[0].dtype
-        run = scanning("scan_columns", _TEXT, problem, dtypes)
+        run = scanning("scan_columns", _TEXT, *way, dtypes, problem.reverse)
         sizes = np.array((problem.count, problem.inner, _bands(problem)), np.int64)
 
         def call(x: AnyArray, y: AnyArray) -> None:

@@ -57,8 +57,9 @@ class Loops(HostStrategy):
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
+        way = problem.operator, problem.carried, problem.exclusive
         dtypes = problem.dtype, problem.output_arrays[0].dtype
-        run = scanning("scan_loops", _TEXT, problem, dtypes)
+        run = scanning("scan_loops", _TEXT, *way, dtypes, problem.reverse)
         sizes = np.array((problem.count, problem.inner), np.int64)
 
         def call(x: AnyArray, y: AnyArray) -> None:

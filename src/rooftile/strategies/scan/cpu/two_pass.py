@@ -88,8 +88,9 @@ class TwoPass(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         carried, made = problem.carried, problem.output_arrays[0].dtype
-        combine = scanning("scan_sums", _SUMS, problem, (problem.dtype, carried))
-        scan = scanning("scan_parts", _SCANS, problem, (problem.dtype, carried, made))
+        way, given = (problem.operator, carried, problem.exclusive), (problem.dtype, carried)
+        combine = scanning("scan_sums", _SUMS, *way, given, problem.reverse)
+        scan = scanning("scan_parts", _SCANS, *way, (*given, made), problem.reverse)
         sizes = np.array((problem.count, problem.inner, _parts(problem)), np.int64)
         units = self.units(problem)
         sums = cpu.aligned((2 * units,), numpy_dtype(carried), "sums of parts")

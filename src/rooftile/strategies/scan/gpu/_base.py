@@ -8,10 +8,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
-from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.common.operators import operator_macros
+from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_BLOCKS = 2**31 - 1
@@ -90,7 +89,7 @@ class SectionScan(GpuScan):
 
 def itemsize(problem: Scan) -> int:
     """Bytes of what is combined."""
-    return numpy_dtype(problem.carried).itemsize
+    return CARRIED_BYTES[problem.carried]
 
 
 def words(problem: Scan, count: int) -> int:

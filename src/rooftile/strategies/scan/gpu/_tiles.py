@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config
-from rooftile.strategies.scan.gpu._base import GpuScan
+from rooftile.strategies.scan.gpu._base import GpuScan, itemsize
 
 _VECTOR_BYTES = 16
-_ELEMENTS = 32
-"""Most elements of a thread."""
 
 
 class TileScan(GpuScan):
@@ -29,9 +27,9 @@ class TileScan(GpuScan):
         return {**super().macros(problem, config), "WIDTH": width, "ALIGNED": int(aligned)}
 
 
-def rows(problem: Scan, most: int) -> int:
-    """Rows of vectors of a warp: `most` of them, or fewer of many elements."""
-    return max(1, min(most, _ELEMENTS // vector(problem)))
+def rows(problem: Scan, words: int) -> int:
+    """Rows of vectors of a warp, of which a thread carries so many words of four bytes."""
+    return max(1, words * 4 // itemsize(problem) // vector(problem))
 
 
 def vector(problem: Scan) -> int:

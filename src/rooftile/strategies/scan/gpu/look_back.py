@@ -7,11 +7,10 @@ NVR-2016-002, 2016).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import wide
+from rooftile.strategies.scan.gpu._base import itemsize, wide
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 
 _WARP = 32
@@ -33,13 +32,13 @@ class LookBack(TileScan):
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
-        Tunable("LOOK", (1, 2, 4, 8), 4),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 1),
+        Tunable("LOOK", (1, 2, 4, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
     )
 
     def defaults(self, problem: Scan) -> dict[str, int]:
         """As many rows as registers hold."""
-        return {**super().defaults(problem), "ROWS": rows(problem, 8)}
+        return {**super().defaults(problem), "ROWS": rows(problem, 32)}
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
         """Too many blocks."""
@@ -56,7 +55,7 @@ class LookBack(TileScan):
     def words(self, problem: Scan, config: Config) -> int:
         """Words of 64 bits of all states: each has 32 bits of a value."""
         macros = self.macros(problem, config)
-        size = numpy_dtype(problem.carried).itemsize * (2 if macros["COMPENSATED"] else 1)
+        size = itemsize(problem) * (2 if macros["COMPENSATED"] else 1)
         states = self.blocks(problem, config) + _WARP * config["LOOK"]
         return states * blocks(size, 4)
 

@@ -13,8 +13,10 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 
-_THREADS = 512
-"""Threads of a block, where its lines are short."""
+_THREADS = 256
+"""Threads of a block."""
+_WORDS = 64
+"""Words that a thread carries, where a line has as many."""
 
 
 class Rows(TileScan):
@@ -24,17 +26,18 @@ class Rows(TileScan):
     order = 10
     summary = "a team of warps a line, its rows of vectors scanned in registers"
     tunables = (
-        Tunable("TEAM", (32, 64, 128, 256, 512, 1024), 512),
-        Tunable("LINES", (1, 2, 4, 8, 16), 1),
-        Tunable("ROWS", (1, 2, 4, 8), 4),
+        Tunable("TEAM", (32, 64, 128, 256, 512, 1024), 256),
+        Tunable("LINES", (1, 2, 4, 8), 1),
+        Tunable("ROWS", (1, 2, 4, 8, 16), 16),
     )
 
     def defaults(self, problem: Scan) -> dict[str, int]:
         """As many threads as a line occupies, as many lines as a block has threads for."""
         vectors = blocks(problem.count, vector(problem))
-        team = tile_of(blocks(vectors, 4), 32, _THREADS)
-        deep = tile_of(blocks(vectors, team), 1, rows(problem, 4))
-        return {"TEAM": team, "LINES": min(16, _THREADS // team), "ROWS": deep}
+        deep = rows(problem, _WORDS)
+        team = tile_of(blocks(vectors, deep), 32, _THREADS)
+        deep = tile_of(blocks(vectors, team), 1, deep)
+        return {"TEAM": team, "LINES": _THREADS // team, "ROWS": deep}
 
     def why_slow(self, problem: Scan) -> str | None:
         """Lines are what multiprocessors share out."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 
@@ -31,14 +31,14 @@ class LookBack(GpuSegmentedScan):
     summary = "a single pass, tiles look back no further than a segment's beginning"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
-        Tunable("ROWS", (1, 2, 4, 6, 8), 8),
-        Tunable("LOOK", (1, 2, 4, 8), 4),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 1),
+        Tunable("ROWS", (1, 2, 4, 6, 8), 4),
+        Tunable("LOOK", (1, 2, 4, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
     )
 
     def defaults(self, problem: SegmentedScan) -> dict[str, int]:
         """As many rows as registers hold."""
-        rows = max(1, min(8, 32 // self.width(problem)))
+        rows = max(1, 64 // CARRIED_BYTES[problem.carried] // self.width(problem))
         return {**super().defaults(problem), "ROWS": rows}
 
     def width(self, problem: SegmentedScan) -> int:
@@ -61,7 +61,7 @@ class LookBack(GpuSegmentedScan):
     def words(self, problem: SegmentedScan, config: Config) -> int:
         """Words of 64 bits of all states: each has 32 bits of a value."""
         macros = self.macros(problem, config)
-        size = numpy_dtype(problem.carried).itemsize * (2 if macros["COMPENSATED"] else 1)
+        size = CARRIED_BYTES[problem.carried] * (2 if macros["COMPENSATED"] else 1)
         return (self.tiles(problem, config) + _WARP * config["LOOK"]) * blocks(size, 4)
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:

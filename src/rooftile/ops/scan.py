@@ -150,7 +150,7 @@ class Scan(Problem):
         if self.inner > 1:
             shapes: tuple[tuple[int, ...], ...] = ((131, 7), (3, 1025, 5), (1, 70), (70, 129))
             return tuple(dataclasses.replace(self, shape=s, axis=len(s) - 2) for s in shapes)
-        shapes = ((917,), (13, 1031), (65537,)) if self.outer == 1 else ((7, 131), (3, 1025))
+        shapes = ((917,), (4099,), (65537,)) if len(self.shape) == 1 else ((7, 131), (3, 1025))
         return tuple(dataclasses.replace(self, shape=s, axis=-1) for s in shapes)
 
     def smallest(self) -> tuple[Scan, ...]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
-from rooftile.lab.emulation.translation import translated
+from rooftile.lab.emulation.translation import from_opencl, translated
 from rooftile.ops import AnyArray
 
 Sanitizer = Literal["address", "thread"]
@@ -23,6 +23,7 @@ Started = tuple[Launch, Sequence[Any]]
 
 _HERE = Path(__file__).parent
 _SHIM = _HERE / "shim.h"
+_OPENCL = _HERE / "opencl.h"
 _COMPILER = shutil.which("g++")
 _OPTIONS = ("-std=c++20", "-O1", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
             "-ffp-contract=off", "-fno-sanitize-recover")  # fmt: skip
@@ -32,7 +33,11 @@ _SAID = 4000
 
 
 class Finding(Exception):
-    """What a compiler or a sanitizer said, or a program that ended otherwise than well."""
+    """What a sanitizer said, or a program that ended otherwise than well."""
+
+
+class NotCompiled(Finding):
+    """What the compiler said."""
 
 
 @functools.cache
@@ -60,22 +65,28 @@ def run(
     sanitizer: Sanitizer = "address",
     fills: Mapping[str, str] | None = None,
     watched: bool = False,
+    opencl: bool = False,
     limit_s: float = _LIMIT_S,
 ) -> dict[str, AnyArray]:
-    """The arrays after all launches of the kernels of a text.  Raises `Finding`.
+    """The arrays after all launches of the kernels of a text.  Raises `Finding`, `NotCompiled`.
 
     ``folders`` are where the text finds its headers, and ``folder`` is one of its own for the
     arrays; the program lies beside it, and other arrays of the same sizes need no second one.
     ``fills`` are the arrays that constant memory is filled from, where not from those of its name.
-    ``watched``: the program ends at a computation on shared memory, or on arrays, that nobody wrote
-    and `unwritten` marks.
+    ``opencl``: the text is OpenCL C.  ``watched``: the program ends at a computation on shared
+    memory, or on arrays, that nobody wrote and `unwritten` marks.
     """
     for name, array in arrays.items():
         np.ascontiguousarray(array).tofile(folder / name)
     main = _main(started, arrays, fills or {})
-    whole = translated(_preprocessed(text, folders))
-    source = "\n".join([f'#include "{_SHIM}"', "namespace text {", whole, "}", main])
-    program = _built(source, sanitizer, folder.parent, limit_s)
+    if opencl:
+        text = _OPENCL.read_text(encoding="utf-8") + from_opencl(text)
+    try:
+        whole = translated(_preprocessed(text, folders))
+        source = "\n".join([f'#include "{_SHIM}"', "namespace text {", whole, "}", main])
+        program = _built(source, sanitizer, folder.parent, limit_s)
+    except Finding as finding:
+        raise NotCompiled(str(finding)) from None
     _done([program, folder, *(["watched"] if watched else [])], limit_s)
     return {
         name: np.fromfile(folder / name, array.dtype).reshape(array.shape)
@@ -145,4 +156,4 @@ def _main(started: Sequence[Started], arrays: Iterable[str], fills: Mapping[str,
     return "\n".join(["int main(int count, char** given) {", *lines, "}"])
 
 
-__all__ = ["Finding", "missing", "run", "unwritten"]
+__all__ = ["Finding", "NotCompiled", "missing", "run", "unwritten"]

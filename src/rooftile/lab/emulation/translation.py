@@ -29,6 +29,15 @@ _CALLS = {
 _KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
 
 
+def from_opencl(text: str) -> str:
+    """A text of OpenCL C in the words of ``opencl.h``: what a group shares is static memory."""
+    text = re.sub(r"(?<!\w)(kernel|global|local|constant|private)(?!\w)", r"__\1", text)
+    text = re.sub(r"__constant\b", "const", text)
+    # Of a declaration without a pointer, the memory is the variable's.
+    text = re.sub(r"__local(?=\s+[\w\s]+[\[;=])", "__shared__", text)
+    return re.sub(r"__local\b", "", text)
+
+
 def translated(text: str) -> str:
     """C++ in place of what only CUDA's compiler knows: pragmas, dynamic shared memory, PTX."""
     text = re.sub(r"(_Pragma\(\"[^\"]*\"\)|#pragma unroll[ \d]*\n)", "", text)

@@ -17,20 +17,18 @@ def torch_modules(problem: Scan, parameters: Sequence[AnyArray]) -> list[Any]:
     """A module for the operators that have a name, inclusive and forward."""
     import torch
 
-    functions = {
-        SUM: lambda x: x.cumsum(problem.axis),
-        PRODUCT: lambda x: x.cumprod(problem.axis),
-        MAX: lambda x: x.cummax(problem.axis).values,
-        MIN: lambda x: x.cummin(problem.axis).values,
-    }
-    function = functions.get(problem.operator)
-    if function is None or problem.exclusive or problem.reverse:
+    if problem.operator not in (SUM, PRODUCT, MAX, MIN) or problem.exclusive or problem.reverse:
         return []
 
     class Cumulative(torch.nn.Module):  # type: ignore[misc]
         """The scan of its input."""
 
         def forward(self, x: Any) -> Any:
-            return function(x)
+            if problem.operator == SUM:
+                return x.cumsum(problem.axis)
+            if problem.operator == PRODUCT:
+                return x.cumprod(problem.axis)
+            most = problem.operator == MAX
+            return (x.cummax if most else x.cummin)(problem.axis).values
 
     return [Cumulative()]

@@ -225,6 +225,59 @@ def test_compiles_without_spills(rung):
         assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
+def kogge_stone(count, combine):
+    reach = 1
+    while reach < count:
+        combine((i - reach, i) for i in range(count - 1, reach - 1, -1))
+        reach *= 2
+
+
+def brent_kung(count, combine):
+    reach = 1
+    while reach < count:
+        combine((i - reach, i) for i in range(2 * reach - 1, count, 2 * reach))
+        reach *= 2
+    reach //= 4
+    while reach:
+        combine((i - reach, i) for i in range(3 * reach - 1, count, 2 * reach))
+        reach //= 2
+
+
+def three_phase(count, combine, threads=256):
+    run = count // threads
+    for e in range(1, run):
+        combine((t * run + e - 1, t * run + e) for t in range(threads))
+    ends = [t * run + run - 1 for t in range(threads)]
+    kogge_stone(threads, lambda pairs: combine((ends[i], ends[j]) for i, j in pairs))
+    # The ends have theirs already: in the kernel they are added to once more, from a copy.
+    for e in range(run):
+        combine((ends[t - 1], t * run + e if e < run - 1 else None) for t in range(1, threads))
+
+
+@pytest.mark.parametrize(
+    ("method", "count", "work", "steps"),
+    [
+        (kogge_stone, 2048, 2048 * 11 - 2047, 11),
+        (kogge_stone, 1024, 9217, 10),
+        (brent_kung, 2048, 4083, 21),
+        (three_phase, 2048, 5625, 23),
+    ],
+)
+def test_work_and_steps_are_those_of_the_page(method, count, work, steps):
+    sums, done = np.ones(count, np.int64), []
+
+    def combine(pairs):
+        pairs = list(pairs)
+        done.append(len(pairs))
+        for i, j in pairs:
+            if j is not None:
+                sums[j] += sums[i]
+
+    method(count, combine)
+    assert (sums == np.arange(1, count + 1)).all()
+    assert (sum(done), len(done)) == (work, steps)
+
+
 def test_counts_of_launches():
     """2^30 elements: hierarchical's three kernels, and recursive's levels of sections of 2048."""
     problem = Scan((2**30,))

@@ -155,6 +155,7 @@ template <class T> static T atomicOr(T* address, T value)
     __atomic_store_n(address, before | value, __ATOMIC_RELAXED);
     return before;
 }
+static void __threadfence() {}
 static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
 static void load_word(unsigned long long& word, const unsigned long long* from) { word = *from; }
 static void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from)

@@ -26,6 +26,15 @@ def test_along_axes_and_from_either_end():
     assert (rooftile.scan(X[::2, ::3]) == rooftile.scan(X[::2, ::3].copy())).all()
 
 
+def test_of_nothing():
+    for shape in ((0,), (3, 0), (0, 3)):
+        y = rooftile.scan(np.empty(shape, np.uint8))
+        assert (y.shape, y.dtype) == (shape, np.int64)
+    assert rooftile.scan(np.empty(0, np.float16), "max").dtype == np.float16
+    with pytest.raises(InputError, match="out"):
+        rooftile.scan(np.empty(0, np.uint8), out=np.empty(0, np.uint8))
+
+
 def test_out():
     out = np.empty_like(X)
     assert rooftile.scan(X, out=out) is out

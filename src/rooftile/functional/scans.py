@@ -11,6 +11,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.combining import DTYPES
 from rooftile.ops.operator import Operator, operator_of
+from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -39,11 +40,14 @@ def scan(
     integers are combined in 64 bits, unless one of two is selected (``min``, ``max``), and wrap
     around there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
     their roundings lose: they do not stop growing, however many there are.  NaN and infinities
-    propagate.  Every run gives the same bits.
+    propagate.  An empty array of NumPy gives an empty one.  Every run gives the same bits.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 11.
     """
-    given, combined = Arguments(x), operator_of(operator)
+    combined = operator_of(operator)
+    if isinstance(x, np.ndarray) and x.size == 0:
+        return _of_nothing(x, combined, out)
+    given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES)
     rank = len(array.shape)
     if type(axis) is not int or not -rank <= axis < rank:
@@ -87,6 +91,16 @@ def segmented_scan(
     index = _dtype(places)
     problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
     return run(given, problem, [array, places], {}, "ieee", strategy, device, out)
+
+
+def _of_nothing(x: Any, operator: Operator, out: Any) -> Any:
+    """The scan of an array without elements."""
+    if x.dtype.name not in DTYPES:
+        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
+    made = np.empty(x.shape, numpy_dtype(operator.result(x.dtype.name)))
+    if out is not None and (out.shape, out.dtype) != (made.shape, made.dtype):
+        raise InputError("out", f"shape {out.shape}, {out.dtype}", f"{made.shape}, {made.dtype}")
+    return made if out is None else out
 
 
 def _check_offsets(offsets: Any, count: int) -> None:

@@ -57,7 +57,7 @@ def test_many_tiles_on_cuda(cuda_device):
         verify(problem, rung, device=cuda_device, neighbours=False).raise_if_wrong()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(count=st.integers(1, 20_000), segments=st.integers(1, 500), seed=st.integers(0, 99))
 def test_any_segments(count, segments, seed, opencl_device):
     problem = SegmentedScan(count, segments)
@@ -69,7 +69,6 @@ def test_any_segments(count, segments, seed, opencl_device):
     ("before", "after"),
     [
         ("cut[e] ? run[e] : combined(sum, run[e])", "combined(sum, run[e])"),
-        ("cuts[thread] |= earlier;", ""),
         ("cut ? nothing() : before", "before"),
     ],
 )

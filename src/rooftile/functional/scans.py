@@ -46,7 +46,8 @@ def scan(
     """
     combined = operator_of(operator)
     if isinstance(x, np.ndarray) and x.size == 0:
-        return _of_nothing(x, combined, out)
+        nothing: Array = _of_nothing(x, combined, out)
+        return nothing
     given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES)
     rank = len(array.shape)

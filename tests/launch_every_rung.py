@@ -31,7 +31,9 @@ from rooftile.ops.matvec import Matvec
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
+from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.separable import Separable
 from rooftile.ops.stencil import Stencil
 from rooftile.ops.transpose import Transpose
@@ -71,6 +73,13 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Argreduce((70_001,)), Argreduce((300, 4096), -1), Argreduce((37, 1003), 0),
     ),
     "segmented_reduce": (SegmentedReduce(70_001, 900), SegmentedReduce(3000, 5000)),
+    "scan": (
+        Scan((70_001,)), Scan((300, 1003), -1, "uint8"), Scan((5, 200, 72), 1, "float16"),
+        Scan((40_000,), exclusive=True, reverse=True),
+    ),
+    "segmented_scan": (
+        SegmentedScan(70_001, 300), SegmentedScan(7001, 9001, exclusive=True, index="int32"),
+    ),
     "transpose": (
         Transpose((300, 4096)), Transpose((513, 513)), Transpose((3, 200, 200), (0, 2, 1)),
         Transpose((136, 264), dtype="float16"), Transpose((136, 136), dtype="uint8"),

@@ -36,6 +36,7 @@ from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
+from rooftile.functional.scans import scan, segmented_scan
 from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
@@ -58,7 +59,9 @@ __all__ = [
     "reduce",
     "rotate",
     "scale",
+    "scan",
     "segmented_reduce",
+    "segmented_scan",
     "separable",
     "softmax",
     "stencil",

@@ -22,6 +22,7 @@ CHECKS: dict[str, str] = {
     "seed": "right on inputs that nobody knows, not only on those of the public seed",
     "precision": "the arithmetic has the precision that it claims",
     "repeatable": "two runs on the same inputs agree in every bit",
+    "races": "no two threads of a block meet at one place of memory without a barrier between",
     "off_grid": "right where no tile divides the sizes",
     "degenerate": "right at the smallest sizes",
     "timers": "no clock was replaced, and the process's clocks agree with the judge's",

@@ -16,6 +16,7 @@ from rooftile.lab.audit.findings import Check, Findings
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.library import Inspection
+from rooftile.lab.audit.races import look_for_races
 from rooftile.lab.audit.rounding import check_claim
 from rooftile.lab.audit.session import Session, slots_for
 from rooftile.lab.audit.speed import Speed
@@ -257,6 +258,11 @@ class _Audit:
         self.report("loading")
         session.load()
         small = self._small()
+        if self.kernel.text:
+            self.report("races")
+            look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
+        else:
+            self.findings.skipped("races", "it is no text whose threads could be watched")
         self.report("results on known and on secret inputs")
         first_s = trials.values(small)
         if first_s is None:
@@ -299,6 +305,12 @@ class _Audit:
             return problem if problem.flops <= _TRIAL_FLOPS else problem.shrunk()
         fitting = int(_TRIAL_FLOPS * batch / max(1, problem.flops))
         return problem.with_batch(max(1, min(batch, VERIFIED_ITEMS, fitting)))
+
+    def _few(self) -> Problem:
+        """The least problem of several tiles that the kernel is made for."""
+        if self.fixed_shape:
+            return self.problem
+        return min((self.problem, *self.problem.neighbours()), key=lambda one: one.flops)
 
     def _bytes(self) -> int:
         problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]

@@ -7,22 +7,25 @@ an LLVM ``<lanes x float>`` and lives in compiled code only.
 Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
 others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``stream`` (both on a
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
-``fma(x, y, z)`` (x*y + z), ``maximum`` (NaN if either is, IEEE 754-2019), ``relu``,
-``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``total(x)``
-(sum of the lanes), ``has_nan(x)``, ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache
-line on its way to the first or second level, wherever i points), and ``anchored(a)``: the array, at
-an address in a register of its own.  The compiler then keeps no element of it for later, and
-addresses are a register and a constant; with an index register besides, Intel's processors split
-an instruction that loads and multiplies in two.
+``fma(x, y, z)`` (x*y + z), ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
+``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
+lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
+``splat_last(x)``, ``last_of(x)``, ``total(x)`` (sum of the lanes), ``has_nan(x)``,
+``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on its way to the first or
+second level, wherever i points), and ``anchored(a)``: the array, at an address in a register of its
+own.  The compiler then keeps no element of it for later, and addresses are a register and a
+constant; with an index register besides, Intel's processors split an instruction that loads and
+multiplies in two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from rooftile.devices.cpu.native.build import processor
 from rooftile.devices.cpu.native.expressions import Expressions
+from rooftile.devices.cpu.native.instructions import KernelError
 from rooftile.devices.cpu.native.types import (
     BOOL,
     FLOAT,
@@ -138,11 +141,14 @@ def _select(to: Expressions, condition: str, x: Value, y: Value, yes: Value, no:
     return to.made(x.type, f"select <{to.lanes} x i1> {found}, {of} {yes.name}, {of} {no.name}")
 
 
-def _maximum(to: Expressions, given: list[Value]) -> Value:
-    # The processor's maximum gives y where either is NaN: only x's NaN needs care.
-    x, y = given
-    larger = _select(to, "ogt", x, y, x, y)
-    return _select(to, "uno", x, x, x, larger)
+def _extreme(condition: str) -> Callable[[Expressions, list[Value]], Value]:
+    def write(to: Expressions, given: list[Value]) -> Value:
+        # The processor's maximum gives y where either is NaN: only x's NaN needs care.
+        x, y = given
+        found = _select(to, condition, x, y, x, y)
+        return _select(to, "uno", x, x, x, found)
+
+    return write
 
 
 def _relu(to: Expressions, given: list[Value]) -> Value:
@@ -154,14 +160,36 @@ def _relu(to: Expressions, given: list[Value]) -> Value:
 def _every_second(start: int) -> Callable[[Expressions, list[Value]], Value]:
     def write(to: Expressions, given: list[Value]) -> Value:
         x, y = given
-        pattern = ", ".join(f"i32 {k}" for k in range(start, 2 * to.lanes, 2))
-        of = x.type.llvm
-        return to.made(
-            x.type,
-            f"shufflevector {of} {x.name}, {of} {y.name}, <{to.lanes} x i32> <{pattern}>",
-        )
+        return _shuffled(to, x, y, range(start, 2 * to.lanes, 2))
 
     return write
+
+
+def _shuffled(to: Expressions, x: Value, y: Value, pattern: Iterable[int]) -> Value:
+    numbers = ", ".join(f"i32 {k}" for k in pattern)
+    of = x.type.llvm
+    words = f"shufflevector {of} {x.name}, {of} {y.name}, <{to.lanes} x i32> <{numbers}>"
+    return to.made(x.type, words)
+
+
+def _lifted(to: Expressions, given: list[Value]) -> Value:
+    x, y, by = given
+    if by.literal is None or not 0 <= by.literal <= to.lanes:
+        raise KernelError(f"a vector is lifted by a literal of up to {to.lanes} lanes")
+    return _shuffled(to, y, x, range(to.lanes - by.literal, 2 * to.lanes - by.literal))
+
+
+def _backwards(to: Expressions, given: list[Value]) -> Value:
+    return _shuffled(to, given[0], given[0], range(to.lanes - 1, -1, -1))
+
+
+def _splat_last(to: Expressions, given: list[Value]) -> Value:
+    return _shuffled(to, given[0], given[0], [to.lanes - 1] * to.lanes)
+
+
+def _last_of(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    return to.made(FLOAT, f"extractelement {x.type.llvm} {x.name}, i32 {to.lanes - 1}")
 
 
 def _total(to: Expressions, given: list[Value]) -> Value:
@@ -200,7 +228,9 @@ VECTORS = {
         "store_part": _store_part, "store_aligned": _store(True), "stream": _store(True, True),
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
-        "maximum": _maximum, "relu": _relu, "even": _every_second(0), "odd": _every_second(1),
+        "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
+        "even": _every_second(0), "odd": _every_second(1),
+        "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored,
     }.items()

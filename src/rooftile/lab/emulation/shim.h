@@ -81,9 +81,13 @@ static uint64_t exchanged[MOST_THREADS];
 template <class T, class Pick> static T in_warp(T given, Pick pick)
 {
     unsigned thread = thread_of();
-    exchanged[thread] = bits_of<uint32_t>(given);
+    memcpy(exchanged + thread, &given, sizeof given);
     __syncwarp();
-    T result = pick([&](unsigned lane) { return bits_of<T>((uint32_t)exchanged[thread / 32 * 32 + lane]); });
+    T result = pick([&](unsigned lane) {
+        T of_lane;
+        memcpy(&of_lane, exchanged + thread / 32 * 32 + lane, sizeof of_lane);
+        return of_lane;
+    });
     __syncwarp();
     return result;
 }
@@ -94,6 +98,13 @@ template <class T> static T __shfl_xor_sync(unsigned, T given, int mask)
 template <class T> static T __shfl_sync(unsigned, T given, int lane)
 {
     return in_warp(given, [&](auto of) { return of(lane); });
+}
+template <class T> static T __shfl_up_sync(unsigned, T given, unsigned by)
+{
+    return in_warp(given, [&](auto of) {
+        unsigned lane = thread_of() % 32;
+        return of(lane < by ? lane : lane - by);
+    });
 }
 // What a warp's numbers come to, one after another.
 template <class Pick> static unsigned reduced(unsigned given, Pick pick)
@@ -129,6 +140,34 @@ static int __syncthreads_or(int given)
     for (unsigned thread = 0; thread < blockDim.x * blockDim.y * blockDim.z; thread++) any |= exchanged[thread] != 0;
     __syncthreads();
     return any;
+}
+
+// Global memory that other blocks look at: blocks run one after another.
+template <class T> static T atomicAdd(T* address, T value)
+{
+    T before = __atomic_load_n(address, __ATOMIC_RELAXED);
+    __atomic_store_n(address, before + value, __ATOMIC_RELAXED);
+    return before;
+}
+template <class T> static T atomicOr(T* address, T value)
+{
+    T before = __atomic_load_n(address, __ATOMIC_RELAXED);
+    __atomic_store_n(address, before | value, __ATOMIC_RELAXED);
+    return before;
+}
+static void __threadfence() {}
+static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
+static void load_word(unsigned long long& word, const unsigned long long* from) { word = *from; }
+static void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from)
+{
+    if ((uint64_t)from % 16) abort();
+    low = from[0], high = from[1];
+}
+static void store_word(unsigned long long* to, unsigned long long word) { *to = word; }
+static void store_words(unsigned long long* to, unsigned long long low, unsigned long long high)
+{
+    if ((uint64_t)to % 16) abort();
+    to[0] = low, to[1] = high;
 }
 
 // Shared memory by address: of a block's dynamic memory from zero, of arrays where they are.
@@ -342,4 +381,10 @@ struct contents {
         fclose(file);
     }
     ~contents() { free(bytes); }
+    void keep(const char* path)
+    {
+        FILE* file = fopen(path, "wb");
+        if (fwrite(bytes, 1, size, file) != size) abort();
+        fclose(file);
+    }
 };

@@ -1,0 +1,129 @@
+"""Scans: what the elements before each element come to, along an axis or within segments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.cuda import CudaArray
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run
+from rooftile.ops.combining import DTYPES
+from rooftile.ops.operator import Operator, operator_of
+from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.scan import Scan
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.repeats import repeated
+
+
+@repeated("x")
+def scan(
+    x: Array,
+    operator: str | Operator = "sum",
+    axis: int = -1,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``y[i] = x[0] op x[1] op ... op x[i]`` along an axis of x, which has any shape.
+
+    ``operator`` is ``sum``, ``product``, ``min``, ``max``, or a `rooftile.Operator`.  ``exclusive``
+    leaves x[i] itself out, so that the first result is the operator's identity; ``reverse`` begins
+    at the last element.
+
+    x is float32, float16, bfloat16, float64, int32, int64 or uint8.  The result has x's dtype, but
+    integers are combined in 64 bits, unless one of two is selected (``min``, ``max``), and wrap
+    around there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
+    their roundings lose: they do not stop growing, however many there are.  NaN and infinities
+    propagate.  An empty array of NumPy gives an empty one.  Every run gives the same bits.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 11.
+    """
+    combined = operator_of(operator)
+    if isinstance(x, np.ndarray) and x.size == 0:
+        nothing: Array = _of_nothing(x, combined, out)
+        return nothing
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    rank = len(array.shape)
+    if type(axis) is not int or not -rank <= axis < rank:
+        expected = f"an axis of x, which has {rank}" if rank else "an x with axes"
+        raise InputError("axis", repr(axis), expected)
+    _check_flags(exclusive=exclusive, reverse=reverse)
+    shape = tuple(array.shape)
+    problem = _scan(shape, axis % rank, _dtype(array), combined, exclusive, reverse)
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+@repeated("x", "offsets")
+def segmented_scan(
+    x: Array,
+    offsets: Array,
+    operator: str | Operator = "sum",
+    *,
+    exclusive: bool = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The scan of each segment ``x[offsets[s]:offsets[s + 1]]`` of x[count].
+
+    ``offsets`` are int32 or int64, begin at 0, never fall and end at the count; segments may be
+    empty.  Of arrays in the CPU's memory others are an error.  On a GPU nobody waits to look; there
+    results are undefined then, but nothing outside of the arrays is touched.  Operators, dtypes and
+    ``exclusive`` are those of `scan`.  Every run gives the same bits.
+
+    Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).
+    """
+    given, combined = Arguments(x), operator_of(operator)
+    array = given.take("x", x, "count", dtypes=DTYPES)
+    places = given.take("offsets", offsets, "segments + 1", dtypes=("int32", "int64"))
+    (count,), (ends,) = array.shape, places.shape
+    if ends < 2:
+        raise InputError("offsets", f"{ends} elements", "at least 2: where each segment ends, too")
+    if not isinstance(places, CudaArray):
+        _check_offsets(np.asarray(places), count)
+    _check_flags(exclusive=exclusive)
+    index = _dtype(places)
+    problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
+    return run(given, problem, [array, places], {}, "ieee", strategy, device, out)
+
+
+def _of_nothing(x: Any, operator: Operator, out: Any) -> Any:
+    """The scan of an array without elements."""
+    if x.dtype.name not in DTYPES:
+        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
+    made = np.empty(x.shape, numpy_dtype(operator.result(x.dtype.name)))
+    if out is not None and (out.shape, out.dtype) != (made.shape, made.dtype):
+        raise InputError("out", f"shape {out.shape}, {out.dtype}", f"{made.shape}, {made.dtype}")
+    return made if out is None else out
+
+
+def _check_offsets(offsets: Any, count: int) -> None:
+    """Raise `InputError` unless they begin at 0, never fall, and end at the count."""
+    if offsets[0] != 0 or offsets[-1] != count:
+        found = f"from {offsets[0]} to {offsets[-1]}"
+        raise InputError("offsets", found, f"from 0 to {count}, the elements of x")
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if falls.size:
+        at = int(falls[0])
+        raise InputError("offsets", f"{offsets[at]} and then {offsets[at + 1]}", "never falling")
+
+
+def _check_flags(**flags: Any) -> None:
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise InputError(name, repr(flag), "True or False")
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
+_scan, _segmented = remembered(Scan), remembered(SegmentedScan)

@@ -1,0 +1,1 @@
+"""How `scan` is computed."""

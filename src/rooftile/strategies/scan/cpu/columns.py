@@ -1,0 +1,88 @@
+"""Rung 3, `columns`: lines that lie beside each other, a band of them at a time.
+
+An element of the next line lies beside an element of this one.  A core takes a band of neighbours
+and goes down with them: it reads and writes whole stretches of memory, in vectors that the compiler
+makes, and what is before each line's next element stays in the first-level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.ops import AnyArray
+from rooftile.ops.scan import Scan
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.scan.cpu._base import scanning
+
+_BAND = 256
+"""Lines of a band."""
+_FEW = 64
+"""Fewer lines beside each other than this are no work for several cores."""
+
+_TEXT = """
+def kernel(x, y, sizes, begin, end):
+    count, inner, bands = sizes[0], sizes[1], sizes[2]
+    high = np.empty(BAND, CARRIED)
+    low = np.empty(BAND, CARRIED)
+    for unit in range(begin, end):
+        first = unit % bands * BAND
+        width = min(BAND, inner - first)
+        for k in range(width):
+            high[k] = IDENTITY
+            low[k] = ZERO
+        at = first_of(unit // bands * inner + first, count, inner)
+        for element in range(count):
+            for k in range(width):
+                before = value_of(high[k], low[k])
+                value = CARRIED(x[at + k])
+                low[k] = low[k] + lost_in(high[k], value)
+                high[k] = combined(high[k], value)
+                y[at + k] = before if EXCLUSIVE else value_of(high[k], low[k])
+            at += step_of(inner)
+""".replace("BAND", str(_BAND))
+
+
+class Columns(HostStrategy):
+    """Takes every operator, along an axis that is not the last."""
+
+    operation = "scan"
+    name = "columns"
+    order = 3
+    summary = "bands of neighbouring lines, down the axis"
+
+    def why_not(self, problem: Scan) -> str | None:
+        """Lines must lie beside each other."""
+        return "lines do not lie beside each other" if problem.inner == 1 else None
+
+    def why_slow(self, problem: Scan) -> str | None:
+        """Bands are what cores share out."""
+        if problem.outer * problem.inner < _FEW:
+            return f"{problem.outer * problem.inner} lines are too few for several cores"
+        return None
+
+    def units(self, problem: Scan) -> int:
+        """Bands of all outer axes."""
+        return problem.outer * _bands(problem)
+
+    def prepare(
+        self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        way = problem.operator, problem.carried, problem.exclusive
+        dtypes = problem.dtype, problem.output_arrays[0].dtype
+        run = scanning("scan_columns", _TEXT, *way, dtypes, problem.reverse)
+        sizes = np.array((problem.count, problem.inner, _bands(problem)), np.int64)
+
+        def call(x: AnyArray, y: AnyArray) -> None:
+            run((x, y), sizes, self.units(problem), threads)
+
+        return call
+
+
+def _bands(problem: Scan) -> int:
+    return -(-problem.inner // _BAND)
+
+
+STRATEGY = Columns()

@@ -1,0 +1,71 @@
+"""Rung 1, `loops`: one element after the other, on one thread.
+
+It keeps the order, so that an operator need not be associative.  Of a sum of floating-point numbers
+it carries along what each addition rounds away: without that, a sum of many equal numbers stops
+growing, in float32 at 2^24 ones.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1;
+Knuth, "The Art of Computer Programming", volume 2, 4.2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.ops import AnyArray
+from rooftile.ops.scan import Scan
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.scan.cpu._base import scanning
+
+_TEXT = """
+def kernel(x, y, sizes, begin, end):
+    count, inner = sizes[0], sizes[1]
+    for line in range(begin, end):
+        at = first_of(line, count, inner)
+        high = IDENTITY
+        low = ZERO
+        for element in range(count):
+            before = value_of(high, low)
+            value = CARRIED(x[at])
+            low += lost_in(high, value)
+            high = combined(high, value)
+            y[at] = before if EXCLUSIVE else value_of(high, low)
+            at += step_of(inner)
+"""
+
+
+class Loops(HostStrategy):
+    """Takes every problem."""
+
+    operation = "scan"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one element after the other, on one thread"
+
+    def why_not(self, problem: Scan) -> str | None:
+        """None: it takes everything, operators whose order matters too."""
+        return None
+
+    def units(self, problem: Scan) -> int:
+        """Lines."""
+        return problem.lines
+
+    def prepare(
+        self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        way = problem.operator, problem.carried, problem.exclusive
+        dtypes = problem.dtype, problem.output_arrays[0].dtype
+        run = scanning("scan_loops", _TEXT, *way, dtypes, problem.reverse)
+        sizes = np.array((problem.count, problem.inner), np.int64)
+
+        def call(x: AnyArray, y: AnyArray) -> None:
+            run((x, y), sizes, problem.lines, 1)
+
+        return call
+
+
+STRATEGY = Loops()

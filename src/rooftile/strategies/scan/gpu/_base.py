@@ -1,0 +1,102 @@
+"""What the GPU strategies of `scan` share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.operator import SUM
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+MOST_BLOCKS = 2**31 - 1
+"""Blocks of a grid in x."""
+BLOCKS = Tunable("BLOCK", (64, 128, 256, 512, 1024), 256)
+RUNS = Tunable("RUN", (4, 8, 16), 8)
+"""Elements of a thread, which lie beside each other."""
+
+
+class GpuScan(GpuStrategy):
+    """A GPU strategy of `scan`."""
+
+    operation = "scan"
+    wide_indices = True
+
+    def why_not(self, problem: Scan) -> str | None:
+        """It combines neighbours first; a grid has so many blocks."""
+        if not problem.operator.associative:
+            return "the operator is not associative: rung sequential keeps the order"
+        return self._too_many(problem, self.defaults(problem))
+
+    def invalid(self, problem: Scan, config: Config) -> str | None:
+        """Too much shared memory, or too many blocks."""
+        shared = self.shared_bytes(problem, config)
+        return beyond_block(config["BLOCK"], shared) or self._too_many(problem, config)
+
+    def shared_bytes(self, problem: Scan, config: Config) -> int:
+        """Shared memory of a block."""
+        return 0
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """The most blocks of a launch."""
+        return problem.lines
+
+    def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
+        """The operator, the direction and the tunables."""
+        macros = operator_macros(problem.operator, problem.dtype)
+        compensated = problem.operator == SUM and macros["REAL"]
+        flags = {"EXCLUSIVE": problem.exclusive, "REVERSE": problem.reverse}
+        counts = {name: int(flag) for name, flag in flags.items()}
+        return {**macros, **counts, "COMPENSATED": int(compensated), **config}
+
+    def _too_many(self, problem: Scan, config: Config) -> str | None:
+        count = self.blocks(problem, config)
+        return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
+
+
+class LineScan(GpuScan):
+    """A block a line, one kernel."""
+
+    tunables = (BLOCKS,)
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """One kernel, called as the rung."""
+        launch = Launch(self.name, (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
+
+
+class SectionScan(GpuScan):
+    """Sections of runs of elements, brought to shared memory; sums of a line's parts between."""
+
+    tunables: ClassVar[tuple[Tunable, ...]] = (BLOCKS, RUNS)
+
+    def shared_bytes(self, problem: Scan, config: Config) -> int:
+        """A section with a gap behind each run, and the runs' ends."""
+        return config["BLOCK"] * (config["RUN"] + 2) * itemsize(problem)
+
+    def launch(self, kernel: str, grid: int, config: Config) -> Launch:
+        """A kernel on so many blocks."""
+        return Launch(kernel, (grid, 1, 1), (config["BLOCK"], 1, 1))
+
+    def sections(self, count: int, config: Config) -> int:
+        """Sections of so many elements."""
+        return blocks(count, config["BLOCK"] * config["RUN"])
+
+
+def itemsize(problem: Scan) -> int:
+    """Bytes of what is combined."""
+    return CARRIED_BYTES[problem.carried]
+
+
+def words(problem: Scan, count: int) -> int:
+    """Words of four bytes that so many combined elements take."""
+    return blocks(count * itemsize(problem), 4)
+
+
+def wide(*numbers: int) -> tuple[np.int64, ...]:
+    """Numbers as kernels take them that count beyond 32 bits."""
+    return tuple(map(np.int64, numbers))

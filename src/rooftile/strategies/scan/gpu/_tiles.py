@@ -1,0 +1,37 @@
+"""Rungs whose warps scan rows of vectors in registers: neighbours of a line, on CUDA alone."""
+
+from __future__ import annotations
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.scan.gpu._base import GpuScan, itemsize
+
+_VECTOR_BYTES = 16
+
+
+class TileScan(GpuScan):
+    """Takes lines along the last axis."""
+
+    devices = ("cuda",)
+
+    def why_not(self, problem: Scan) -> str | None:
+        """A line's elements must lie beside each other."""
+        if problem.inner > 1:
+            return "neighbours in memory are of different lines"
+        return super().why_not(problem)
+
+    def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
+        """Also the elements of a vector, and whether every line begins at one."""
+        width = vector(problem)
+        aligned = problem.lines == 1 or problem.count % width == 0
+        return {**super().macros(problem, config), "WIDTH": width, "ALIGNED": int(aligned)}
+
+
+def rows(problem: Scan, words: int) -> int:
+    """Rows of vectors of a warp, of which a thread carries so many words of four bytes."""
+    return max(1, words * 4 // itemsize(problem) // vector(problem))
+
+
+def vector(problem: Scan) -> int:
+    """Elements that a lane loads or stores at once: of 16 bytes, whichever of both are longer."""
+    return _VECTOR_BYTES // max(array.numpy.itemsize for array in problem.arrays)

@@ -1,0 +1,26 @@
+"""Rung 4, `brent_kung`: a tree up and down, fewer than two combinations an element.
+
+Source: Brent, Kung, "A Regular Layout for Parallel Adders", IEEE TC C-31 (1982); Kirk, Hwu,
+El Hajj, section 11.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.scan.gpu._base import LineScan, itemsize
+
+
+class BrentKung(LineScan):
+    """Takes every associative operator."""
+
+    name = "brent_kung"
+    order = 4
+    summary = "a tree up and down, fewer than two combinations an element"
+
+    def shared_bytes(self, problem: Scan, config: Config) -> int:
+        """Two elements a thread."""
+        return 2 * config["BLOCK"] * itemsize(problem)
+
+
+STRATEGY = BrentKung()

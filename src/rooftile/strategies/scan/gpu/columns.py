@@ -1,0 +1,81 @@
+"""Rung 9, `columns`: lines that lie beside each other; a block goes down a band of them.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5
+(coarsened phases).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import GpuScan, itemsize, wide
+from rooftile.strategies.scan.gpu._tiles import vector
+
+_ELEMENTS = 16
+"""Elements of a thread's step."""
+
+
+class Columns(GpuScan):
+    """Takes every associative operator along an axis that is not the last."""
+
+    name = "columns"
+    order = 9
+    summary = "bands of neighbouring lines, the next rows under way while these are scanned"
+    tunables = (
+        Tunable("LANES", (8, 16, 32), 16),
+        Tunable("TEAMS", (4, 8, 16, 32), 16),
+        Tunable("RUN", (1, 2, 4, 8), 4),
+    )
+
+    def defaults(self, problem: Scan) -> dict[str, int]:
+        """As many rows as keep a thread's elements in registers, no more than there are."""
+        run = max(1, _ELEMENTS // vector(problem))
+        teams = 16
+        while teams > 4 and teams * run >= 2 * problem.count:
+            teams //= 2
+        return {"LANES": 16, "TEAMS": teams, "RUN": run}
+
+    def why_not(self, problem: Scan) -> str | None:
+        """Lines must lie beside each other."""
+        if problem.inner == 1:
+            return "lines do not lie beside each other"
+        return super().why_not(problem)
+
+    def why_slow(self, problem: Scan) -> str | None:
+        """Bands are what multiprocessors share out."""
+        bands = self.blocks(problem, self.defaults(problem))
+        if 2 * bands < self.machine.multiprocessors and problem.count > 256:
+            return f"{bands} bands of lines are too few for all multiprocessors"
+        return None
+
+    def invalid(self, problem: Scan, config: Config) -> str | None:
+        """Too many threads, or too much shared memory."""
+        threads = config["LANES"] * config["TEAMS"]
+        shared = threads * vector(problem) * itemsize(problem)
+        return beyond_block(threads, shared) or self._too_many(problem, config)
+
+    def bands(self, problem: Scan, config: Config) -> int:
+        """Bands of an outer axis."""
+        return blocks(problem.inner, config["LANES"] * vector(problem))
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Bands of all outer axes."""
+        return problem.outer * self.bands(problem, config)
+
+    def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
+        """Also the lines of a vector, and whether every row begins at one."""
+        width = vector(problem)
+        aligned = int(problem.inner % width == 0)
+        return {**super().macros(problem, config), "WIDTH": width, "ALIGNED": aligned}
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (self.blocks(problem, config), 1, 1)
+        launch = Launch("scan_bands", grid, (config["LANES"], config["TEAMS"], 1))
+        numbers = wide(self.bands(problem, config), problem.count, problem.inner)
+        return (Step(launch, ("x", "y", *numbers)),)
+
+
+STRATEGY = Columns()

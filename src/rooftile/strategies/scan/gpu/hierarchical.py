@@ -1,0 +1,63 @@
+"""Rung 6, `hierarchical`: sections alone, then their sums, then each adds what is before it.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.scan.gpu._base import SectionScan, wide, words
+
+
+class Levels(SectionScan):
+    """Sections are scanned into y, and what is before each is added later."""
+
+    def why_not(self, problem: Scan) -> str | None:
+        """Results between the kernels must not be rounded to 16 bits."""
+        if problem.dtype in ("float16", "bfloat16"):
+            return (
+                f"results of sections lie in y until they are added to, and {problem.dtype} rounds"
+            )
+        return super().why_not(problem)
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Sections of all lines."""
+        return problem.lines * self.sections(problem.count, config)
+
+    def first(self, problem: Scan, config: Config, sums: str) -> Step:
+        """Each section alone."""
+        launch = self.launch("scan_sections", self.blocks(problem, config), config)
+        numbers = wide(self.sections(problem.count, config), problem.count, problem.inner)
+        return Step(launch, ("x", "y", sums, *numbers))
+
+    def last(self, problem: Scan, config: Config, sums: str) -> Step:
+        """What is before each section, added to it."""
+        launch = self.launch("add_sums", self.blocks(problem, config), config)
+        numbers = wide(self.sections(problem.count, config), problem.count, problem.inner)
+        return Step(launch, ("y", sums, *numbers))
+
+
+class Hierarchical(Levels):
+    """Takes every associative operator of numbers that do not have 16 bits."""
+
+    name = "hierarchical"
+    order = 6
+    summary = "three kernels: sections, their sums, and what is before each section"
+
+    def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
+        """A sum for each section."""
+        return {"sums": words(problem, self.blocks(problem, config))}
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """Three kernels."""
+        launch = self.launch("scan_sums", problem.lines, config)
+        between = Step(launch, ("sums", *wide(self.sections(problem.count, config))))
+        return (
+            self.first(problem, config, "sums"),
+            between,
+            self.last(problem, config, "sums"),
+        )
+
+
+STRATEGY = Hierarchical()

@@ -1,0 +1,79 @@
+"""Rung 11, `look_back`: a single pass, each tile looks back at those before it.
+
+Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
+NVR-2016-002, 2016).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import itemsize, wide
+from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
+
+_WARP = 32
+_CLEARING = 256
+"""Threads of a block that clears states."""
+
+
+class LookBack(TileScan):
+    """Takes every associative operator along the last axis.
+
+    It is for CUDA: a tile waits for tiles that were begun before it, so whoever runs must go on
+    running.  OpenCL promises that of no work-group, and a CPU's runtime may run them one after
+    another on a thread that waits for ever.
+    """
+
+    name = "look_back"
+    order = 11
+    summary = "a single pass, tiles look back at what those before them have published"
+    tunables = (
+        Tunable("THREADS", (128, 256, 384, 512), 256),
+        Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
+        Tunable("LOOK", (1, 2, 4, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
+    )
+
+    def defaults(self, problem: Scan) -> dict[str, int]:
+        """As many rows as registers hold."""
+        return {**super().defaults(problem), "ROWS": rows(problem, 32)}
+
+    def invalid(self, problem: Scan, config: Config) -> str | None:
+        """Too many blocks."""
+        return beyond_block(config["THREADS"]) or self._too_many(problem, config)
+
+    def tiles(self, problem: Scan, config: Config) -> int:
+        """Tiles of a line."""
+        return blocks(problem.count, config["THREADS"] * config["ROWS"] * vector(problem))
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Tiles of all lines."""
+        return problem.lines * self.tiles(problem, config)
+
+    def words(self, problem: Scan, config: Config) -> int:
+        """Words of 64 bits of all states: each has 32 bits of a value."""
+        macros = self.macros(problem, config)
+        size = itemsize(problem) * (2 if macros["COMPENSATED"] else 1)
+        states = self.blocks(problem, config) + _WARP * config["LOOK"]
+        return states * blocks(size, 4)
+
+    def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
+        """The states and the counter of tiles."""
+        return {"states": 2 * self.words(problem, config), "tickets": 1}
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """States are cleared, then tiles are scanned."""
+        words, grid = self.words(problem, config), self.blocks(problem, config)
+        clearing = min(blocks(words, _CLEARING), 2 * self.machine.multiprocessors)
+        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
+        scan = Launch("scan_tiles", (grid, 1, 1), (config["THREADS"], 1, 1))
+        numbers = wide(self.tiles(problem, config), problem.count)
+        return (
+            Step(clear, ("states", "tickets", *wide(words))),
+            Step(scan, ("x", "y", "states", "tickets", *numbers)),
+        )
+
+
+STRATEGY = LookBack()

@@ -1,0 +1,53 @@
+"""Rung 7, `recursive`: as many levels of sums as it takes.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6;
+Harris, Sengupta, Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), chapter 39.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.scan.gpu._base import wide, words
+from rooftile.strategies.scan.gpu.hierarchical import Levels
+
+
+class Recursive(Levels):
+    """Takes every associative operator of numbers that do not have 16 bits."""
+
+    name = "recursive"
+    order = 7
+    summary = "levels of sums, each scanned as the line is, by as many blocks as it has sections"
+
+    def counts(self, problem: Scan, config: Config) -> list[int]:
+        """Sums of a line on each level; the last level has one."""
+        found = [self.sections(problem.count, config)]
+        while found[-1] > 1:
+            found.append(self.sections(found[-1], config))
+        return found
+
+    def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
+        """An array a level."""
+        levels = enumerate(self.counts(problem, config))
+        return {f"level_{at}": words(problem, problem.lines * count) for at, count in levels}
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """Up the levels, and down again."""
+        counts = self.counts(problem, config)
+        up, down = [self.first(problem, config, "level_0")], []
+        for at, (count, sections) in enumerate(itertools.pairwise(counts)):
+            grid, numbers = problem.lines * sections, wide(sections, count)
+            level, above = f"level_{at}", f"level_{at + 1}"
+            launch = self.launch("scan_level", grid, config)
+            up.append(Step(launch, (level, above, *numbers)))
+            if sections > 1:
+                launch = self.launch("add_level", grid, config)
+                down.append(Step(launch, (level, above, *numbers)))
+        if counts[0] > 1:
+            down.insert(0, self.last(problem, config, "level_0"))
+        return (*up, *reversed(down))
+
+
+STRATEGY = Recursive()

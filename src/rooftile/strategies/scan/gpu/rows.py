@@ -1,0 +1,63 @@
+"""Rung 10, `rows`: a line stays in registers; warps meet once between loading and storing it.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5;
+Sengupta, Harris, Garland, "Efficient Parallel Scan Algorithms for GPUs" (NVIDIA NVR-2008-003).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import wide
+from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
+
+_THREADS = 256
+"""Threads of a block."""
+_WORDS = 64
+"""Words that a thread carries, where a line has as many."""
+
+
+class Rows(TileScan):
+    """Takes every associative operator along the last axis."""
+
+    name = "rows"
+    order = 10
+    summary = "a team of warps a line, its rows of vectors scanned in registers"
+    tunables = (
+        Tunable("TEAM", (32, 64, 128, 256, 512, 1024), 256),
+        Tunable("LINES", (1, 2, 4, 8), 1),
+        Tunable("ROWS", (1, 2, 4, 8, 16), 16),
+    )
+
+    def defaults(self, problem: Scan) -> dict[str, int]:
+        """As many threads as a line occupies, as many lines as a block has threads for."""
+        vectors = blocks(problem.count, vector(problem))
+        deep = rows(problem, _WORDS)
+        team = tile_of(blocks(vectors, deep), 32, _THREADS)
+        deep = tile_of(blocks(vectors, team), 1, deep)
+        return {"TEAM": team, "LINES": _THREADS // team, "ROWS": deep}
+
+    def why_slow(self, problem: Scan) -> str | None:
+        """Lines are what multiprocessors share out."""
+        if problem.lines < 4 * self.machine.multiprocessors and problem.count > 4096:
+            return f"{problem.lines} lines are too few for all multiprocessors"
+        return None
+
+    def invalid(self, problem: Scan, config: Config) -> str | None:
+        """Too many threads."""
+        return beyond_block(config["TEAM"] * config["LINES"])
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Blocks of lines."""
+        return blocks(problem.lines, config["LINES"])
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (self.blocks(problem, config), 1, 1)
+        launch = Launch("scan_lines", grid, (config["TEAM"], config["LINES"], 1))
+        return (Step(launch, ("x", "y", *wide(problem.lines, problem.count))),)
+
+
+STRATEGY = Rows()

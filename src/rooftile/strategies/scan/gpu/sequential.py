@@ -1,0 +1,40 @@
+"""Rung 1, `sequential`: a thread a line.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1;
+Knuth, "The Art of Computer Programming", volume 2, 4.2.2 (what a rounding loses).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import GpuScan, wide
+
+
+class Sequential(GpuScan):
+    """Takes every problem."""
+
+    name = "sequential"
+    order = 1
+    summary = "a thread a line, its elements one after the other"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def why_not(self, problem: Scan) -> str | None:
+        """None: it takes everything, operators whose order matters too."""
+        return None
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Blocks of lines."""
+        return blocks(problem.lines, config["BLOCK"])
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (self.blocks(problem, config), 1, 1)
+        launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
+        numbers = wide(problem.lines, problem.count, problem.inner)
+        return (Step(launch, ("x", "y", *numbers)),)
+
+
+STRATEGY = Sequential()

@@ -1,0 +1,63 @@
+"""Rung 8, `sums_first`: sums of stretches first, then each is scanned with what is before it.
+
+Source: Merrill, Grimshaw, "Parallel Scan for Stream Architectures" (University of Virginia,
+CS2009-14, 2009): reduce, then scan.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import BLOCKS, RUNS, SectionScan, wide, words
+
+
+class SumsFirst(SectionScan):
+    """Takes every associative operator."""
+
+    name = "sums_first"
+    order = 8
+    summary = "stretches are summed, then scanned with what is before them: x is read twice"
+    tunables = (BLOCKS, RUNS, Tunable("STRETCHES", (2, 4, 8, 16), 8))
+
+    def stretch(self, problem: Scan, config: Config) -> int:
+        """Elements of a stretch: whole sections, so many that STRETCHES blocks a multiprocessor
+        take all lines."""
+        section = config["BLOCK"] * config["RUN"]
+        wanted = blocks(config["STRETCHES"] * self.machine.multiprocessors, problem.lines)
+        return section * blocks(problem.count, section * wanted)
+
+    def stretches(self, problem: Scan, config: Config) -> int:
+        """Stretches of a line."""
+        return blocks(problem.count, self.stretch(problem, config))
+
+    def blocks(self, problem: Scan, config: Config) -> int:
+        """Stretches of all lines."""
+        return problem.lines * self.stretches(problem, config)
+
+    def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
+        """Not how many stretches there are: kernels are told."""
+        macros = super().macros(problem, config)
+        del macros["STRETCHES"]
+        return macros
+
+    def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
+        """A sum for each stretch."""
+        return {"sums": words(problem, self.blocks(problem, config))}
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """Three kernels; of lines of one stretch the last alone."""
+        grid, stretches = self.blocks(problem, config), self.stretches(problem, config)
+        sizes = self.stretch(problem, config), problem.count, problem.inner
+        numbers = wide(stretches, *sizes)
+        last = Step(self.launch("scan_stretches", grid, config), ("x", "y", "sums", *numbers))
+        if stretches == 1:
+            return (last,)
+        return (
+            Step(self.launch("sum_stretches", grid, config), ("x", "sums", *numbers)),
+            Step(self.launch("scan_sums", problem.lines, config), ("sums", *wide(stretches))),
+            last,
+        )
+
+
+STRATEGY = SumsFirst()

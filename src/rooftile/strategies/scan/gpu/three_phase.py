@@ -1,0 +1,26 @@
+"""Rung 5, `three_phase`: a run of elements a thread, loaded with the corner turned.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.scan import Scan
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.scan.gpu._base import SectionScan, wide
+
+
+class ThreePhase(SectionScan):
+    """Takes every associative operator."""
+
+    name = "three_phase"
+    order = 5
+    summary = "a run of elements a thread, passes over the runs' ends alone"
+
+    def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
+        """One kernel, a block a line."""
+        launch = self.launch("three_phase", problem.lines, config)
+        return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
+
+
+STRATEGY = ThreePhase()

@@ -1,0 +1,1 @@
+"""How `segmented_scan` is computed."""

@@ -1,0 +1,34 @@
+"""What the GPU strategies of `segmented_scan` share."""
+
+from __future__ import annotations
+
+from rooftile.ops.operator import SUM
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.strategies.common.operators import operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+
+class GpuSegmentedScan(GpuStrategy):
+    """A GPU strategy of `segmented_scan`."""
+
+    operation = "segmented_scan"
+    wide_indices = True
+
+    def why_not(self, problem: SegmentedScan) -> str | None:
+        """It combines neighbours first."""
+        if not problem.operator.associative:
+            return "the operator is not associative: rung sequential keeps the order"
+        return None
+
+    def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
+        """The operator, the offsets' type and the tunables."""
+        macros = operator_macros(problem.operator, problem.dtype)
+        compensated = problem.operator == SUM and macros["REAL"]
+        return {
+            **macros,
+            "EXCLUSIVE": int(problem.exclusive),
+            "REVERSE": 0,
+            "COMPENSATED": int(compensated),
+            "OFFSET": "int" if problem.index == "int32" else "int64",
+            **config,
+        }

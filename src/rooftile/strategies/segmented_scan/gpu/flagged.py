@@ -1,0 +1,77 @@
+"""Rung 2, `flagged`: pairs of a value and a flag, scanned like single values.
+
+Source: Schwartz, "Ultracomputers", ACM TOPLAS 2 (1980); Sengupta, Harris, Zhang, Owens, "Scan
+Primitives for GPU Computing" (Graphics Hardware 2007).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
+
+
+class Flagged(GpuSegmentedScan):
+    """Takes every associative operator."""
+
+    name = "flagged"
+    order = 2
+    summary = "pairs of a value and a flag: stretches are summed, then scanned"
+    tunables = (
+        Tunable("BLOCK", (64, 128, 256, 512), 256),
+        Tunable("RUN", (4, 8, 16), 8),
+        Tunable("STRETCHES", (2, 4, 8), 4),
+    )
+
+    def invalid(self, problem: SegmentedScan, config: Config) -> str | None:
+        """Too much shared memory."""
+        slots = config["BLOCK"] * (config["RUN"] + 2)
+        return beyond_block(config["BLOCK"], slots * (CARRIED_BYTES[problem.carried] + 1))
+
+    def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
+        """Not how many stretches there are: kernels are told."""
+        macros = super().macros(problem, config)
+        del macros["STRETCHES"]
+        return macros
+
+    def stretch(self, problem: SegmentedScan, config: Config) -> int:
+        """Elements of a stretch: whole sections, for STRETCHES blocks a multiprocessor."""
+        section = config["BLOCK"] * config["RUN"]
+        wanted = config["STRETCHES"] * self.machine.multiprocessors
+        return section * blocks(problem.count, section * wanted)
+
+    def stretches(self, problem: SegmentedScan, config: Config) -> int:
+        """How many there are."""
+        return blocks(problem.count, self.stretch(problem, config))
+
+    def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:
+        """A flag for each element; a value and a flag for each stretch."""
+        stretches = self.stretches(problem, config)
+        values = blocks(stretches * CARRIED_BYTES[problem.carried], 4)
+        return {"flags": blocks(problem.count, 4), "sums": values, "cuts": blocks(stretches, 4)}
+
+    def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
+        """Flags, sums of stretches, their scan, and the scan of stretches."""
+        stretches, block = self.stretches(problem, config), config["BLOCK"]
+
+        def launch(kernel: str, grid: int, threads: int = block) -> Launch:
+            return Launch(kernel, (grid, 1, 1), (threads, 1, 1))
+
+        words, segments = blocks(problem.count, 4), problem.segments
+        count, sizes = np.int64(problem.count), np.int64(self.stretch(problem, config))
+        set_flags = launch("set_flags", blocks(segments, block))
+        return (
+            Step(launch("clear", blocks(words, block)), ("flags", np.int64(words))),
+            Step(set_flags, ("offsets", "flags", np.int64(segments), count)),
+            Step(launch("sum_stretches", stretches), ("x", "flags", "sums", "cuts", sizes, count)),
+            Step(launch("scan_sums", 1, 1), ("sums", "cuts", np.int64(stretches))),
+            Step(launch("scan_stretches", stretches), ("x", "flags", "y", "sums", sizes, count)),
+        )
+
+
+STRATEGY = Flagged()

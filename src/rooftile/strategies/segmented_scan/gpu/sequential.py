@@ -1,0 +1,37 @@
+"""Rung 1, `sequential`: a thread a segment.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
+
+
+class Sequential(GpuSegmentedScan):
+    """Takes every problem."""
+
+    name = "sequential"
+    order = 1
+    summary = "a thread a segment, its elements one after the other"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def why_not(self, problem: SegmentedScan) -> str | None:
+        """None: it takes everything, operators whose order matters too."""
+        return None
+
+    def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
+        launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
+        sizes = np.int64(problem.segments), np.int64(problem.count)
+        return (Step(launch, ("x", "offsets", "y", *sizes)),)
+
+
+STRATEGY = Sequential()

@@ -1,0 +1,73 @@
+"""Scans whose warps exchange values, emulated on the host: right, inside their arrays, no races.
+
+Blocks run one after another here: that tiles wait for those before them is seen on a GPU.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS
+from rooftile.ops.operator import MAX, Operator
+from rooftile.ops.scan import Scan
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.strategies import strategy
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+LAST = Operator("b == 0 ? a : b", 0, commutative=False)
+SMALL = {"THREADS": 128, "ROWS": 2, "LOOK": 1}
+TEAMS = {"TEAM": 64, "LINES": 2, "ROWS": 2}
+
+
+def judged(rung, problem, folder, config, **options):
+    given = problem.random(1)
+    made = emulate(rung, problem, given, (), config, folder, **options)
+    return Expected(problem, *given).judge(made, ERROR_MODELS["ieee"])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "config"),
+    [
+        ("look_back", Scan((5001,)), SMALL),
+        ("look_back", Scan((2, 1301), -1, "float16", MAX, True, True), SMALL),
+        ("look_back", Scan((2000,), dtype="int64", operator=LAST, reverse=True), SMALL),
+        ("rows", Scan((5, 1101), exclusive=True), TEAMS),
+        ("look_back", SegmentedScan(3001, 90), SMALL),
+        ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
+    ],
+)
+def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path):
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    rung = strategy(problem.operation, name, "cuda")
+    verdict = judged(rung, problem, folder, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "config"),
+    [
+        ("look_back", SegmentedScan(2001, 30), SMALL),
+        ("kogge_stone", Scan((300,)), {"BLOCK": 64}),
+        ("kogge_stone_double", Scan((300,)), {"BLOCK": 64}),
+        ("columns", Scan((70, 40), 0), {"LANES": 8, "TEAMS": 4, "RUN": 2}),
+    ],
+)
+def test_threads_do_not_race(name, problem, config, tmp_path):
+    rung = strategy(problem.operation, name, "cuda")
+    assert judged(rung, problem, tmp_path, config, sanitizer="thread").passed
+
+
+def test_kogge_and_stone_in_place_race(tmp_path):
+    """As the lecture's first version: others are read while they are overwritten."""
+    rung = copy.copy(strategy("scan", "kogge_stone", "cuda"))
+    second = "            __syncthreads();\n            if (thread >= reach)"
+    assert second in rung.text
+    rung.text = rung.text.replace(second, "            if (thread >= reach)")
+    with pytest.raises(AssertionError, match="data race"):
+        judged(rung, Scan((300,)), tmp_path, {"BLOCK": 64}, sanitizer="thread")

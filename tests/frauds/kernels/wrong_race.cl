@@ -1,0 +1,18 @@
+/* Kogge and Stone's passes in place: a thread reads what another one is just about to overwrite. */
+__kernel void scan(__global const float* x, __global float* y, int count)
+{
+    __local float held[64];
+    int thread = get_local_id(0);
+    float before = 0;
+    for (int first = 0; first < count; first += 64) {
+        held[thread] = first + thread < count ? x[first + thread] : 0;
+        for (int reach = 1; reach < 64; reach *= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (thread >= reach) held[thread] += held[thread - reach];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (first + thread < count) y[first + thread] = before + held[thread];
+        before += held[63];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

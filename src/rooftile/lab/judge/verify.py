@@ -122,12 +122,17 @@ class _OnDevice:
             self.intact = made.fetch() and self.intact
 
 
+def _as_it_lies(array: AnyArray, place: Array) -> AnyArray:
+    """A view of an array with its axes in the order that they have on the device."""
+    return np.moveaxis(array, 1, -1) if place.channels_last else array
+
+
 class _Input:
-    """A copy of an array on a device, in the dtype that it has there."""
+    """A copy of an array on a device, in the dtype and the order of axes that it has there."""
 
     def __init__(self, array: AnyArray, place: Array, device: Device) -> None:
-        self._array, self._device = array, device
-        self._given = np.ascontiguousarray(array.astype(place.numpy, copy=False))
+        self._array, self._device = _as_it_lies(array, place), device
+        self._given = np.ascontiguousarray(self._array.astype(place.numpy, copy=False))
         self.memory = device.upload(self._given)
 
     def check(self) -> None:
@@ -142,8 +147,8 @@ class _Output:
     """An array's values on a device, and a guard behind them."""
 
     def __init__(self, array: AnyArray, place: Array, device: Device) -> None:
-        self._array, self._place, self._device = array, place, device
-        values = np.ascontiguousarray(array.astype(place.numpy, copy=False))
+        self._array, self._place, self._device = _as_it_lies(array, place), place, device
+        values = np.ascontiguousarray(self._array.astype(place.numpy, copy=False))
         self._there = np.full(values.nbytes + GUARD_BYTES, GUARD, np.uint8)
         self._there[: values.nbytes] = values.reshape(-1).view(np.uint8)
         self.memory = device.upload(self._there)

@@ -122,7 +122,7 @@ def test_kernels_run_one_after_the_other(threads):
     assert arrays[2].tolist() == [12, 0, 0, 0, 0, 0]
     assert scratch[::16].sum() == 7
     # What is in the table may change between two runs.
-    work.table[1, cpu.FIELDS.index("units")] = 6
+    work.rows[1][cpu.FIELDS.index("units")] = 6
     work.run(6, threads)
     assert arrays[2].tolist() == [30, 20, 22, 24, 26, 28]
 

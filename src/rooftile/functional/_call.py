@@ -10,7 +10,8 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.ops import Problem
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import run_copied, run_in_place, run_on_host
+from rooftile.runtime.execution import run_copied, run_in_place
+from rooftile.runtime.host_calls import note_call, run_on_host
 from rooftile.runtime.results import new_result
 
 _Made = TypeVar("_Made", bound=Problem)
@@ -60,8 +61,11 @@ def run(
     else:
         direct = to is not None and given.dtype == "float32"
         found: Taken = to if direct else new_result(result)
-        run_ = run_on_host if place == "cpu" else run_copied
-        run_(choice, inputs, values, (found,))
+        if place == "cpu":
+            run_on_host(choice, inputs, values, (found,))
+            note_call(choice)
+        else:
+            run_copied(choice, inputs, values, (found,))
         made = given.given_back(found) if to is None else to
         if to is not None and not direct:
             to[...] = found

@@ -13,7 +13,8 @@ from rooftile.ops.rotate import Rotate
 from rooftile.ops.transpose import DTYPES, Transpose
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import run_copied, run_in_place, run_on_host
+from rooftile.runtime.execution import run_copied, run_in_place
+from rooftile.runtime.host_calls import run_on_host
 from rooftile.runtime.repeats import repeated
 
 _IN_PLACE = "in_place"

@@ -1,4 +1,4 @@
-"""How a checked call runs: on the host, on a GPU that gets copies of NumPy arrays, or in place.
+"""How a checked call runs on a GPU: on copies of NumPy arrays, or in place.
 
 What a call has compiled for a GPU stays loaded until the process ends, as in PyTorch and CuPy;
 the memory that it needs lasts as long as the call.
@@ -7,26 +7,23 @@ the memory that it needs lasts as long as the call.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rooftile.devices import cpu, cuda
+from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import FORMATS, Array, Problem
-from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice, recent_stamp
 from rooftile.runtime.repeats import Repeat, note
 from rooftile.strategies import Config
 from rooftile.strategies.conversion import Form
-from rooftile.strategies.cpu import HostBound
 from rooftile.strategies.gpu import LAST, NARROW, of_launches
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.resident import Resident
@@ -37,74 +34,6 @@ _residents: dict[Any, Resident] = {}
 _captured: list[Any] = []
 """Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
 _making = threading.Lock()
-
-
-def run_on_host(
-    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
-) -> None:
-    """Compute on NumPy arrays with a strategy of the CPU.  Raises `OutOfMemory`.
-
-    What was bound waits for the next call of its problem, which packs its parameters into it.
-    """
-    problem, given = choice.problem, parameters
-    if any(parameter is None for parameter in parameters):
-        places = zip(parameters, problem.parameter_arrays, strict=True)
-        given = [_zeros(a.shape, a.dtype) if given is None else given for given, a in places]
-    rung: Any = choice.strategy
-    device = cpu.open_device()
-    once = rung.once(problem, given, device)
-    if once is not None:
-        once(*inputs, *outputs)
-        return
-    bound = _waiting.take(choice)
-    if bound is None:
-        bound = rung.bind(problem, given, device)
-    else:
-        bound.renew(given)
-    bound(*inputs, *outputs)
-    if bound.renewable:
-        _waiting.keep(choice, bound)
-
-
-@lru_cache(maxsize=64)
-def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
-    """What stands for a parameter that was not given."""
-    return np.zeros(shape, numpy_dtype(dtype))
-
-
-class _Waiting:
-    """Bound strategies of the CPU that no call uses now: the least recently used go first."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most, self._bytes = most_bytes, 0
-        self._bound: OrderedDict[Any, list[HostBound]] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def take(self, choice: Choice) -> HostBound | None:
-        """One for this choice, which is the caller's from now on; None where none waits."""
-        with self._turn:
-            waiting = self._bound.get((choice.strategy, choice.problem))
-            if not waiting:
-                return None
-            bound = waiting.pop()
-            self._bytes -= bound.nbytes
-            return bound
-
-    def keep(self, choice: Choice, bound: HostBound) -> None:
-        """Let it wait for the next call."""
-        key = choice.strategy, choice.problem
-        with self._turn:
-            self._bound.setdefault(key, []).append(bound)
-            self._bound.move_to_end(key)
-            self._bytes += bound.nbytes
-            while self._bytes > self._most or len(self._bound) > _MOST_WAITING:
-                _, dropped = self._bound.popitem(last=False)
-                self._bytes -= sum(one.nbytes for one in dropped)
-
-
-_MOST_WAITING = 256
-"""Problems whose bound strategies wait."""
-_waiting = _Waiting(most_bytes=2**28)
 
 
 def run_copied(

@@ -59,7 +59,7 @@ class Prepared(ABC):
 
         Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`, and the errors of a GPU.
         """
-        if self._gpu is not None and (made := self._settled.again(x, out)) is not None:
+        if (made := self._settled.again(x, out)) is not None:
             return made
         given = Arguments(x, forms=True)
         self._check_place("x", given)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.replays import Replays
@@ -26,6 +26,16 @@ _MOST_STREAMS = 8
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
+
+
+class Repeated(Protocol):
+    """What a call runs that repeats one before."""
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """The output; None where the call must go the long way."""
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """Whether arrays are as plain as it needs them: views of others may have their shapes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Repeat:
     """Small temporaries, which each stream keeps: they are used in its order."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
-        """The output; None where the call must go the long way."""
+        """See `Repeated`."""
         library, device, gpu = self.library, self.device, self.gpu
         if not device.is_current() or (self.stamp is not None and self.stamp != recent_stamp()):
             return None
@@ -89,7 +99,7 @@ class Repeat:
         return out
 
     def takes(self, arrays: Sequence[Any]) -> bool:
-        """Whether arrays are as plain as it needs them: views of others may have their shapes."""
+        """See `Repeated`."""
         return all(
             array is None or self.library.plain_address(array, self.gpu, dtype)
             for array, dtype in zip(arrays, self.dtypes, strict=False)
@@ -145,13 +155,13 @@ def _apart(out: Any, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -
     )
 
 
-Recipe = Callable[[], Repeat]
+Recipe = Callable[[], Repeated]
 
 
 class _Now(threading.local):
     """The call that this thread is in: where it is to be kept, and by what."""
 
-    call: tuple[dict[Any, Repeat], Any] | None = None
+    call: tuple[dict[Any, Repeated], Any] | None = None
 
 
 _now = _Now()
@@ -189,7 +199,7 @@ def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Mad
     """For a public function whose first parameters are arrays of these names."""
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
-        seen: dict[Any, Repeat] = {}
+        seen: dict[Any, Repeated] = {}
 
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:

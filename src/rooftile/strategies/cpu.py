@@ -6,6 +6,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray, Float32
 from rooftile.strategies.base import Bound, Config, Strategy
 
-_UNITS, _X, _NX, _OUT, _NOUT = map(cpu.FIELDS.index, ("units", "x", "nx", "out", "nout"))
+_UNITS, _X, _NX, _WEIGHTS, _NWEIGHTS, _BIAS, _NBIAS, _OUT, _NOUT = map(
+    cpu.FIELDS.index,
+    ("units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout"),
+)
 
 
 Pack = Callable[[Float32, Float32, int], None]
@@ -74,11 +78,10 @@ class HostStrategy(Strategy):
         Its arrays are contiguous, of the problem's batch or of fewer items.
         """
 
-    def once(
-        self, problem: Any, parameters: Sequence[AnyArray], device: CpuDevice
-    ) -> Callable[..., None] | None:
-        """A call as of `prepare`, with the same results, that reads the parameters as they lie,
-        where to pack them for a single call would take longer than the work; None where not."""
+    def once(self, problem: Any, device: CpuDevice) -> HostBound | None:
+        """What computes as what is bound, with the same results, but reads parameters as they lie:
+        `HostBound.renew` lends them for one call.  It is for problems whose parameters take longer
+        to pack than to be used; None for others."""
         return None
 
 
@@ -96,12 +99,12 @@ class HostBound(Bound):
         super().__init__(strategy, problem, device, config)
         self._call = call
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """What it holds of packed parameters and workspace, where that may be much."""
         return int(getattr(self._call, "nbytes", 0))
 
-    @property
+    @cached_property
     def renewable(self) -> bool:
         """See `Bound.renewable`."""
         return not self.problem.parameter_arrays or hasattr(self._call, "renew")
@@ -216,21 +219,42 @@ class BoundKernel:
         row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, cpu.address(buffer), scratch)
         entry = cpu.Entry.of_layer(kernel.function)
         self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
-        self._row = self._work.table[0]
+        self._row = self._work.rows[0]
         self._turn = threading.Lock()
 
     def renew(self, parameters: Sequence[Float32]) -> None:
         """Pack other parameters of the same shapes."""
-        weights, bias = weights_and_bias(self._names, parameters)
+        both = len(parameters) == 2
+        weights, bias = parameters if both else weights_and_bias(self._names, parameters)
         self._kernel.pack(weights, self._keep[0], self._threads)
         self._keep[1][:] = bias
 
     def __call__(self, x: Float32, out: Float32) -> None:
-        units, row = self._kernel.units(x.size // self._image), self._row
+        count, row = x.size, self._row
+        units = self._kernel.units(count // self._image)
         with self._turn:
-            row[_UNITS], row[_X], row[_NX] = units, cpu.address(x), x.size
+            row[_UNITS], row[_X], row[_NX] = units, cpu.address(x), count
             row[_OUT], row[_NOUT] = cpu.address(out), out.size
             self._work.run(units, self._threads)
+
+
+class LentKernel(BoundKernel):
+    """A kernel that reads parameters where they lie: those that it was last given, for one call."""
+
+    def __init__(self, kernel: CpuKernel, image: int, threads: int) -> None:
+        super().__init__(kernel, _NOTHING, _NOTHING, image, threads)
+        self._lent: tuple[Float32, ...] = ()
+
+    def renew(self, parameters: Sequence[Float32]) -> None:
+        """Read these in the next call; they are contiguous."""
+        self._lent = weights, bias = tuple(parameters)
+        row = self._row
+        row[_WEIGHTS], row[_NWEIGHTS] = cpu.address(weights), weights.size
+        row[_BIAS], row[_NBIAS] = cpu.address(bias), bias.size
+
+    def __call__(self, x: Float32, out: Float32) -> None:
+        super().__call__(x, out)
+        self._lent = ()
 
 
 _NOTHING: Float32 = np.zeros(1, np.float32)
@@ -249,8 +273,7 @@ def packed(
 ) -> tuple[Float32, Float32]:
     """Packed weights and bias as flat arrays of our own; both empty for operations without."""
     if not parameters:
-        nothing: NDArray[np.float32] = np.zeros(1, np.float32)
-        return nothing, nothing
+        return _NOTHING, _NOTHING
     weights, bias = parameters
     count = weights.size if kernel.packed is None else kernel.packed
     own = cpu.allocate(count, "packed parameters")

@@ -41,14 +41,14 @@ class BoundSequence:
         self._sizes = [np.array(s.kernel.sizes or (0,), np.int64) for s in stages]
         rows = [
             (0, 0, 0, *cpu.places((stage.weights, stage.bias)), 0, 0,
-             self._scratch.ctypes.data, scratch, *cpu.places([sizes]))
+             cpu.address(self._scratch), scratch, *cpu.places([sizes]))
             for stage, sizes in zip(stages, self._sizes, strict=True)
         ]  # fmt: skip
         entries = [cpu.Entry.of_layer(stage.kernel.function) for stage in stages]
         self._work = cpu.Work(entries, rows)
-        self._table = self._work.table
+        self._rows = self._work.rows
         for k, buffer in enumerate(self._between):
-            self._table[k, _OUT] = self._table[k + 1, _X] = buffer.ctypes.data
+            self._rows[k][_OUT] = self._rows[k + 1][_X] = cpu.address(buffer)
         self._images = 0
         self._turn = threading.Lock()
 
@@ -57,12 +57,11 @@ class BoundSequence:
         with self._turn:
             if images != self._images:
                 self._set_images(images)
-            self._table[0, _X], self._table[-1, _OUT] = cpu.address(x), cpu.address(out)
+            self._rows[0][_X], self._rows[-1][_OUT] = cpu.address(x), cpu.address(out)
             self._work.run(self._most, self._threads)
 
     def _set_images(self, images: int) -> None:
-        self._table[:, _NX] = [images * stage.image for stage in self._stages]
-        self._table[:, _NOUT] = [images * stage.result for stage in self._stages]
-        units = [stage.kernel.units(images) for stage in self._stages]
-        self._table[:, _UNITS] = units
-        self._most, self._images = max(units), images
+        for row, stage in zip(self._rows, self._stages, strict=True):
+            row[_UNITS] = stage.kernel.units(images)
+            row[_NX], row[_NOUT] = images * stage.image, images * stage.result
+        self._most, self._images = max(row[_UNITS] for row in self._rows), images

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,28 @@ def cache_bytes() -> int | None:
     return max(sizes, default=None)
 
 
-def address(array: NDArray[Any]) -> int:
-    """Where an array lies; three times as fast as ``array.ctypes.data``."""
+def _reads_headers() -> bool:
+    """Whether an array's address follows the header of its object, as NumPy's C API says, and
+    objects are known by where they are, as in CPython."""
+    if sys.implementation.name != "cpython":
+        return False
+    example = np.empty(1)
+    found = ctypes.c_void_p.from_address(id(example) + object.__basicsize__).value
+    return found == example.ctypes.data
+
+
+def _of_header(array: NDArray[Any]) -> int:
+    return _pointer_at(id(array) + _HEADER).value or 0
+
+
+def _of_interface(array: NDArray[Any]) -> int:
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+_HEADER, _pointer_at = object.__basicsize__, ctypes.c_void_p.from_address
+address = _of_header if _reads_headers() else _of_interface
+"""``address(array)`` is where an array lies.  A call asks for several, and NumPy takes two
+microseconds to tell one."""
 
 
 def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:

@@ -62,7 +62,7 @@ def cores() -> int:
 class Work:
     """Kernels to be run one after the other.
 
-    ``table`` has a row for each: its entry, its units, then address and number of elements of each
+    ``rows`` has one for each: its entry, its units, then address and number of elements of each
     array and of ``sizes``.  Whoever owns it may change all but the entries between two runs, and
     keeps the arrays alive.
     """
@@ -70,14 +70,16 @@ class Work:
     def __init__(self, entries: Sequence[Entry], rows: Sequence[Sequence[int]]) -> None:
         """``rows`` without the entries."""
         self._entries = tuple(entries)
-        self.table: NDArray[np.int64] = np.array([(0, *row) for row in rows], np.int64)
-        self._place = (address(self.table), *self.table.shape)
+        self._table: NDArray[np.int64] = np.array([(0, *row) for row in rows], np.int64)
+        self._place = (address(self._table), *self._table.shape)
+        # A number is put into a view of memory in half the time that NumPy takes.
+        self.rows = [memoryview(row) for row in self._table]
         self._compiled = False
 
     def run(self, units: int, threads: int) -> None:
         """Do all units, by so many threads; ``units`` is the most that a row has."""
         if not self._compiled:
-            self.table[:, 0] = [entry.address for entry in self._entries]
+            self._table[:, 0] = [entry.address for entry in self._entries]
             self._compiled = True
         # A kernel of one unit is done before the other cores could be told of it.
         if threads <= 1 or units <= 1:

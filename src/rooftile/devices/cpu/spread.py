@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.cpu.memory import address
 from rooftile.devices.cpu.native import Native
-from rooftile.devices.cpu.parallel import Entry, Work, places
+from rooftile.devices.cpu.parallel import Entry, Work
+
+
+@lru_cache(maxsize=1024)
+def sizes_of(*numbers: int) -> NDArray[np.int64]:
+    """What a kernel wants to know, as it reads it; the same array for the same numbers."""
+    made = np.array(numbers, np.int64)
+    made.flags.writeable = False
+    return made
 
 
 class Spread:
     """A kernel for arrays of these dtypes; ``call(arrays, sizes, units, threads)`` runs it.
 
-    See `rooftile.devices.cpu.native.program` for what a kernel is.
+    See `rooftile.devices.cpu.native.program` for what a kernel is.  Any number of threads may call.
     """
 
     def __init__(self, kernel: Native, dtypes: Sequence[str]) -> None:
         self._entry = Entry(kernel, tuple(dtypes))
+        self._numbers = 1 + 2 * (len(dtypes) + 1)
+        self._waiting: list[Work] = []
 
     def __call__(
         self, arrays: Sequence[NDArray[Any]], sizes: NDArray[np.int64], units: int, threads: int
     ) -> None:
         """Do all units; each thread does a contiguous share.  The arrays must be contiguous."""
-        Work([self._entry], [(units, *places((*arrays, sizes)))]).run(units, threads)
+        try:
+            work = self._waiting.pop()
+        except IndexError:
+            work = Work([self._entry], [[0] * self._numbers])
+        row, at = work.rows[0], 2
+        row[1] = units
+        for array in (*arrays, sizes):
+            row[at], row[at + 1] = address(array), array.size
+            at += 2
+        work.run(units, threads)
+        self._waiting.append(work)

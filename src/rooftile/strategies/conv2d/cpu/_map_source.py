@@ -249,7 +249,7 @@ def _emit_taps(to: Writer, block: MapBlock, end: str, begin: str = "0") -> None:
         with to.block("for z in range(wide):"):
             to.line("near = anchored(x[line + z :])")
             for v in range(block.vectors):
-                at = f"w + (row * wide + z) * {block.group} + {v * block.lanes}"
+                at = f"w + ({v} * channels * tall * wide + row * wide + z) * {block.lanes}"
                 to.line(f"w{v} = load(weights, {at})")
             for r, q in block.outputs:
                 to.line(f"u = splat_at(near, {r} * down * pitch + {q * block.stride})")

@@ -18,6 +18,7 @@ from functools import cache
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
+from rooftile.strategies.common.panels import pack, packed_size
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
 from rooftile.strategies.conv2d.cpu._register_source import SUMMED
@@ -141,13 +142,14 @@ def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
 def _kernel(p: Conv2d) -> CpuKernel:
     block = _choose(p)
     bands, groups = _bands(p, block), -(-p.maps // block.group)
+    terms = p.channels * math.prod(p.mask)
     # Beyond what is staged, vectors may be stored past padding and the last row.
     staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
     return CpuKernel(
         source("map_vectors", generate(block), {"activate_row": activate_row}, lanes=block.lanes),
         units=lambda images: images * bands * groups,
-        pack=lambda weights, into, _: pack(weights, into, block.group),
-        packed=groups * block.group * p.channels * math.prod(p.mask),
+        pack=lambda weights, into, threads: _pack(weights, into, block.lanes, threads),
+        packed=groups * block.group * terms,
         scratch=staged + (block.size * block.lanes if block.chunked else 0),
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
@@ -156,16 +158,9 @@ def _kernel(p: Conv2d) -> CpuKernel:
     )  # fmt: skip
 
 
-def pack(weights: Float32, into: Float32, group: int) -> None:
-    """weights[maps, channels, h, w] as [maps / group][channels, h, w][group], flat.
-
-    Maps that do not exist weigh zero.
-    """
-    maps = weights.shape[0]
-    rows = weights.reshape(maps, -1)
-    terms, whole = rows.shape[1], maps // group
-    blocks = into.reshape(-1, terms, group)
-    blocks[:whole] = rows[: whole * group].reshape(whole, group, terms).transpose(0, 2, 1)
-    if maps % group:
-        blocks[whole] = 0.0
-        blocks[whole, :, : maps % group] = rows[whole * group :].T
+def _pack(weights: Float32, into: Float32, lanes: int, threads: int) -> None:
+    """A panel for each vector of maps; those that only fill a group weigh zero."""
+    rows = weights.reshape(weights.shape[0], -1)
+    maps, terms = rows.shape
+    pack(rows, into, terms, lanes, threads)
+    into[packed_size(maps, terms, lanes) :] = 0.0

@@ -15,13 +15,17 @@ import math
 from functools import cache
 from itertools import product
 
-from rooftile.devices.cpu.native import source, vector
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
 from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
+_FEW_WEIGHTS = 2**12
 _STAGED_FLOATS = 48 * 1024
 """float32 of staged input that a band may take: a part of the second-level cache."""
 
@@ -62,22 +66,36 @@ def tile_kernel(tile: Tile) -> CpuKernel:
     return CpuKernel(
         source("register_tile", generate(tile), functions),
         units=lambda images: images * bands,
-        pack=lambda weights, into, _: pack(weights, into, tile.block.maps),
+        pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads),
         scratch=tile.scratch,
     )
 
 
-def pack(weights: Float32, into: Float32, block: int) -> None:
+def pack(weights: Float32, into: Float32, block: int, threads: int) -> None:
     """weights[maps, channels, h, w] as [maps / block][channels, h, w][block], flat; the last
     block holds the maps that are left."""
     maps = weights.shape[0]
-    terms = weights.size // maps
-    rows = weights.reshape(maps, terms)
-    whole = maps // block * block
-    blocks = into[: whole * terms].reshape(-1, terms, block)
-    blocks[...] = rows[:whole].reshape(-1, block, terms).transpose(0, 2, 1)
-    if whole < maps:
-        into[whole * terms :].reshape(terms, maps - whole)[...] = rows[whole:].T
+    sizes = cpu.sizes_of(maps, weights.size // maps, block)
+    # A few are packed before the other cores could be told of it.
+    count = threads if weights.size > _FEW_WEIGHTS else 1
+    _packing()((np.ascontiguousarray(weights), into), sizes, -(-maps // block), count)
+
+
+@native
+def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are blocks.  ``sizes``: maps, terms, maps of a block."""
+    maps, terms, block = sizes[0], sizes[1], sizes[2]
+    for unit in range(begin, end):
+        first = unit * block
+        count, to = min(block, maps - first), first * terms
+        for q in range(count):
+            for term in range(terms):
+                packed[to + term * count + q] = weights[(first + q) * terms + term]
+
+
+@cache
+def _packing() -> cpu.Spread:
+    return cpu.Spread(blocks_of_maps, ("float32", "float32"))
 
 
 def choose_tile(problem: Conv2d) -> Tile:

@@ -23,16 +23,15 @@ ACM Trans. Math. Softw. 34 (2008).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, source, vector
-from rooftile.ops import AnyArray, Linear
+from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
-from rooftile.strategies.cpu import BoundKernel, CpuKernel, CpuStrategy
+from rooftile.strategies.common.panels import pack, packed_size, panels_of
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound, LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
-from rooftile.strategies.linear.cpu._blocked_pack import pack, packed_size, panels_of
 from rooftile.strategies.linear.cpu._blocked_source import BLOCK_INPUTS, generate, scratch_size
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
 
@@ -40,8 +39,8 @@ _CHUNK_IMAGES = 112
 """The copied inputs of so many images stay in the second-level cache, beside a panel's weights.
 Each chunk reads all weights; larger ones would leave cores without one."""
 
-_MANY_WEIGHTS = 2**16
-"""Fewer are packed in less time than a kernel of their own takes to bind."""
+_MANY_WEIGHTS = 2**14
+"""Fewer are packed in no time."""
 
 
 class Blocked(CpuStrategy):
@@ -60,17 +59,13 @@ class Blocked(CpuStrategy):
         """See `CpuStrategy.kernel`."""
         return linear_kernel(problem, vector.lanes(), vector.registers())
 
-    def once(
-        self, problem: Linear, parameters: Sequence[AnyArray], device: CpuDevice
-    ) -> BoundKernel | None:
-        """See `HostStrategy.once`: for few images, and weights that lie as [outputs, inputs]."""
-        weights, bias = parameters
-        if problem.batch > IMAGES[0] or weights.size < _MANY_WEIGHTS:
-            return None
-        if not weights.flags.c_contiguous:
+    def once(self, problem: Linear, device: CpuDevice) -> HostBound | None:
+        """See `HostStrategy.once`: for few images, and many weights."""
+        if problem.batch > IMAGES[0] or problem.inputs * problem.outputs < _MANY_WEIGHTS:
             return None
         kernel = rows_kernel(problem, vector.lanes())
-        return BoundKernel(kernel, weights, bias, problem.inputs, device.threads)
+        call = LentKernel(kernel, problem.inputs, device.threads)
+        return HostBound(self, problem, device, {}, call)
 
 
 STRATEGY = Blocked()

@@ -14,17 +14,15 @@ import threading
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.panels import pack
 from rooftile.strategies.common.transposition import emit_transposition
 from rooftile.strategies.cpu import BoundKernel
-from rooftile.strategies.linear.cpu._blocked_pack import pack
 from rooftile.strategies.linear.cpu.blocked import inputs_of_block, linear_kernel
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
 
@@ -80,7 +78,7 @@ class _Bound:
             weights = b if problem.transpose_b else b.T
             pack(weights, self._packed, self._step, self._lanes, self._threads)
             if problem.transpose_a:
-                sizes = np.array([problem.rows, problem.inner], np.int64)
+                sizes = cpu.sizes_of(problem.rows, problem.inner)
                 units = -(-problem.rows // self._lanes)
                 _turning(self._lanes)((a, self._rows), sizes, units, self._threads)
                 a = self._rows

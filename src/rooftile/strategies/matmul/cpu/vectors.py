@@ -9,6 +9,7 @@ kernel of `linear` for few images.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache, lru_cache
 
@@ -19,7 +20,7 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.cpu import BoundKernel
+from rooftile.strategies.cpu import LentKernel
 from rooftile.strategies.linear.cpu.blocked import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches
@@ -76,9 +77,15 @@ STRATEGY = Vectors()
 
 
 def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:
-    kernel = rows_kernel(as_linear(problem), vector.lanes())
-    zeros = no_bias(problem.columns)
-    return lambda a, b, out: BoundKernel(kernel, b, zeros, problem.inner, threads)(a, out)
+    kernel = LentKernel(rows_kernel(as_linear(problem), vector.lanes()), problem.inner, threads)
+    zeros, turn = no_bias(problem.columns), threading.Lock()
+
+    def call(a: Float32, b: Float32, out: Float32) -> None:
+        with turn:
+            kernel.renew((b, zeros))
+            kernel(a, out)
+
+    return call
 
 
 def as_linear(problem: Matmul) -> Linear:

@@ -1,4 +1,4 @@
-"""Put the weights of `blocked` into panels, on all cores.
+"""Put weights into panels for the CPU's vectors, on all cores.
 
 A panel is [inputs][vector of outputs], for a block of inputs; outputs that do not exist weigh zero.
 The panels of a block lie one after the other, then those of the next.  A unit of work is a panel
@@ -18,6 +18,8 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_transposition
+
+_FEW_WEIGHTS = 2**13
 
 
 def panels_of(outputs: int, lanes: int) -> int:
@@ -39,8 +41,10 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
     by_columns = weights.flags.f_contiguous and not weights.flags.c_contiguous
     given = weights.T if by_columns else np.ascontiguousarray(weights)
     spread = _from_columns(lanes) if by_columns else _from_rows(lanes)
-    sizes = np.array([inputs, outputs, step], np.int64)
-    spread((given, packed), sizes, panels_of(outputs, lanes), threads)
+    sizes = cpu.sizes_of(inputs, outputs, step)
+    # A few are packed before the other cores could be told of it.
+    count = threads if weights.size > _FEW_WEIGHTS else 1
+    spread((given, packed), sizes, panels_of(outputs, lanes), count)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,159 @@
+"""Calls on the host: what runs them, and what of them waits for the next one.
+
+To check a call's arrays by the book takes longer than a small kernel.  So a call that repeats one
+before only looks whether its arrays are plain: NumPy's own, float32, row-major, aligned.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices import cpu
+from rooftile.ops.problem import Array, numpy_dtype
+from rooftile.runtime.choice import Choice
+from rooftile.runtime.repeats import note
+from rooftile.runtime.results import new_result
+from rooftile.strategies.cpu import HostBound
+
+_FLOAT32 = np.dtype(np.float32)
+_READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
+"""NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
+
+
+def is_plain(array: Any) -> bool:
+    """Whether a kernel may read an array as it lies, whose shape is known to be right."""
+    return (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT32
+        and array.flags.num & _READABLE == _READABLE
+    )
+
+
+def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.float32] | None:
+    """Where the result goes: ``out``, or a new array; None where ``out`` must be checked by the
+    book.  ``others`` are plain arrays, or None."""
+    if out is None:
+        return new_result(result)
+    if not is_plain(out) or out.shape != result.shape or not out.flags.writeable:
+        return None
+    begin = cpu.address(out)
+    end = begin + out.nbytes
+    for other in others:
+        if other is not None:
+            at = cpu.address(other)
+            if at < end and begin < at + other.nbytes:
+                return None
+    return out  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class HostRepeat:
+    """What a call on plain arrays runs: of its arrays the first are inputs, then parameters."""
+
+    choice: Choice
+    result: Array
+    inputs: int
+    arrays: int
+    """Inputs and parameters."""
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return all(array is None or is_plain(array) for array in arrays)
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        for array in arrays:
+            if array is not None and not is_plain(array):
+                return None
+        made = result_for(out, self.result, arrays)
+        if made is not None:
+            # An array that was not given last stands for zeros.
+            given = (*arrays, *[None] * (self.arrays - len(arrays)))
+            run_on_host(self.choice, given[: self.inputs], given[self.inputs :], (made,))
+        return made
+
+
+def run_on_host(
+    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
+) -> None:
+    """Compute on NumPy arrays with a strategy of the CPU.  Raises `OutOfMemory`.
+
+    What was bound waits for the next call of its problem, which packs its parameters into it.
+    """
+    for array in parameters:
+        if array is None:
+            places = zip(parameters, choice.problem.parameter_arrays, strict=True)
+            parameters = [_zeros(a.shape, a.dtype) if p is None else p for p, a in places]
+            break
+    bound = _waiting.take(choice)
+    if bound is None:
+        rung: Any = choice.strategy
+        device = cpu.open_device()
+        bound = rung.once(choice.problem, device)
+        if bound is None:
+            bound = rung.bind(choice.problem, parameters, device)
+        else:
+            bound.renew(parameters)
+    else:
+        bound.renew(parameters)
+    bound(*inputs, *outputs)
+    if bound.renewable:
+        _waiting.keep(choice, bound)
+
+
+def note_call(choice: Choice) -> None:
+    """Keep what the present call of a public function runs, if its arrays are plain."""
+    problem = choice.problem
+    (result,) = problem.output_arrays
+    inputs = len(problem.input_arrays)
+    arrays = inputs + len(problem.parameter_arrays)
+    note(np.ndarray, lambda: HostRepeat(choice, result, inputs, arrays))
+
+
+@lru_cache(maxsize=64)
+def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for a parameter that was not given."""
+    return np.zeros(shape, numpy_dtype(dtype))
+
+
+class _Waiting:
+    """Bound strategies of the CPU that no call uses now: the least recently used go first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self._bytes = most_bytes, 0
+        self._bound: OrderedDict[Any, list[HostBound]] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def take(self, choice: Choice) -> HostBound | None:
+        """One for this choice, which is the caller's from now on; None where none waits."""
+        with self._turn:
+            waiting = self._bound.get((choice.strategy, choice.problem))
+            if not waiting:
+                return None
+            bound = waiting.pop()
+            self._bytes -= bound.nbytes
+            return bound
+
+    def keep(self, choice: Choice, bound: HostBound) -> None:
+        """Let it wait for the next call."""
+        key = choice.strategy, choice.problem
+        with self._turn:
+            self._bound.setdefault(key, []).append(bound)
+            self._bound.move_to_end(key)
+            self._bytes += bound.nbytes
+            while self._bytes > self._most or len(self._bound) > _MOST_WAITING:
+                _, dropped = self._bound.popitem(last=False)
+                self._bytes -= sum(one.nbytes for one in dropped)
+
+
+_MOST_WAITING = 256
+"""Problems whose bound strategies wait."""
+_waiting = _Waiting(most_bytes=2**28)

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice

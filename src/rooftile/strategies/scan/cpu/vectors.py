@@ -295,7 +295,8 @@ class _Rounds:
         work = self._works[_streams(self._problem, y)]
         with self._turn:
             # Behind entry and units: the addresses of x and of y.
-            work.table[:, 2], work.table[:, 4] = cpu.address(x), cpu.address(y)
+            for row in work.rows:
+                row[2], row[4] = cpu.address(x), cpu.address(y)
             work.run(_PARTS, self._threads)
 
 

@@ -41,7 +41,7 @@ def test_every_strategy_is_explained_and_one_is_taken(problem):
 def test_every_operation_ends_with_what_takes_all():
     for operation in operations():
         assert preference(operation, "cpu")[-1].name == "loops"
-        assert preference(operation, "opencl")[-1].name in ("naive", "row_threads", "strided")
+        assert preference(operation, "opencl")[-1].name in ("naive", "row_threads", "sequential", "strided")
 
 
 def test_every_preference_exists():

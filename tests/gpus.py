@@ -2,15 +2,11 @@
 
 They are thousands: one line at the end says how many and why.  ``pytest -m gpu -rs`` goes through
 each of them instead, and each says why it is skipped.
-
-A CPU's OpenCL stands in for a GPU's, and most of the time goes into compiling: so Intel's compiles
-without optimising, unless a test takes the fixture ``optimised``.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from collections import Counter
 
 import pytest
@@ -20,8 +16,6 @@ from rooftile.errors import DeviceMissing
 
 _GPU = pytest.mark.gpu
 _LEFT_OUT = pytest.StashKey[Counter]()
-_BUILD_OPTIONS = "PYOPENCL_BUILD_OPTIONS"
-"""The environment variable with which PyOpenCL adds options to each build."""
 
 
 @functools.cache
@@ -68,12 +62,6 @@ def device(request):
     return _open(request.param)
 
 
-@pytest.fixture
-def optimised(monkeypatch):
-    """OpenCL's texts compiled as for a user: where rounding is looked at, or much is computed."""
-    monkeypatch.delenv(_BUILD_OPTIONS, raising=False)
-
-
 def gpu_of(item) -> str:
     """The GPU that a test's fixtures stand for: ``cuda``, ``opencl-gpu`` or none."""
     if "cuda_device" in item.fixturenames:
@@ -85,11 +73,6 @@ def gpu_of(item) -> str:
 
 def pytest_configure(config):
     config.stash[_LEFT_OUT] = Counter()
-
-
-def pytest_sessionstart(session):
-    if not why_none("opencl-cpu") and "Intel" in describe_gpu("opencl", 0).driver:
-        os.environ.setdefault(_BUILD_OPTIONS, "-cl-opt-disable")
 
 
 @pytest.hookimpl(tryfirst=True)

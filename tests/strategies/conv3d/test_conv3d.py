@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 import pytest
-from compiling import check_compiles
 from course_conv3d import cases
+from every_rung import EveryRung, Wrong
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from unwritten import assert_same_bits, computes_on_new_memory
@@ -31,6 +29,31 @@ PROBLEMS = (
     Conv3d(3, 8, 44, (1, 2, 2), "valid"),
     Conv3d(4, 5, 18, (3, 3, 3), "zero", 2, 3, 2, "batch"),
 )
+
+
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (Conv3d(8, 8, 32, (3, 3, 3)),)
+    configured = (Conv3d(5, 18, 70, (3, 3, 3)),)
+    compiled = (named("conv3d", "cube-512-mask-3"), named("conv3d", "video"))
+    wrong = Wrong(
+        Conv3d(6, 9, 45, (3, 3, 3), "zero", 2, 2, 1, "batch"),
+        # Planes of the mask in reverse; a mask that is not centred; the first channel's weights.
+        ("naive", "plane - BEFORE_Z + d", "plane - BEFORE_Z + MASK_DEPTH - 1 - d"),
+        ("constant", "column - BEFORE_X + q", "column + q"),
+        ("cube", "TAP(TILE_MAP, c, d, p, q)", "TAP(TILE_MAP, 0, d, p, q)"),
+        # A halo that is not loaded; one sum of a column for all.
+        ("prism", "column - BEFORE_X);", "column);"),
+        ("coarsened", "made[k], last", "made[0], last"),
+        # Open sums that do not move on; the last plane not stored; the first planes again and
+        # again; no ghost planes.
+        ("march", "k + 1 < MASK_DEPTH ? made[k + 1]", "k + 1 < MASK_DEPTH ? made[k]"),
+        ("march", "+ MASK_DEPTH - 1) * CHANNELS;", "+ MASK_DEPTH - 2) * CHANNELS;"),
+        ("march", "first + ahead / CHANNELS", "first + ahead % STAGES / CHANNELS"),
+        ("march", "if (z >= 0 && z < DEPTH) {", "if (z >= 0) {"),
+    )
+
+
 examples = settings(
     max_examples=2,
     phases=[Phase.explicit, Phase.generate],
@@ -54,18 +77,6 @@ def named_rung(rung):
     return rung.name
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=range(len(PROBLEMS)))
-@pytest.mark.parametrize("rung", CPU, ids=named_rung)
-def test_right_on_the_cpu(rung, problem):
-    verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=range(len(PROBLEMS)))
-@pytest.mark.parametrize("rung", GPU, ids=named_rung)
-def test_right_on_a_gpu(rung, problem, device):
-    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
-
-
 @settings(max_examples=30)
 @given(problem=problems([(3, 3, 3), (1, 5, 2), (4, 3, 1)]), seed=st.integers(0, 99))
 def test_any_problem_on_the_cpu(problem, seed):
@@ -83,11 +94,6 @@ def test_any_problem_with_any_config_on_a_gpu(rung, opencl_device, data):
     verify(
         problem, rung, device=opencl_device, config=config if fits else None, neighbours=False
     ).raise_if_wrong()
-
-
-def test_neighbours_are_judged_too(opencl_device):
-    verify(Conv3d(8, 8, 32, (3, 3, 3)), strategy("conv3d", "march", "opencl"),
-           device=opencl_device).raise_if_wrong()  # fmt: skip
 
 
 @pytest.mark.parametrize("rung", CPU, ids=named_rung)
@@ -133,40 +139,6 @@ def test_vectors_compute_on_nothing_that_nobody_wrote(boundary):
     assert not computes_on_new_memory(bind, x, shape)
 
 
-# Each is a right text with one thing changed.
-WRONG = {
-    "planes of the mask in reverse": (
-        "naive", "plane - BEFORE_Z + d", "plane - BEFORE_Z + MASK_DEPTH - 1 - d",
-    ),
-    "a mask that is not centred": ("constant", "column - BEFORE_X + q", "column + q"),
-    "the first channel's weights": (
-        "cube", "TAP(TILE_MAP, c, d, p, q)", "TAP(TILE_MAP, 0, d, p, q)",
-    ),
-    "a halo that is not loaded": ("prism", "column - BEFORE_X);", "column);"),
-    "open sums that do not move on": (
-        "march", "k + 1 < MASK_DEPTH ? made[k + 1]", "k + 1 < MASK_DEPTH ? made[k]",
-    ),
-    "the last plane not stored": (
-        "march", "+ MASK_DEPTH - 1) * CHANNELS;", "+ MASK_DEPTH - 2) * CHANNELS;",
-    ),
-    "the first planes again and again": (
-        "march", "first + ahead / CHANNELS", "first + ahead % STAGES / CHANNELS",
-    ),
-    "no ghost planes": ("march", "if (z >= 0 && z < DEPTH) {", "if (z >= 0) {"),
-    "one sum of a column for all": ("coarsened", "made[k], last", "made[0], last"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_text_is_caught(name, opencl_device):
-    rung, before, after = WRONG[name]
-    wrong = copy(strategy("conv3d", rung, "opencl"))
-    assert before in wrong.whole_text
-    wrong.text = wrong.whole_text.replace(before, after)
-    problem = Conv3d(6, 9, 45, (3, 3, 3), "zero", 2, 2, 1, "batch")
-    assert not verify(problem, wrong, device=opencl_device, neighbours=False).passed
-
-
 def test_what_a_rung_refuses():
     refusals = {
         "constant": ((26, 26, 26), "constant memory"), "cube": ((9, 1, 1), "no sum is left"),
@@ -208,11 +180,6 @@ def test_segments_fill_the_machine():
         (step,) = rung.steps(problem, config)
         slots = rung.machine.multiprocessors * config["BLOCKS"]
         assert 0.9 * slots < step.launch.grid[0] <= slots
-
-
-@pytest.mark.parametrize("rung", GPU, ids=named_rung)
-def test_compiles_without_spills(rung):
-    check_compiles(rung, [named("conv3d", name) for name in ("cube-512-mask-3", "video")])
 
 
 def test_a_problem_refuses_what_has_no_result():

@@ -23,7 +23,7 @@ from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import NARROW
 
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
-SIZES = [(1, 1, 1), (3, 70, 9), (37, 500, 45), (64, 32, 48), (2, 900, 300)]
+SIZES = [(1, 1, 1), (3, 70, 9), (37, 150, 45), (64, 32, 48), (2, 900, 300)]
 PROBLEMS = [Matmul(*sizes, *layout) for sizes in SIZES for layout in LAYOUTS]
 CPU, GPU = ladder("matmul"), ladder("matmul", "opencl")
 _LABS = Path(__file__).parents[3] / ".." / "shared" / "course-labs" / "matmul"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rooftile.analysis.bounds import bytes_under_way
 from rooftile.cli._output import milliseconds, percent, quantity, table
 
 if TYPE_CHECKING:
@@ -31,6 +30,9 @@ def title(problem: Problem, shape: str, name: str, summary: str, picked: str) ->
 
 def cpu_lines(found: CpuExplanation) -> list[str]:
     """What bounds a CPU's strategy, and the time that was measured."""
+    # The command line asks for help without NumPy.
+    from rooftile.analysis.bounds import bytes_under_way
+
     rates, bound = found.rates, found.bound
     units = f"{found.units} units of work over " if found.units is not None else ""
     lines = [

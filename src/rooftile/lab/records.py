@@ -15,6 +15,7 @@ from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import Environment, gpu_libraries
 from rooftile.lab.verdict import Verdict
 from rooftile.ops import Precision, Problem
+from rooftile.ops.fields import fields_of
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
 
@@ -199,7 +200,7 @@ def median(row: Row) -> float:
 
 def problem_json(problem: Problem) -> dict[str, Any]:
     """A problem's fields with its operation, FLOPs and compulsory bytes."""
-    fields = dataclasses.asdict(problem)  # type: ignore[call-overload]
+    fields = fields_of(problem)
     derived: dict[str, Any] = {"flops": problem.flops, "bytes": problem.bytes}
     shapes = {array.name: array.shape for array in problem.output_arrays}
     derived["output_shape"] = next(iter(shapes.values())) if len(shapes) == 1 else shapes

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
 from rooftile.ops.boundary import Boundary, check_boundary
+from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
@@ -59,7 +60,7 @@ class Conv2d(Layer):
     padding: tuple[int, int] = (0, 0)
     activation: FusedActivation = "none"
     pool: Pool | None = None
-    boundary: Boundary = "zero"
+    boundary: Boundary = field(default="zero", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(

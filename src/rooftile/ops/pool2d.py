@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.ops.activation import roundings
+from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
@@ -39,7 +40,7 @@ class Pool2d(Layer):
     height: int
     width: int
     pool: Pool
-    bias: bool = False
+    bias: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(

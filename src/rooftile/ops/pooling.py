@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused
+from rooftile.ops.fields import LATER
 from rooftile.ops.problem import Float64, pair, pair_from_text
 
 PoolKind = Literal["max", "average", "l2", "weighted"]
@@ -29,7 +30,7 @@ class Pool:
     kind: PoolKind
     window: tuple[int, int]
     stride: tuple[int, int]
-    activation: FusedActivation = "none"
+    activation: FusedActivation = field(default="none", metadata=LATER)
 
     @classmethod
     def of(

@@ -7,7 +7,6 @@ and needs nothing of what measures.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import json
 import sqlite3
@@ -19,6 +18,7 @@ from typing import Any
 
 from rooftile.errors import InputError
 from rooftile.ops import Problem
+from rooftile.ops.fields import fields_of
 
 _APPLICATION = 0x726F6F66
 """Marks a SQLite file as ours: "roof"."""
@@ -92,7 +92,7 @@ def clear(path: Path) -> Iterator[None]:
 @lru_cache(maxsize=1024)
 def problem_text(problem: Problem) -> str:
     """A problem in one line of JSON, always the same one, whatever the batch."""
-    fields: dict[str, Any] = dataclasses.asdict(problem)  # type: ignore[call-overload]
+    fields: dict[str, Any] = fields_of(problem)
     if problem.batch_size is not None:
         fields.pop("batch", None)
     return json.dumps({"operation": problem.operation, **fields})

@@ -10,6 +10,7 @@ from typing import Any
 
 from rooftile.lab.records import plain
 from rooftile.ops import named, names
+from rooftile.ops.fields import fields_of
 
 _DERIVED = ("operation", "flops", "bytes", "output_shape")
 _UNITS = {
@@ -88,10 +89,7 @@ def name(problem: Mapping[str, Any]) -> str:
 def _named(operation: str) -> dict[str, dict[str, Any]]:
     """The fields of an operation's named problems."""
     problems = {one: named(operation, one) for one in names(operation)}
-    return {
-        one: plain(dataclasses.asdict(problem))  # type: ignore[call-overload]
-        for one, problem in problems.items()
-    }
+    return {one: plain(fields_of(problem)) for one, problem in problems.items()}
 
 
 def _usual(operation: str) -> dict[str, Any]:

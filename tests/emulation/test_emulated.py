@@ -44,10 +44,11 @@ IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
 
 
 def taken(rungs, problems):
+    """Each rung with the problems that it takes; at bfloat16 one, since it has float16's text."""
     return [
         pytest.param(rung, problem, id=f"{rung.name}-{number}")
         for rung in rungs
-        for number, problem in enumerate(problems)
+        for number, problem in enumerate(problems[:1] if rung.precision == "bf16" else problems)
         if rung.why_not(problem) is None
     ]
 

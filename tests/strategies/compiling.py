@@ -10,6 +10,7 @@ from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.cubin import Taken, resources
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
+from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy
 
 MEASURED = "sm_90"
@@ -47,19 +48,28 @@ def check_no_spills(
 
 
 def other_architectures(rung: GpuStrategy) -> list[str]:
-    """The oldest that a rung compiles for and the newest, beside the one that was measured.
+    """The oldest that a rung compiles for, and the newest for a ladder's last one at a precision.
 
     What a text asks of its architecture, it asks in `prelude.h` and `tf32.h`, and not of shapes.
     """
-    able = [one for one in (*OLDER, NEWEST) if rung.why_not_on(one) is None]
-    return sorted({able[0], able[-1]}) if able else []
+    older = [one for one in OLDER if rung.why_not_on(one) is None]
+    rungs = [one for one in ladder(rung.operation, "cuda") if one.why_not_on(NEWEST) is None]
+    last = {one.precision: one.name for one in rungs}
+    return older[:1] + ([NEWEST] if last.get(rung.precision) == rung.name else [])
 
 
 def check_compiles(rung: GpuStrategy, problems: Iterable[Problem]) -> None:
     """Without spills: every problem that a rung takes for the architecture that was measured, the
-    first of them for the others."""
+    first of them for the others.
+
+    Only the first at bfloat16: its rungs have the texts of those at float16, numbers as wide in
+    instructions of the same shapes.
+    """
     taken = [problem for problem in problems if rung.why_not(problem) is None]
     assert taken, f"{rung.name} takes none of them"
+    if rung.precision == "bf16":
+        check_no_spills(rung, taken[0], MEASURED)
+        return
     for architecture in other_architectures(rung):
         check_no_spills(rung, taken[0], architecture)
     for problem in taken:

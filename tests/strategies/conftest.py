@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpus import why_none
+from rooftile.devices.opencl import device
 from rooftile.devices.select import describe_gpu
 
 
@@ -20,8 +21,7 @@ def plainly_compiled(request, monkeypatch):
     if "optimised" in request.fixturenames or why_none("opencl-cpu"):
         return
     if "Intel" in describe_gpu("opencl", 0).driver:
-        # PyOpenCL adds this to each build.
-        monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+        monkeypatch.setattr(device, "_OPTIONS", (*device._OPTIONS, "-cl-opt-disable"))
 
 
 @pytest.fixture(scope="session")

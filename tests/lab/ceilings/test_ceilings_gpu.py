@@ -113,7 +113,7 @@ def test_fma_chains_do_all_of_their_steps(opencl_device):
     assert out == pytest.approx(8 * 2.0)  # a = a / 2 + 1 goes to 2 from anywhere.
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 def test_microbenchmarks_compile_with_nvrtc(architecture):
     pytest.importorskip("cuda.core", reason="cuda-core is not installed")
     assert cuda.compile_cubin(text("memory"), {"THREADS": 256, "LOADS": 4}, architecture)
@@ -127,7 +127,9 @@ def test_microbenchmarks_compile_with_nvrtc(architecture):
         assert cuda.compile_cubin(text("tensor"), macros, architecture, (HEADERS,))
 
 
-CHAINS = [_wgmma.Chains(p, g) for p in ("tf32", "fp16", "bf16") for g in _wgmma.GROUPS]
+# Every size at one precision; the others hold the same sums.
+CHAINS = [_wgmma.Chains("fp16", g) for g in _wgmma.GROUPS]
+CHAINS += [_wgmma.Chains(p, max(_wgmma.GROUPS)) for p in ("tf32", "bf16")]
 
 
 @pytest.mark.parametrize("chains", CHAINS, ids=lambda c: f"{c.precision}-{c.groups}")

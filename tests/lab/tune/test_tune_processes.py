@@ -35,7 +35,7 @@ def test_a_kill_at_any_moment_loses_no_finished_sample(
     log, moments = tmp_path / "log", random.Random(5)
     log.touch()
     killed = 0
-    for _ in range(5):
+    for _ in range(3):
         child = start_child(history_path, log)
         wanted = len(log.read_text().split()) + moments.randint(0, 2)
         while child.is_alive() and len(log.read_text().split()) < wanted:
@@ -48,7 +48,7 @@ def test_a_kill_at_any_moment_loses_no_finished_sample(
             assert history.rows("PRAGMA integrity_check") == [("ok",)]
             kept = {record.fingerprint for record in history.records(status="passed")}
         assert set(log.read_text().split()) <= kept
-    assert killed == 5
+    assert killed == 3
     child = start_child(history_path, log)
     child.join(120)
     assert child.exitcode == 0

@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,9 @@ from rooftile.errors import (
 if TYPE_CHECKING:
     import pyopencl
 
+_OPTIONS = ("-cl-std=CL1.2",)
+_BUILT = 128
+"""Programs that a device keeps built: a text that is bound anew is not built anew."""
 _STALE_S = 2.0
 """Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
 _INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
@@ -120,6 +123,7 @@ class OpenclDevice(Described):
             self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         self._events: list[Any] | None = None
+        self._built = lru_cache(maxsize=_BUILT)(partial(self._build, keeping=True))
         self.description = describe(cl, device, index)
 
     def allocate(self, nbytes: int) -> Any:
@@ -172,7 +176,8 @@ class OpenclDevice(Described):
         ``plain``: without the prelude, and kept nowhere, for a text that is not ours.
         """
         source = macro_lines(macros) + ("" if plain else prelude()) + whole(text, folders)
-        return OpenclProgram(self, partial(self._build, source, keeping=not plain))
+        build = partial(self._build, keeping=False) if plain else self._built
+        return OpenclProgram(self, partial(build, source, *_OPTIONS))
 
     def _build(self, source: str, *options: str, keeping: bool) -> Any:
         program = self._cl.Program(self._context, source)
@@ -182,7 +187,7 @@ class OpenclDevice(Described):
                 # Some compilers talk even of success.
                 warnings.simplefilter("ignore", self._cl.CompilerWarning)
                 place = str(_unlocked(directory)) if keeping else False
-                return program.build(["-cl-std=CL1.2", *options], cache_dir=place)
+                return program.build(list(options), cache_dir=place)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             keep(kept, source.encode())

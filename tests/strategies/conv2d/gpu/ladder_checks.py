@@ -122,7 +122,7 @@ def check(rung, problem, device, *, seed=0, specials=(), config=None):
     bound = rung.bind(problem, parameters, device, config)
     outs = [run(bound, x) for _ in range(2)]
     verdict = Expected(problem, x, *parameters).judge(outs[0], rung.precision)
-    assert verdict.passed, (problem, bound.config, verdict)
+    assert verdict.passed, (problem, bound.config, specials, verdict)
     for a, b in pairwise(outs):
         assert rung.atomic or np.array_equal(a.view(np.uint32), b.view(np.uint32)), "runs differ"
 

@@ -77,6 +77,7 @@ def test_small_numbers_keep_their_bits(kind, pool, hopper):
 
 
 @each_rung
+@settings(max_examples=20)
 @given(data=st.data())
 def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
     problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))

@@ -28,17 +28,14 @@ NAMED_PROBLEMS = [make(min(batch, 3)) for make, batch in NAMED.values()]
 @pytest.mark.parametrize(("rung", "problem"), taken())
 def test_is_right_repeatable_and_stays_inside_its_output(rung, problem, device):
     check(rung, problem, device, seed=1)
+    # NaN and infinities among the inputs, then among the parameters.
+    for specials in ((0,), (1, 2)):
+        check(rung, problem, device, seed=2, specials=specials)
 
 
 @pytest.mark.parametrize(("rung", "problem"), taken(NAMED_PROBLEMS))
 def test_named_problems(rung, problem, cuda_device):
     check(rung, problem, cuda_device, seed=1)
-
-
-@pytest.mark.parametrize(("rung", "problem"), taken())
-@pytest.mark.parametrize("specials", [(0,), (1, 2)], ids=["input", "parameters"])
-def test_nan_and_infinity_propagate(rung, problem, specials, device):
-    check(rung, problem, device, seed=2, specials=specials)
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -108,7 +108,8 @@ def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
 def test_compiles_without_spills(rung):
     # Strides differ in sizes alone.
     shapes = {name: make(batch) for name, (make, batch) in NAMED.items()}
-    check_compiles(rung, [shapes[name] for name in shapes if name not in ("stride-1", "stride-3")])
+    strides = ("stride-1", "stride-2", "stride-3")
+    check_compiles(rung, [shapes[name] for name in shapes if name not in strides])
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_compiles_without_spills(rung):
     many = [make(10_000) for make, _ in NAMED.values()]
     # Few images have tiles of their own, whatever the other sizes are.
     check_compiles(rung, [*many, many[0].with_batch(33), many[2].with_batch(33)])
-    if rung.narrow:
+    if rung.narrow and rung.precision != "bf16":
         for problem in many[1:3]:
             check_no_spills(rung, problem, MEASURED, {"X_NARROW": 1, "OUT_NARROW": 1})
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder_checks import check, draw_config, run
 
@@ -85,6 +85,7 @@ def _works(rung, problem, config):
 
 
 @each_rung
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
@@ -98,6 +99,7 @@ def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
 
 
 @each_rung
+@settings(max_examples=30)
 @given(data=st.data())
 def test_sums_of_parts_fit_for_every_smaller_batch(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
@@ -110,6 +112,7 @@ def test_sums_of_parts_fit_for_every_smaller_batch(rung, data):
 
 
 @each_rung
+@settings(max_examples=30)
 @given(data=st.data())
 def test_blocks_fit_a_multiprocessor(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))

@@ -9,6 +9,7 @@ own.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import hashlib
 import os
@@ -95,8 +96,8 @@ class Team:
         self._busy = threading.Lock()
         for thread in range(1, threads):
             arguments = (self._place, thread, _PATIENCE)
-            name = f"rooftile-{thread}"
-            threading.Thread(target=code().work, args=arguments, name=name, daemon=True).start()
+            # One of `threading` would be waited for until it runs.
+            _thread.start_new_thread(code().work, arguments)
 
     def run(self, table: int, rows: int, width: int) -> None:
         """Do all units of the kernels of a table; alone where the team is busy."""

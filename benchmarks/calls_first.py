@@ -66,7 +66,9 @@ def first_calls(kind: str) -> list[Record]:
     text = (_CPU if kind == "cpu" else _CUDA) + _CALLS
     rows: dict[str, Record] = {}
     with tempfile.TemporaryDirectory() as cache:
-        environ = os.environ | {"ROOFTILE_CACHE": cache}
+        # Python keeps an installed package's bytecode.
+        environ = os.environ | {"ROOFTILE_CACHE": cache, "PYTHONPYCACHEPREFIX": f"{cache}/bytecode"}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for state in ("cold", "warm"):
             printed, error = _printed([sys.executable, "-c", text], environ)
             for line in printed.splitlines():

@@ -1,5 +1,6 @@
 """Importing the package is free: nothing compiled, no thread, no heavy dependency."""
 
+import os
 import subprocess
 import sys
 
@@ -43,3 +44,29 @@ def test_every_public_name_exists_and_is_listed():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="conv4d"):
         _ = rooftile.conv4d
+
+
+CALL = """
+import sys
+import numpy as np
+import rooftile
+before = set(sys.modules)
+rooftile.conv2d(np.ones((1, 1, 9, 20), np.float32), np.ones((2, 1, 3, 3), np.float32))
+late = {"llvmlite.binding", "ast", "importlib.metadata", "ml_dtypes", "sqlite3", "threadpoolctl"}
+print(sorted((set(sys.modules) - before) & late))
+"""
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.uname().machine != "x86_64",
+    reason="elsewhere LLVM links what lies in the cache",
+)
+def test_a_call_whose_kernels_are_in_the_cache_imports_little(tmp_path):
+    environ = os.environ | {"ROOFTILE_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", CALL]
+    printed = [
+        subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert "llvmlite.binding" in printed[0]
+    assert printed[1].strip() == "[]"

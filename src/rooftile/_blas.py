@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 _turn = threading.RLock()
 """Held while BLAS is serial: the number of its threads is one for the whole process."""
@@ -23,6 +22,8 @@ _turn = threading.RLock()
 
 @cache
 def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
     return ThreadpoolController().select(user_api="blas")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +35,7 @@ def wheel(tmp_path, monkeypatch):
     library.parent.mkdir()
     library.touch()
     file = SimpleNamespace(name=library.name, locate=lambda: library)
-    monkeypatch.setattr(vendors.importlib.metadata, "files", lambda name: [file])
+    monkeypatch.setattr(importlib.metadata, "files", lambda name: [file])
     system = tmp_path / "system"
     system.mkdir()
     (system / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")

@@ -14,7 +14,7 @@ from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.lab.records import Row
 from rooftile.nn import architecture
 from rooftile.ops import Conv2d, Pool
-from rooftile.runtime import choice, execution
+from rooftile.runtime import choice, database, execution
 from rooftile.runtime import winners as lab
 from rooftile.runtime.winners import (
     Winner,
@@ -59,7 +59,7 @@ def crown(history_path, gpu):
 
 
 def test_without_a_database_nothing_is_opened_and_none_is_made(history_path, gpu, monkeypatch):
-    monkeypatch.setattr(lab, "connect", None)
+    monkeypatch.setattr(database, "connect", None)
     assert tuned_config(ROWS, PROBLEM, gpu) is None
     for device in ("cpu", "opencl", "cuda:3"):
         assert tuned_choice(PROBLEM, "ieee", device) is None
@@ -76,8 +76,8 @@ def test_a_winner_is_found(crown, gpu):
 def test_the_database_is_read_once_until_it_changes(crown, gpu, monkeypatch):
     crown()
     opened = []
-    real = lab.connect
-    monkeypatch.setattr(lab, "connect", lambda path: opened.append(path) or real(path))
+    real = database.connect
+    monkeypatch.setattr(database, "connect", lambda path: opened.append(path) or real(path))
     for _ in range(5):
         assert tuned_config(ROWS, PROBLEM, gpu) == CONFIG
     before = len(opened)

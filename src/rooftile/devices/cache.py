@@ -6,12 +6,15 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-import platformdirs
-
 
 def cache_directory() -> Path:
     """The user's cache for rooftile; the environment's ``ROOFTILE_CACHE`` overrides it."""
-    return Path(os.environ.get("ROOFTILE_CACHE") or platformdirs.user_cache_dir("rooftile"))
+    asked = os.environ.get("ROOFTILE_CACHE")
+    if asked:
+        return Path(asked)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("rooftile"))
 
 
 def history_file() -> Path:
@@ -28,4 +31,8 @@ _HISTORY_VARIABLES = ("ROOFTILE_HISTORY", "XDG_DATA_HOME", "HOME")
 
 @lru_cache(maxsize=8)
 def _history_file(named: str | None, *_: str | None) -> Path:
-    return Path(named or Path(platformdirs.user_data_dir("rooftile")) / "history.sqlite")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("rooftile")) / "history.sqlite"

@@ -28,16 +28,20 @@ On arrays in a GPU's memory a call only starts the work, on the stream that is c
 caller's library (JAX has none: there the call waits).
 """
 
-from rooftile.functional.counting import histogram
-from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
-from rooftile.functional.elementwise import add, axpy, scale
-from rooftile.functional.filters import conv1d, separable
-from rooftile.functional.images import box_blur, grayscale
-from rooftile.functional.layout import permute_columns, rotate, transpose
-from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
-from rooftile.functional.prepared import Conv2d, Linear
-from rooftile.functional.scans import scan, segmented_scan
-from rooftile.functional.volumes import conv3d, stencil
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rooftile.functional.counting import histogram
+    from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
+    from rooftile.functional.elementwise import add, axpy, scale
+    from rooftile.functional.filters import conv1d, separable
+    from rooftile.functional.images import box_blur, grayscale
+    from rooftile.functional.layout import permute_columns, rotate, transpose
+    from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
+    from rooftile.functional.prepared import Conv2d, Linear
+    from rooftile.functional.scans import scan, segmented_scan
+    from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
     "Conv2d",
@@ -67,3 +71,26 @@ __all__ = [
     "stencil",
     "transpose",
 ]
+
+_FAMILIES = {
+    "counting": ("histogram",),
+    "dense": ("conv2d", "linear", "matmul", "matvec", "pool2d", "softmax"),
+    "elementwise": ("add", "axpy", "scale"),
+    "filters": ("conv1d", "separable"),
+    "images": ("box_blur", "grayscale"),
+    "layout": ("permute_columns", "rotate", "transpose"),
+    "patterns": ("argreduce", "reduce", "segmented_reduce"),
+    "prepared": ("Conv2d", "Linear"),
+    "scans": ("scan", "segmented_scan"),
+    "volumes": ("conv3d", "stencil"),
+}
+"""Which functions lie in which module: a call imports its own family alone (PEP 562)."""
+
+
+def __getattr__(name: str) -> Any:
+    for family, names in _FAMILIES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"{__name__}.{family}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.ops import Problem
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import run_copied, run_in_place
 from rooftile.runtime.host_calls import note_call, run_on_host
 from rooftile.runtime.results import new_result
 
@@ -57,6 +56,8 @@ def run(
         to = given.take_out(out, result, held)
     values = tuple(parameters.values())
     if isinstance(inputs[0], CudaArray):
+        from rooftile.runtime.execution import run_in_place
+
         (made,) = run_in_place(given, choice, inputs, values, (to,))
     else:
         direct = to is not None and given.dtype == "float32"
@@ -65,6 +66,8 @@ def run(
             run_on_host(choice, inputs, values, (found,))
             note_call(choice)
         else:
+            from rooftile.runtime.execution import run_copied
+
             run_copied(choice, inputs, values, (found,))
         made = given.given_back(found) if to is None else to
         if to is not None and not direct:

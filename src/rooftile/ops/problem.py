@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -236,7 +235,12 @@ def outputs_of(made: Any) -> tuple[Any, ...]:
 @cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """A dtype of ours as NumPy's."""
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:

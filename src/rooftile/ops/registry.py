@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.metadata
-import inspect
+import importlib.util
 import os
 import pkgutil
 from collections.abc import Mapping
@@ -81,8 +80,14 @@ def operation(name: str) -> Operation:
 
 def package_of(name: str) -> str:
     """The package of an operation's strategies, also of one that has no problems by name."""
+    own = f"rooftile.strategies.{name}"
+    if name in _registered:
+        return _registered[name].package
+    if importlib.util.find_spec(own) is not None:
+        # Nobody has to be asked, which would import all operations.
+        return own
     known = operations()
-    return known[name].package if name in known else f"rooftile.strategies.{name}"
+    return known[name].package if name in known else own
 
 
 @cache
@@ -100,6 +105,8 @@ def _own() -> dict[str, Operation]:
 
 @cache
 def _of_others() -> dict[str, Operation]:
+    import importlib.metadata
+
     packages = [name.strip() for name in os.environ.get(_VARIABLE, "").split(",")]
     packages += [point.value for point in importlib.metadata.entry_points(group=_GROUP)]
     return {one.name: one for one in map(register, filter(None, packages))}
@@ -110,7 +117,7 @@ def _of_module(module: ModuleType, package: str) -> Operation:
     kinds = [
         item
         for item in vars(module).values()
-        if inspect.isclass(item)
+        if isinstance(item, type)
         and issubclass(item, Problem)
         and item.__module__ == module.__name__
     ]

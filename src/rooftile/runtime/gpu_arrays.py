@@ -19,7 +19,7 @@ from rooftile.devices.cuda.arrays import (
 )
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.library import BFLOAT16, FLOAT32, LEGACY_STREAM, Library, native
+from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library, native
 
 
 class CuPy(Library):
@@ -122,7 +122,7 @@ class Jax(Library):
         return np.asarray(array)
 
     def from_host(self, result: Any) -> Any:
-        if result.dtype == BFLOAT16:
+        if result.dtype == numpy_dtype("bfloat16"):
             return self._jax.numpy.asarray(result)  # DLPack takes none of NumPy's.
         return self._jax.dlpack.from_dlpack(result)
 

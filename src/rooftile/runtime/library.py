@@ -12,7 +12,6 @@ from rooftile.ops.problem import AnyArray, numpy_dtype
 
 FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
-BFLOAT16 = numpy_dtype("bfloat16")
 LEGACY_STREAM = 1
 """The address of CUDA's default stream where it must have one (``CU_STREAM_LEGACY``)."""
 

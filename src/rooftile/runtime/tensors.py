@@ -10,7 +10,8 @@ import numpy as np
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.cuda.arrays import ALIGNMENT
 from rooftile.errors import InputError
-from rooftile.runtime.library import BFLOAT16, FLOAT32, LEGACY_STREAM, Library
+from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library
 
 
 class Torch(Library):
@@ -60,11 +61,11 @@ class Torch(Library):
         tensor = array.detach().resolve_neg()
         if self._check(name, array, dtypes) == "bfloat16":
             # PyTorch gives NumPy no bfloat16; 16-bit integers carry it.
-            return tensor.view(self._torch.int16).numpy().view(BFLOAT16)
+            return tensor.view(self._torch.int16).numpy().view(numpy_dtype("bfloat16"))
         return tensor.numpy()
 
     def from_host(self, result: Any) -> Any:
-        if result.dtype == BFLOAT16:
+        if result.dtype == numpy_dtype("bfloat16"):
             return self._torch.from_numpy(result.view(np.int16)).view(self._torch.bfloat16)
         return self._torch.from_numpy(result)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ from rooftile.devices.gpu import Description
 from rooftile.devices.select import describe_gpu, parse_device
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
-from rooftile.runtime.database import clear, connect, problem_text
 from rooftile.strategies import Config, Strategy, ladder
 
 _NEAR = 4.0
@@ -86,6 +84,8 @@ def tuned_choice(problem: Problem, precision: str, device: str) -> Strategy | No
 @lru_cache(maxsize=1024)
 def _any_preferred(problem: Problem, kind: str, path: Path, stamp: Stamp) -> bool:
     """Whether a tuning on some device of a kind found a faster strategy; no device is opened."""
+    from rooftile.runtime.database import problem_text
+
     return any(
         winner.preferred
         for (text, of, _), winners in _table(path, stamp).items()
@@ -140,6 +140,8 @@ def _near(
     problem: Problem, kind: str, hardware: str, path: Path, stamp: Stamp
 ) -> tuple[Winner, ...]:
     """The winners of near batches: the nearest first, and of one batch the newest first."""
+    from rooftile.runtime.database import problem_text
+
     found = _table(path, stamp).get((problem_text(problem), kind, hardware), ())
 
     def distance(winner: Winner) -> float:
@@ -152,6 +154,11 @@ def _near(
 @lru_cache(maxsize=1)
 def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str, str], tuple[Winner, ...]]:
     """All winners, newest first, by problem, kind and hardware."""
+    # Where nothing was tuned, nobody needs SQLite.
+    import json
+
+    from rooftile.runtime.database import clear, connect
+
     found: dict[tuple[str, str, str], tuple[Winner, ...]] = {}
     with clear(path), contextlib.closing(connect(path)) as database:
         rows = database.execute(

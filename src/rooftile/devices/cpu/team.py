@@ -9,14 +9,14 @@ own.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import hashlib
 import os
-import platform
 import sys
 import threading
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from rooftile.devices.cpu.memory import free_bytes
 from rooftile.devices.cpu.native import build
@@ -60,15 +60,25 @@ define internal void @leave_callers_core(ptr %state) {
 
 
 def _text() -> str:
-    folder = resources.files("rooftile.devices.cpu")
-    text = folder.joinpath("team.ll").read_text("utf-8")
+    folder = Path(__file__).parent
+    text = (folder / "team.ll").read_text("utf-8")
     linux = sys.platform.startswith("linux")
-    text += folder.joinpath("team_linux.ll").read_text("utf-8") if linux else _NO_CORES
-    machine = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-    pause = _PAUSES.get(machine)
+    text += (folder / "team_linux.ll").read_text("utf-8") if linux else _NO_CORES
+    pause = _PAUSES.get(_machine())
     call = f"call void {pause}" if pause else ""
     text += f"\ndefine internal void @pause() {{\n{call}\nret void\n}}\n"
     return text + (f"declare void {pause.replace(' 1', '')}\n" if pause else "")
+
+
+def _machine() -> str:
+    """The processor's family in LLVM's words."""
+    if hasattr(os, "uname"):
+        name = os.uname().machine
+    else:
+        import platform
+
+        name = platform.machine()
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 @cache
@@ -86,8 +96,8 @@ class Team:
         self._busy = threading.Lock()
         for thread in range(1, threads):
             arguments = (self._place, thread, _PATIENCE)
-            name = f"rooftile-{thread}"
-            threading.Thread(target=code().work, args=arguments, name=name, daemon=True).start()
+            # One of `threading` would be waited for until it runs.
+            _thread.start_new_thread(code().work, arguments)
 
     def run(self, table: int, rows: int, width: int) -> None:
         """Do all units of the kernels of a table; alone where the team is busy."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,6 +63,8 @@ def specific(architecture: str) -> str:
 
 
 def _version() -> str:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("nvidia-cuda-nvrtc")
     except importlib.metadata.PackageNotFoundError:

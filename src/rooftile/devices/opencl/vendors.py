@@ -8,7 +8,6 @@ itself, and refuses to compile for one.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 from pathlib import Path
 from typing import Any
@@ -48,6 +47,8 @@ def knows_no_processor(device: Any) -> bool:
 
 
 def _intel_library() -> Path | None:
+    import importlib.metadata
+
     try:
         files = importlib.metadata.files("intel-opencl-rt") or []
     except importlib.metadata.PackageNotFoundError:

@@ -130,16 +130,22 @@ def kernels() -> dict[str, Native]:
 
 def fma_rate(threads: int, seconds: float) -> Rate:
     """float32 FLOP; an FMA counts as two."""
-    x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
-    x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
-    out = cpu.allocate(max(_FMA_UNITS) * threads * lanes(), "FMA results")
 
     def rate(count: int) -> Rate:
-        units = count * threads
-        call = _bind(kernels()["fma"], [x], [out], units, threads)
-        return Rate.of(2 * _CHAINS * _STEPS * lanes() * units, best(call, threads, seconds))
+        call, flops = fma_work(count, threads)
+        return Rate.of(flops, best(call, threads, seconds))
 
     return _first_undisturbed(rate, _FMA_UNITS)
+
+
+def fma_work(count: int, threads: int) -> tuple[Callable[[], None], int]:
+    """A call of nothing but FMAs, with so many units for each thread, and its float32 FLOP."""
+    units = count * threads
+    x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
+    x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
+    out = cpu.allocate(units * lanes(), "FMA results")
+    call = _bind(kernels()["fma"], [x], [out], units, threads)
+    return call, 2 * _CHAINS * _STEPS * lanes() * units
 
 
 def read_rate(size: int, threads: int, seconds: float) -> Rate:

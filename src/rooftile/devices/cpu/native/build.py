@@ -6,37 +6,68 @@ import contextlib
 import hashlib
 import itertools
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import llvmlite
-import llvmlite.binding as llvm
 
 from rooftile._files import keep
 from rooftile.devices.cache import cache_directory
+from rooftile.devices.cpu.native import objects
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
 
 _lock = threading.RLock()
 _kept: list[object] = []
 """What holds the code that has been linked, which stays until the process ends."""
 _numbers = itertools.count()
+_HASH = hashlib.sha256().digest_size
 
 
 @cache
 def processor() -> tuple[str, str]:
     """Name and features of the processor that is compiled for: this one, unless
     ``ROOFTILE_CPU_NAME`` and ``ROOFTILE_CPU_FEATURES`` say otherwise."""
-    name = os.environ.get("ROOFTILE_CPU_NAME") or llvm.get_host_cpu_name()
+    name = os.environ.get("ROOFTILE_CPU_NAME")
     features = os.environ.get("ROOFTILE_CPU_FEATURES")
-    if features is None:
-        features = llvm.get_host_cpu_features().flatten()
+    if not name or features is None:
+        own, has = _this_processor()
+        name, features = name or own, has if features is None else features
     return name, features
+
+
+def _this_processor() -> tuple[str, str]:
+    """LLVM's words for this processor, kept by the system's, so that LLVM need not be loaded."""
+    path = None
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as lines:
+        # The first processor's lines are in here; they name its model and its features.
+        told = lines.read(4096).partition(b"\n\n")[0]
+        words = b"\n".join(li for li in told.split(b"\n") if not li.startswith(_CHANGING))
+        digest = hashlib.sha256(words + llvmlite.__version__.encode()).hexdigest()
+        path = _directory() / f"processor-{digest[:20]}.txt"
+        with contextlib.suppress(OSError, ValueError):
+            name, features = path.read_text("utf-8").split("\n")
+            return name, features
+    import llvmlite.binding as llvm
+
+    found = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    if path is not None:
+        keep(path, "\n".join(found).encode())
+    return found
+
+
+_CHANGING = (b"cpu MHz", b"bogomips", b"processor", b"core id", b"apicid", b"initial apicid")
+"""What the system tells of one core, or of one moment."""
 
 
 @cache
 def _machine() -> llvm.TargetMachine:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     name, features = processor()
@@ -59,11 +90,14 @@ def _directory() -> Path:
     directory = cache_directory() / "kernels"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
+        if os.access(directory, os.W_OK | os.X_OK):
             return directory
     except OSError:
-        # With a read-only home calls still work; each process compiles anew.
-        return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
+        pass
+    # With a read-only home calls still work; each process compiles anew.
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
 
 
 def addresses(
@@ -76,16 +110,30 @@ def addresses(
     """
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
     path = _directory() / f"{stem}-{key[:20]}.o"
-    # No file, or one that a full disk left unfinished.
-    with contextlib.suppress(OSError, RuntimeError):
-        return _linked(path.read_bytes(), functions)
-    code = _compiled(text())
-    keep(path, code)
+    code = _kept_code(path)
+    if code is None:
+        code = _compiled(text())
+        keep(path, code + hashlib.sha256(code).digest())
     return _linked(code, functions)
+
+
+def _kept_code(path: Path) -> bytes | None:
+    """The object file in the cache, if it is there, and as it was written.
+
+    It is run as it is, so its hash stands behind it, where object files may end in anything.
+    """
+    with contextlib.suppress(OSError):
+        kept = path.read_bytes()
+        code, written = kept[:-_HASH], kept[-_HASH:]
+        if hashlib.sha256(code).digest() == written:
+            return code
+    return None
 
 
 def _compiled(text: str) -> bytes:
     """An object file of LLVM's text."""
+    import llvmlite.binding as llvm
+
     with _lock:
         machine = _machine()
         module = llvm.parse_assembly(text)
@@ -101,6 +149,11 @@ def _compiled(text: str) -> bytes:
 
 def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
     """The addresses of functions of an object file, in memory from now on."""
+    found = objects.linked(code, functions)
+    if found is not None:
+        return found
+    import llvmlite.binding as llvm
+
     with _lock:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for function in functions:
@@ -121,4 +174,6 @@ os.register_at_fork(after_in_child=_unlock)
 
 @cache
 def _jit() -> llvm.LLJIT:
+    import llvmlite.binding as llvm
+
     return llvm.create_lljit_compiler(_machine())

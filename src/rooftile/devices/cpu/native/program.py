@@ -15,20 +15,20 @@ numbers themselves, as float32.  Arrays do not overlap.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import hashlib
-import inspect
 import math
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rooftile.devices.cpu.native import build
 from rooftile.devices.cpu.native.types import HELD_AS, VALUES
+
+if TYPE_CHECKING:
+    import ast
 
 _COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "uint32": np.uint32}
 """What generated text may name besides Python's own functions and the vectors."""
@@ -108,8 +108,14 @@ def native(function: Callable[..., Any], flags: str = "") -> Native:
         return scope[name] if name in scope else getattr(builtins, name)
 
     def parse() -> ast.FunctionDef:
+        import ast
+        import inspect
+        import textwrap
+
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
         assert isinstance(tree, ast.FunctionDef)
+        # `native` is none of the language's.
+        tree.decorator_list.clear()
         return tree
 
     code, words = function.__code__, []
@@ -150,6 +156,8 @@ class _Text:
     @cached_property
     def trees(self) -> dict[str, ast.FunctionDef]:
         """Its functions by name."""
+        import ast
+
         body = ast.parse(self._text).body
         return {tree.name: tree for tree in body if isinstance(tree, ast.FunctionDef)}
 

@@ -89,8 +89,16 @@ class Statements(Expressions):
             self.write("ret void")
         else:
             self.write("unreachable")
-        head = f"define internal {self._result.llvm} @{name}({', '.join(parameters)}) {{"
+        head = f"define internal {self._result.llvm} @{name}({', '.join(parameters)})"
+        head += f"{self._mark()} {{"
         return self._result, "\n".join([head, "start:", *self._locals, *self._lines, "}\n"])
+
+    def _mark(self) -> str:
+        """A function that is marked `apart` stays one, which LLVM compiles by itself."""
+        marks = [ast.unparse(mark) for mark in self._tree.decorator_list]
+        if marks not in ([], ["apart"]):
+            raise KernelError(f"{self._tree.name}: @{marks[0]} is no mark of a function")
+        return " noinline" if marks else ""
 
     # What expressions ask for
 

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
 from rooftile.devices.cpu.native.build import processor
-from rooftile.devices.cpu.native.expressions import Expressions
-from rooftile.devices.cpu.native.instructions import KernelError
 from rooftile.devices.cpu.native.types import (
     BOOL,
     FLOAT,
@@ -36,6 +35,9 @@ from rooftile.devices.cpu.native.types import (
     constant,
     vector_type,
 )
+
+if TYPE_CHECKING:
+    from rooftile.devices.cpu.native.expressions import Expressions
 
 
 @cache
@@ -173,6 +175,8 @@ def _shuffled(to: Expressions, x: Value, y: Value, pattern: Iterable[int]) -> Va
 
 
 def _lifted(to: Expressions, given: list[Value]) -> Value:
+    from rooftile.devices.cpu.native.instructions import KernelError
+
     x, y, by = given
     if by.literal is None or not 0 <= by.literal <= to.lanes:
         raise KernelError(f"a vector is lifted by a literal of up to {to.lanes} lanes")

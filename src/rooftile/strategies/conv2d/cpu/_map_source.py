@@ -197,6 +197,7 @@ def _emit_block(to: Writer, block: MapBlock) -> None:
     """Write the register block, whose maps from ``valid`` on do not exist."""
     lanes = block.lanes
     sums = [f"a{v}_{r}_{q}" for v in range(block.vectors) for r, q in block.outputs]
+    to.line("@apart")
     with to.block(
         "def block(x, at, plane, pitch, channels, tall, wide, down, weights, w, coming, pace, bias,"
         " b, valid, out, o, area, columns, code, scratch, chunk):"

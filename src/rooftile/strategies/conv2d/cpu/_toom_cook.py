@@ -11,27 +11,30 @@ Winograd Convolution for Deep Neural Networks", ACM TOMS 46 (2020), choose them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Float64
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    Matrix = tuple[tuple[Fraction, ...], ...]
+
 OUTPUTS = 4
 """Outputs of a tile in each transformed dimension."""
 
-_POINTS: dict[int, tuple[Fraction, ...]] = {
+_POINTS = {
     # The error is a third of what it is with 1 and 2.
-    3: (Fraction(3, 4), Fraction(3, 2)),
-    5: (Fraction(1), Fraction(2), Fraction(1, 2)),
+    3: ("3/4", "3/2"),
+    5: ("1", "2", "1/2"),
     # With 3/4 the error is half of what it is with 3/2.
-    7: (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(3, 4)),
+    7: ("1", "2", "1/2", "3/4"),
 }
 """Positive interpolation points by mask size; zero, their negatives and infinity join them."""
-
-Matrix = tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,10 @@ class ToomCook:
 @cache
 def toom_cook(taps: int) -> ToomCook:
     """The matrices for a mask size that has points."""
+    from fractions import Fraction
+
     points = [Fraction(0)]
-    for a in _POINTS[taps]:
+    for a in map(Fraction, _POINTS[taps]):
         points += [a, -a]
     n = OUTPUTS + taps - 1
     rows, weights = [], []
@@ -82,6 +87,8 @@ def toom_cook(taps: int) -> ToomCook:
 
 def _from_roots(roots: list[Fraction]) -> list[Fraction]:
     """Coefficients of the product of (x - root), lowest first."""
+    from fractions import Fraction
+
     product = [Fraction(1)]
     for root in roots:
         shifted = [Fraction(0), *product]
@@ -91,6 +98,8 @@ def _from_roots(roots: list[Fraction]) -> list[Fraction]:
 
 
 def _pad(row: list[Fraction], n: int) -> tuple[Fraction, ...]:
+    from fractions import Fraction
+
     return tuple(row + [Fraction(0)] * (n - len(row)))
 
 
@@ -151,7 +160,7 @@ class Transforms:
             c, name = scaled.pop(0)
             total = f"multiply({self._constant(c)}, {name})"
         else:
-            total = f"subtract({self._constant(Fraction(0))}, {taken.pop(0)})"
+            total = f"subtract({self._constant(0)}, {taken.pop(0)})"
         for c, name in scaled:
             total = f"fma({self._constant(c)}, {name}, {total})"
         for name in added:
@@ -160,5 +169,5 @@ class Transforms:
             total = f"subtract({total}, {name})"
         to.line(f"{into} = {total}")
 
-    def _constant(self, value: Fraction) -> str:
+    def _constant(self, value: Fraction | int) -> str:
         return self._constants.setdefault(float(value), f"k{len(self._constants)}")

@@ -74,6 +74,7 @@ def _emit_block(to: Writer, kind: Shapes, height: int, width: int, lanes: int) -
     before the last inputs.
     """
     block = [(i, v) for i in range(height) for v in range(width)]
+    to.line("@apart")
     with to.block(
         f"def {kind.name}{height}x{width}(x, a, pitch, rows, weights, w, length, bias, b, out, o,"
         " outputs, valid, first, code):"

@@ -42,6 +42,7 @@ def generate(lanes: int) -> str:
 
 def _emit_rows(to: Writer, images: int, lanes: int) -> None:
     """Write the sums of a vector of outputs, of which ``count`` exist, for some images."""
+    to.line("@apart")
     with to.block(
         f"def rows{images}(x, i, inputs, weights, first, count, bias, out, outputs, scratch, step,"
         " code):"

@@ -1,0 +1,181 @@
+"""Put an object file's code into memory without LLVM, which takes longer to load than all kernels.
+
+Kernels need little of what object files can have: code, constants, and references of code to both
+and to functions of the C library, relative to where they stand.  `linked` knows these for x86-64
+on Linux; whatever else there is, it leaves to LLVM.
+
+Source: "System V Application Binary Interface, AMD64 Architecture Processor Supplement",
+chapter 4.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import struct
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+_HEAD = b"\x7fELF\x02\x01\x01"
+_RELOCATABLE_X86_64 = (1, 62)
+_CONTENT, _SYMBOLS, _RELOCATIONS = 1, 2, 4
+_WRITABLE, _ALLOCATED = 0x1, 0x2
+_RELATIVE = (2, 4)
+"""R_X86_64_PC32 and R_X86_64_PLT32: symbol + addend - place, in 32 bits."""
+_JUMP, _PADDING = b"\xff\x25\x00\x00\x00\x00", b"\x00\x00"
+"""A jump to the address behind it, which may be anywhere; both have 16 bytes with the padding."""
+
+
+class _Unknown(Exception):
+    """The file has something that is left to LLVM."""
+
+
+class _Section(NamedTuple):
+    name: int
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    align: int
+    entry: int
+
+
+class _Symbol(NamedTuple):
+    name: str
+    section: int
+    """0 where it is not in this file."""
+    value: int
+
+
+def linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...] | None:
+    """Where functions of an object file lie from now on; None where LLVM must link it.
+
+    The file is whole and is LLVM's: it is run as it is.
+    """
+    if not code.startswith(_HEAD) or sys.platform != "linux":
+        return None
+    if struct.unpack_from("<HH", code, 16) != _RELOCATABLE_X86_64:
+        return None
+    try:
+        return _linked(code, functions)
+    except _Unknown:
+        return None
+
+
+def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
+    sections = _sections(code)
+    symbols = _symbols(code, sections)
+    # Sections, then a jump to each function that is elsewhere.
+    places, end = _places(sections)
+    image = bytearray(end)
+    for number, place in places.items():
+        image[place : place + sections[number].size] = _content(code, sections[number])
+    at: list[int | None] = []
+    for symbol in symbols:
+        if symbol.section in places:
+            at.append(places[symbol.section] + symbol.value)
+        elif symbol.section == 0 and symbol.name:
+            at.append(len(image))
+            image += _JUMP + struct.pack("<Q", _of_library(symbol.name)) + _PADDING
+        else:
+            at.append(None)
+    for table in sections:
+        if table.type == _RELOCATIONS and table.info in places:
+            _relocate(image, places[table.info], _content(code, table), at)
+    offsets = {symbol.name: offset for symbol, offset in zip(symbols, at, strict=True)}
+    found = [offsets.get(name) for name in functions]
+    if None in found:
+        raise _Unknown
+    start = _executable(image)
+    return tuple(start + offset for offset in found if offset is not None)
+
+
+def _sections(code: bytes) -> list[_Section]:
+    (start,) = struct.unpack_from("<Q", code, 40)
+    size, count = struct.unpack_from("<HH", code, 58)
+    return [
+        _Section(*struct.unpack_from("<IIQQQQIIQQ", code, start + size * k)) for k in range(count)
+    ]
+
+
+def _content(code: bytes, section: _Section) -> bytes:
+    return code[section.offset : section.offset + section.size]
+
+
+def _places(sections: Sequence[_Section]) -> tuple[dict[int, int], int]:
+    """Where each section that belongs into memory goes, and the end of all."""
+    places, end = {}, 0
+    for number, section in enumerate(sections):
+        if section.flags & _ALLOCATED and section.type == _CONTENT:
+            if section.flags & _WRITABLE:
+                raise _Unknown
+            end = _up(end, section.align or 1)
+            places[number] = end
+            end += section.size
+    return places, _up(end, len(_JUMP) + 8 + len(_PADDING))
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step
+
+
+def _symbols(code: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
+    tables = [section for section in sections if section.type == _SYMBOLS]
+    if len(tables) != 1:
+        raise _Unknown
+    names = _content(code, sections[tables[0].link])
+    return [
+        _Symbol(names[name : names.index(b"\0", name)].decode(), section, value)
+        for name, _, _, section, value, _ in struct.iter_unpack(
+            "<IBBHQQ", _content(code, tables[0])
+        )
+    ]
+
+
+def _relocate(image: bytearray, base: int, table: bytes, at: Sequence[int | None]) -> None:
+    """Fill the references of a section at ``base``; symbols are ``at`` these offsets."""
+    for offset, info, addend in struct.iter_unpack("<QQq", table):
+        target = at[info >> 32]
+        if info & 0xFFFFFFFF not in _RELATIVE or target is None:
+            raise _Unknown
+        place = base + offset
+        struct.pack_into("<i", image, place, target + addend - place)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(None)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return library
+
+
+@cache
+def _of_library(name: str) -> int:
+    """Where a function of the C library lies, or of its mathematics."""
+    try:
+        return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
+    except AttributeError:
+        raise _Unknown from None
+
+
+def _executable(image: bytearray) -> int:
+    """Where code and constants lie from now on, which nobody writes.
+
+    The memory outlives the interpreter, as the threads do that run in it.
+    """
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    readable, size = mmap.PROT_READ, len(image)
+    start = _library().mmap(None, size, readable | mmap.PROT_WRITE, flags, -1, 0)
+    if start in (None, ctypes.c_void_p(-1).value):
+        raise _Unknown
+    ctypes.memmove(start, bytes(image), size)
+    if _library().mprotect(start, size, readable | mmap.PROT_EXEC) != 0:
+        raise _Unknown
+    return int(start)

@@ -156,7 +156,7 @@ def page(results: Record) -> str:
         "`benchmarks/results/cpu.json`. Nothing here is typed by hand.",
         "",
         f"{env['time']}, {env['cpu']}, {env['cores']} cores, Python {env['python']}, "
-        f"Numba {env['numba']}. Peers: {results['versions']}.",
+        f"llvmlite {env['llvmlite']}. Peers: {results['versions']}.",
         "",
         f"Measured ceilings on {rates['threads']} threads: {rates['fma_gflops']:.0f} GFLOP/s of "
         f"float32 FMA, read {rates['read_gbps']:.1f} GB/s, copy {rates['copy_gbps']:.1f} GB/s, "

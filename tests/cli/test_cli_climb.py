@@ -160,7 +160,7 @@ def test_rows_are_recorded_unless_told_not_to(call, known_roof, history_path):
     assert [record.strategy for record in found] == [rung.name for rung in ladder("conv2d")]
     assert {record.seed for record in found} == {5}
     assert all(record.samples for record in found if record.status == "passed")
-    assert found[0].environment["numba"]
+    assert found[0].environment["llvmlite"]
 
 
 def test_a_history_that_cannot_be_written_is_said_before_the_climb(call, known_roof, history_path):

@@ -47,7 +47,8 @@ class Environment:
     revision: str | None
     """Git revision of the checkout that rooftile was imported from; None if it is none."""
     numpy: str
-    numba: str
+    numba: str | None
+    """None where it is not installed: only kernels from outside may use it."""
     llvmlite: str
     blas: str
     """The library that NumPy multiplies matrices with."""
@@ -69,7 +70,7 @@ def environment() -> Environment:
         rooftile=package_version(),
         revision=_revision(),
         numpy=np.__version__,
-        numba=importlib.metadata.version("numba"),
+        numba=versions(["numba"]).get("numba"),
         llvmlite=llvmlite.__version__,
         blas=_blas(),
         threading_layer="rooftile",

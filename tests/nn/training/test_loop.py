@@ -12,7 +12,6 @@ from rooftile.nn.data import ImageSet, fashion, load_images, prepare
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training import Progress, TrainingOptions, predict, train, with_record
 from rooftile.nn.training.model import Model
-from rooftile.nn.training.workers import Workers
 from rooftile.ops import Pool
 
 NETWORK = Network(
@@ -71,17 +70,16 @@ def test_the_gradient_of_a_whole_network_is_that_of_finite_differences():
     x = generator.standard_normal((5, 1, 9, 9))
     labels = generator.integers(0, 4, 5)
     parameters = {k: p.astype(np.float64) for k, p in network.parameters.items()}
-    with Workers(1) as workers:
-        model = Model(network, workers)
-        _, gradients = model.loss_and_gradients(parameters, x, labels)
-        for key, value in parameters.items():
-            direction = generator.standard_normal(value.shape)
-            ahead, behind = (
-                model.loss_and_gradients(parameters | {key: value + step * direction}, x, labels)[0]
-                for step in (1e-5, -1e-5)
-            )
-            slope = (ahead - behind) / 2e-5
-            assert (gradients[key] * direction).sum() == pytest.approx(slope, rel=1e-5, abs=1e-9)
+    model = Model(network, 1)
+    _, gradients = model.loss_and_gradients(parameters, x, labels)
+    for key, value in parameters.items():
+        direction = generator.standard_normal(value.shape)
+        ahead, behind = (
+            model.loss_and_gradients(parameters | {key: value + step * direction}, x, labels)[0]
+            for step in (1e-5, -1e-5)
+        )
+        slope = (ahead - behind) / 2e-5
+        assert (gradients[key] * direction).sum() == pytest.approx(slope, rel=1e-5, abs=1e-9)
 
 
 def test_equal_seeds_give_equal_bits_and_other_seeds_do_not():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.nn.data.images import prepare
 from rooftile.nn.network import Network
@@ -17,7 +18,6 @@ from rooftile.nn.training.augment import augment
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import Arrays, optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
-from rooftile.nn.training.workers import Workers
 
 Images = NDArray[np.uint8]
 """[n, height, width]"""
@@ -63,14 +63,14 @@ def train(
     done = 0
     if resume and checkpoint is not None:
         done = checkpoints.restore(checkpoint, run, parameters, rule, generator)
-    with Workers(options.threads) as workers:
-        trainer = _Trainer(Model(network, workers), images, labels, options, network.input_shape[1])
-        for epoch in range(done, options.epochs):
-            for report in trainer.epoch(epoch, parameters, rule.step, generator):
-                if report.step == report.steps and checkpoint is not None:
-                    checkpoints.save(checkpoint, run, parameters, rule, generator, epoch + 1)
-                if progress is not None:
-                    progress(report)
+    model = Model(network, options.threads or cpu.cores())
+    trainer = _Trainer(model, images, labels, options, network.input_shape[1])
+    for epoch in range(done, options.epochs):
+        for report in trainer.epoch(epoch, parameters, rule.step, generator):
+            if report.step == report.steps and checkpoint is not None:
+                checkpoints.save(checkpoint, run, parameters, rule, generator, epoch + 1)
+            if progress is not None:
+                progress(report)
     return network.with_parameters(parameters)
 
 
@@ -79,8 +79,8 @@ def predict(network: Network, images: Images, *, threads: int | None = None) -> 
     _check_images(network, images)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
-    with Workers(threads) as workers:
-        return _predict(Model(network, workers), network.parameters, images, network.input_shape[1])
+    model = Model(network, threads or cpu.cores())
+    return _predict(model, network.parameters, images, network.input_shape[1])
 
 
 def _predict(model: Model, parameters: Any, images: Images, size: int) -> NDArray[np.int64]:

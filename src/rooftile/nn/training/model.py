@@ -12,15 +12,14 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.loss import cross_entropy
 from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.passes import Array, Parameters, layer_pass
-from rooftile.nn.training.workers import Workers
 
 
 class Model:
     """The passes of a network's layers in a row."""
 
-    def __init__(self, network: Network, workers: Workers) -> None:
+    def __init__(self, network: Network, threads: int) -> None:
         self._layers = [
-            (name, tuple(problem.parameter_shapes), layer_pass(problem, workers))
+            (name, tuple(problem.parameter_shapes), layer_pass(problem, threads))
             for name, problem in network.problems(1)
         ]
 

@@ -7,14 +7,19 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rooftile.devices import cpu
 from rooftile.nn.definition import is_bias
+from rooftile.nn.training.kernels import adam, run
 from rooftile.nn.training.options import TrainingOptions
 
 Arrays = dict[str, NDArray[np.floating[Any]]]
 """Parameters or gradients by their key."""
+
+
+_UNIT = 2**14
+"""Elements of an array that one thread changes at a time."""
 
 
 class Optimiser(Protocol):
@@ -85,29 +90,10 @@ class Adam:
             gradient = gradients[key]
             mean, square = self.state[f"mean.{key}"], self.state[f"square.{key}"]
             _decay(key, parameter, rate * self._decay)
-            kind = parameter.dtype.type
-            _adam_step(
-                parameter.reshape(-1),
-                gradient.reshape(-1),
-                mean.reshape(-1),
-                square.reshape(-1),
-                kind(1 - self._momentum),
-                kind(1 - self._SQUARE_DECAY),
-                kind(step_size),
-                kind(correction),
-                kind(self._EPSILON),
-            )
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _adam_step(  # type: ignore[no-untyped-def]
-    parameter, gradient, mean, square, mean_share, square_share, step_size, correction, epsilon
-):
-    """One pass over memory instead of NumPy's ten: most of a large linear layer's step."""
-    for i in range(parameter.size):
-        mean[i] += mean_share * (gradient[i] - mean[i])
-        square[i] += square_share * (gradient[i] * gradient[i] - square[i])
-        parameter[i] -= step_size * mean[i] / (np.sqrt(square[i]) / correction + epsilon)
+            shares = (1 - self._momentum, 1 - self._SQUARE_DECAY)
+            rates = np.array((*shares, step_size, correction, self._EPSILON), parameter.dtype)
+            arrays = (parameter, np.ascontiguousarray(gradient), mean, square, rates)
+            run(adam, arrays, (_UNIT,), -(-parameter.size // _UNIT), cpu.cores())
 
 
 def _decay(key: str, parameter: NDArray[np.floating[Any]], share: float) -> None:

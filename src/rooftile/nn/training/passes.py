@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
-from rooftile.nn.training.kernels import conv_kernels, max_pool_kernel
-from rooftile.nn.training.workers import SHARES, Workers
+from rooftile.nn.training.kernels import SHARES, correlate, correlate_back, maximum, run
 from rooftile.ops import Conv2d, Linear, Pool, Problem, activation
 
 Array = NDArray[np.floating[Any]]
@@ -36,15 +35,15 @@ class Pass(Protocol):
         """
 
 
-def layer_pass(problem: Problem, workers: Workers) -> Pass:
+def layer_pass(problem: Problem, threads: int) -> Pass:
     """The pass of a layer's problem; the batch that the problem names does not matter."""
-    return _PASSES[problem.operation](problem, workers)
+    return _PASSES[problem.operation](problem, threads)
 
 
 class LinearPass:
     """``y = activation(x w^T + b)`` by BLAS, whose threads are its own; x is flattened."""
 
-    def __init__(self, problem: Linear, workers: Workers) -> None:
+    def __init__(self, problem: Linear, threads: int) -> None:
         self._activation = activation(problem.activation)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
@@ -72,17 +71,26 @@ class ConvPass:
     only the winners are activated.
     """
 
-    def __init__(self, problem: Conv2d, workers: Workers) -> None:
+    def __init__(self, problem: Conv2d, threads: int) -> None:
         pool = problem.pool
         if pool is not None and (pool.kind == "l2" or pool.activation != "none"):
             expected = "a maximum or an average with nothing behind it"
             raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
         if problem.ghosts != "zero":
             raise InputError("boundary", repr(problem.boundary), "'zero'")
-        self._problem, self._workers = problem, workers
+        self._problem, self._threads = problem, threads
         self._rows, self._columns = _extent(problem)
         self._activation = activation(problem.activation)
-        self._kernels = conv_kernels(problem.mask[1], problem.stride)
+        self._sizes = (
+            problem.channels,
+            problem.height + 2 * problem.padding[0],
+            problem.width + 2 * problem.padding[1],
+            problem.maps,
+            *problem.mask,
+            *problem.stride,
+            self._rows,
+            self._columns,
+        )
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """See `Pass`."""
@@ -115,26 +123,18 @@ class ConvPass:
 
     def _correlate(self, parameters: Parameters) -> Array:
         """The convolution with bias, as far as the pool reads it."""
-        weights, bias = parameters
         shape = (len(self._x), self._problem.maps, self._rows, self._columns)
         z: Array = np.empty(shape, self._x.dtype)
-
-        def share(_: int, begin: int, end: int) -> None:
-            self._kernels.forward(self._x, weights, bias, z, begin, end)
-
-        self._workers.each_share(len(z), share)
+        arrays = (self._x, *map(np.ascontiguousarray, parameters), z)
+        run(correlate, arrays, self._sizes, shape[0] * shape[1], self._threads)
         return z
 
     def _maximum(self, z: Array, pool: Pool) -> tuple[Array, NDArray[np.int32]]:
         """Each window's maximum and its position."""
         shape = (*z.shape[:2], *self._problem.output_size)
-        max_pool = max_pool_kernel(pool.window, pool.stride)
         best, where = np.empty(shape, z.dtype), np.empty(shape, np.int32)
-
-        def share(_: int, begin: int, end: int) -> None:
-            max_pool(z, best, where, begin, end)
-
-        self._workers.each_share(len(z), share)
+        sizes = (*z.shape[2:], *shape[2:], *pool.window, *pool.stride)
+        run(maximum, (z, best, where), sizes, shape[0] * shape[1], self._threads)
         return best, where
 
     def _gradients(self, dz: Array, weights: Array, with_input: bool) -> tuple[Array, Array]:
@@ -142,20 +142,15 @@ class ConvPass:
         problem, x = self._problem, self._x
         parts = np.zeros((SHARES, *weights.shape), x.dtype)
         dx = np.zeros_like(x) if with_input else _nothing(x.shape, x)
-        where = self._where.reshape(dz.shape)
-
-        def share(part: int, begin: int, end: int) -> None:
-            self._kernels.backward(
-                x, weights, self._columns, where, dz, parts[part], dx, begin, end
-            )
-
-        self._workers.each_share(len(dz), share)
+        arrays = (x, np.ascontiguousarray(weights), self._where, dz, parts, dx)
+        sizes = (*self._sizes, dz.shape[2], len(dz), SHARES)
+        run(correlate_back, arrays, sizes, SHARES, self._threads)
         vertical, horizontal = problem.padding
         inside = dx[:, :, vertical : vertical + problem.height, horizontal:][..., : problem.width]
         return parts.sum(axis=0), inside
 
 
-_PASSES: dict[str, Callable[[Any, Workers], Pass]] = {"conv2d": ConvPass, "linear": LinearPass}
+_PASSES: dict[str, Callable[[Any, int], Pass]] = {"conv2d": ConvPass, "linear": LinearPass}
 
 
 def _nothing(shape: tuple[int, ...], like: Array) -> Array:

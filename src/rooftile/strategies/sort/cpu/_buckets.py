@@ -57,10 +57,12 @@ def digits_counted(words, low, digit, passes, tables):
     digits = 1 << digit
     for i in range(passes * digits):
         tables[i] = 0
-    for i in range(words.size):
-        key = key_of(words[i]) - low
-        for turn in range(passes):
-            tables[turn * digits + ((key >> (turn * digit)) & (digits - 1))] += 1
+    if passes == 2:
+{count_2}
+    elif passes == 3:
+{count_3}
+    else:
+{count_4}
     for turn in range(passes):
         before = 0
         for i in range(turn * digits, turn * digits + digits):
@@ -101,6 +103,17 @@ def in_cache(words, low, bits, room, other, tables):
     else:
         ended(other, words, low, last * digit, digits, tables[last * digits : passes * digits])
 """
+
+
+def _counting(passes: int) -> str:
+    """A loop that counts the digits of so many passes."""
+    lines = ["for i in range(words.size):", "    key = key_of(words[i]) - low"]
+    for turn in range(passes):
+        own = f"{turn} * digits + ((key >> ({turn} * digit)) & (digits - 1))"
+        lines.append(f"    tables[{own}] += 1")
+    return "\n".join(f"        {line}" for line in lines)
+
+
 _OF_BUCKETS = (
     _SORT
     + """
@@ -215,6 +228,7 @@ class InCache:
         store = STORES.get(problem.gives, "words[{at}] = {word}")
         store = store.format(at="place", word="word")
         known = {"words": words.text, "store": store, "digit": _DIGIT, "tables": tables}
+        known |= {f"count_{passes}": _counting(passes) for passes in (2, 3, 4)}
         self.alone = problem.count <= (LARGEST if problem.lines >= _MANY_LINES else SMALL)
         """Whether each line is sorted by one core."""
         room = problem.count if self.alone else LARGEST

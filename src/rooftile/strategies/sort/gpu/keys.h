@@ -74,16 +74,26 @@ __device__ __forceinline__ unsigned along_at(const GLOBAL unsigned* from, int fi
 }
 
 // What a launch writes: results in the last one, else keys.
+__device__ __forceinline__ void put_key(GLOBAL key* to, key value, int last, int64 line,
+                                        int64 element, int64 count, int64 inner)
+{
+    if (!last) to[line * count + element] = value;
+    else if (GIVES != PLACES) to[place(line, element, count, inner)] = bits_of(value);
+}
+
+__device__ __forceinline__ void put_along(GLOBAL unsigned* to, unsigned along, int last, int64 line,
+                                          int64 element, int64 count, int64 inner)
+{
+    if (GIVES == VALUES) return;
+    int64 there = last ? place(line, element, count, inner) : line * count + element;
+    if (last && GIVES == PLACES) ((GLOBAL int64*)to)[there] = along;
+    else to[there] = along;
+}
+
 __device__ __forceinline__ void put(GLOBAL key* to, GLOBAL unsigned* to_along, key value,
                                     unsigned along, int last, int64 line, int64 element,
                                     int64 count, int64 inner)
 {
-    int64 own = line * count + element;
-    int64 there = last ? place(line, element, count, inner) : own;
-    if (last && GIVES == PLACES) {
-        ((GLOBAL int64*)to_along)[there] = along;
-        return;
-    }
-    to[there] = last ? bits_of(value) : value;
-    if (GIVES != VALUES) to_along[there] = along;
+    put_key(to, value, last, line, element, count, inner);
+    put_along(to_along, along, last, line, element, count, inner);
 }

@@ -1,0 +1,1 @@
+"""How `sort` is computed."""

@@ -1,0 +1,99 @@
+"""Rung 3, `buckets`: the first pass makes buckets that fit into a core's cache.
+
+The first 16 bits of all keys are counted.  Neighbouring values of them become buckets that hold
+about as many words each, whatever the distribution; one pass moves words to their buckets, and
+each bucket is sorted in the cache, by digits of the bits in which its keys differ.  Memory is read
+three times and written twice, however many digits there are.
+
+A bucket of one value of the first 16 bits that outgrows the cache is sorted as in `radix`.
+
+Source: Maus, "ARL, a faster in-place, cache friendly sorting algorithm" (NIK 2002); Polychroniou,
+Ross, "A Comprehensive Study of Main-Memory Partitioning and its Application to Large-Scale
+Comparison- and Radix-Sort" (SIGMOD 2014).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.ops import AnyArray
+from rooftile.ops.sort import Sort
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.sort.cpu import _buckets
+from rooftile.strategies.sort.cpu._digits import Digits, end_kernel, problem_takes
+from rooftile.strategies.sort.cpu._words import Words, rows_of
+
+
+class Buckets(HostStrategy):
+    """Takes keys of up to 32 bits."""
+
+    operation = "sort"
+    name = "buckets"
+    order = 3
+    summary = "buckets of equal sizes by the first 16 bits, each sorted in a core's cache"
+
+    def why_not(self, problem: Sort) -> str | None:
+        """Buckets are told apart by the first half of a key."""
+        if problem.key_bytes > 4:
+            return f"{problem.dtype}: keys have up to 32 bits"
+        return problem_takes(problem)
+
+    def units(self, problem: Sort) -> int:
+        """Parts of a line, or lines."""
+        return max(problem.lines, min(_buckets.PARTS, problem.count // _buckets.LARGEST))
+
+    def prepare(
+        self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        return rows_of(problem, _Sorting(problem, threads))
+
+
+class _Sorting:
+    """Lines that lie one behind the other."""
+
+    def __init__(self, problem: Sort, threads: int) -> None:
+        self._problem, self._threads = problem, threads
+        self._words = words = Words(problem)
+        pairs = problem.gives == "pairs"
+        size = problem.lines * problem.count if pairs else 0
+        self._own = cpu.aligned((size,), np.dtype(words.held), "words")
+        self._cache = _buckets.InCache(words, threads)
+        self._split = _buckets.Split(words, threads)
+        self._digits, self._end = Digits(words, threads), end_kernel(words)
+        self._turn = threading.Lock()
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        problem, inputs = self._problem, len(self._problem.input_arrays)
+        views = [self._words.viewed(array) for array in arrays]
+        given, made = views[:inputs], views[inputs:]
+        with self._turn:
+            held = self._own if problem.gives == "pairs" else made[-1]
+            if self._cache.alone:
+                self._cache.lines(given, held, problem)
+            else:
+                for line in range(problem.lines):
+                    part = slice(line * problem.count, (line + 1) * problem.count)
+                    self._line([one[part] for one in given], held[part])
+            if problem.gives == "pairs":
+                self._ended(held, made)
+
+    def _line(self, given: list[AnyArray], held: AnyArray) -> None:
+        found = self._split(given, held)
+        self._cache.buckets(held, found)
+        for first, last in found.large():
+            part = held[first:last]
+            self._digits(part, np.empty_like(part), 1)
+            if self._problem.gives != "pairs":
+                self._ended(part, [])
+
+    def _ended(self, held: AnyArray, made: list[AnyArray]) -> None:
+        sizes = np.array((held.size, _buckets.SHARE, self._problem.count), np.int64)
+        self._end((held, *made), sizes, -(-held.size // _buckets.SHARE), self._threads)
+
+
+STRATEGY = Buckets()

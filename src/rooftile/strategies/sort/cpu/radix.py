@@ -1,0 +1,85 @@
+"""Rung 2, `radix`: by digits of 8 bits, the least significant first; no elements are compared.
+
+It removes the comparisons, and log2(count) passes become one for each byte of a key: histogram,
+scan, scatter.  Each of them reads all words twice and writes them once.
+
+Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.5; Kirk, Hwu, El Hajj, "Programming
+Massively Parallel Processors", 4th ed., sections 13.3 and 13.5.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.ops import AnyArray
+from rooftile.ops.sort import Sort
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.sort.cpu._digits import (
+    Digits,
+    begin_kernel,
+    end_kernel,
+    parts_of,
+    problem_takes,
+)
+from rooftile.strategies.sort.cpu._words import Words, rows_of
+
+_SHARE = 2**14
+"""Words that become, or were, elements: a unit's."""
+
+
+class Radix(HostStrategy):
+    """Takes what fits into words of 64 bits."""
+
+    operation = "sort"
+    name = "radix"
+    order = 2
+    summary = "digits of 8 bits, the least significant first: histogram, scan, scatter"
+
+    def why_not(self, problem: Sort) -> str | None:
+        """See `problem_takes`."""
+        return problem_takes(problem)
+
+    def units(self, problem: Sort) -> int:
+        """Parts of all lines."""
+        return problem.lines * parts_of(problem.count, problem.lines)
+
+    def prepare(
+        self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        return rows_of(problem, _Sorting(problem, threads))
+
+
+class _Sorting:
+    """Lines that lie one behind the other."""
+
+    def __init__(self, problem: Sort, threads: int) -> None:
+        words = Words(problem)
+        size = problem.lines * problem.count
+        self._problem, self._words, self._threads = problem, words, threads
+        self._begin, self._end = begin_kernel(words), end_kernel(words)
+        self._digits = Digits(words, threads)
+        dtype = np.dtype(words.held)
+        self._room = cpu.aligned((size,), dtype, "words")
+        self._own = cpu.aligned((size if problem.gives == "pairs" else 0,), dtype, "words")
+        self._sizes = np.array((size, _SHARE, problem.count), np.int64)
+        self._shares = -(-size // _SHARE)
+        self._turn = threading.Lock()
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        words, inputs = self._words, len(self._problem.input_arrays)
+        views = [words.viewed(array) for array in arrays]
+        pairs = self._problem.gives == "pairs"
+        with self._turn:
+            held = self._own if pairs else views[-1]
+            self._begin((*views[:inputs], held), self._sizes, self._shares, self._threads)
+            self._digits(held, self._room, self._problem.lines)
+            made = views[inputs:] if pairs else []
+            self._end((held, *made), self._sizes, self._shares, self._threads)
+
+
+STRATEGY = Radix()

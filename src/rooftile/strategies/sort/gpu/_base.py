@@ -1,0 +1,124 @@
+"""What the GPU strategies of `sort` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.sort import GIVES, Sort
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+BLOCKS = Tunable("BLOCK", (64, 128, 256, 512), 256)
+MOST_BLOCKS = 2**31 - 1
+"""Blocks of a grid in x."""
+MOST_IN_LINE = 2**30
+"""Elements of a line whose places 32 bits count, two of them left over for flags."""
+_INFINITY_TOP = {"float32": 0x7F80, "float16": 0x7C00, "bfloat16": 0x7F80, "float64": 0x7FF0}
+"""The first 16 bits of infinity."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where a pass reads and writes: arrays of keys, and of what moves along."""
+
+    keys: str
+    along: str
+    to_keys: str
+    to_along: str
+    first: int
+    last: int
+
+    @property
+    def names(self) -> tuple[str, str, str, str]:
+        """As kernels take them."""
+        return self.keys, self.along, self.to_keys, self.to_along
+
+
+class GpuSort(GpuStrategy):
+    """A GPU strategy of `sort`: passes from one array to another, the last one to the results."""
+
+    operation = "sort"
+    wide_indices = True
+
+    def why_not(self, problem: Sort) -> str | None:
+        """Places have 32 bits; a grid has so many blocks."""
+        if problem.count >= MOST_IN_LINE:
+            return f"{problem.count} elements in a line, less than {MOST_IN_LINE}"
+        return self._too_many(problem, self.defaults(problem))
+
+    def invalid(self, problem: Sort, config: Config) -> str | None:
+        """Too much shared memory, or too many blocks."""
+        shared = self.shared_bytes(problem, config)
+        return beyond_block(self.threads(config), shared) or self._too_many(problem, config)
+
+    def threads(self, config: Config) -> int:
+        """Threads of a block."""
+        return config["BLOCK"]
+
+    def shared_bytes(self, problem: Sort, config: Config) -> int:
+        """Shared memory of a block."""
+        return 0
+
+    def blocks(self, problem: Sort, config: Config) -> int:
+        """The most blocks of a launch."""
+        return problem.lines * blocks(problem.count, config["BLOCK"])
+
+    def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
+        """The keys, what moves along, and the tunables."""
+        return {
+            "BYTES": problem.key_bytes,
+            "REAL": int(problem.dtype in _INFINITY_TOP),
+            "SIGNED": int(problem.dtype in ("int32", "int64")),
+            "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
+            "GIVES": GIVES.index(problem.gives),
+            **config,
+        }
+
+    def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
+        """Keys, and what moves along, where results are no room for them."""
+        size = problem.lines * problem.count
+        keys = blocks(size * problem.key_bytes, 4)
+        if problem.gives == "values":
+            return {"keys": keys}
+        if problem.gives == "pairs":
+            return {"keys": keys, "along": size}
+        return {"keys": keys, "along": size, "more_keys": keys, "more_along": size}
+
+    def _too_many(self, problem: Sort, config: Config) -> str | None:
+        count = self.blocks(problem, config)
+        return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
+
+
+def ends_of(problem: Sort, passes: int) -> list[Ends]:
+    """Where each of so many passes reads and writes: from x to the results, each there and back."""
+    own, results = ("keys", "along"), ("y", "moved")
+    if problem.gives == "values":
+        own, results = ("keys", "keys"), ("y", "y")
+    if problem.gives == "places":
+        results = ("more_keys", "more_along")
+    here = ("x", "with_it" if problem.gives == "pairs" else "x")
+    found = []
+    for number in range(passes):
+        last = number == passes - 1
+        there = results if (passes - 1 - number) % 2 == 0 else own
+        if last and problem.gives == "places":
+            there = ("more_keys", "places")
+        found.append(Ends(*here, *there, int(number == 0), int(last)))
+        here = there
+    return found
+
+
+def whole_line(kernel: str, problem: Sort, config: Config, ends: Ends, *numbers: int) -> Step:
+    """A thread for each element of all lines."""
+    size = blocks(problem.count, config["BLOCK"])
+    launch = Launch(kernel, (problem.lines * size, 1, 1), (config["BLOCK"], 1, 1))
+    given = ends.first, ends.last, *wide(problem.count, problem.inner), *numbers
+    return Step(launch, (*ends.names, *given))
+
+
+def wide(*numbers: int) -> tuple[np.int64, ...]:
+    """Numbers as kernels take them that count beyond 32 bits."""
+    return tuple(map(np.int64, numbers))

@@ -1,0 +1,48 @@
+"""Rung 2, `bitonic`: a network for lines of any length, each step of which is a launch.
+
+Source: Batcher, "Sorting Networks and their Applications" (AFIPS 1968); Knuth, "The Art of Computer
+Programming", volume 3, 5.3.4.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.sort import Sort
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, wide
+
+
+class Bitonic(GpuSort):
+    """Takes every problem."""
+
+    name = "bitonic"
+    order = 2
+    summary = "a network of comparisons in one direction, a launch for each step"
+    tunables = (BLOCKS,)
+
+    def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
+        """Keys, and where their elements were."""
+        size = problem.lines * problem.count
+        return {"keys": blocks(size * problem.key_bytes, 4), "along": size}
+
+    def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
+        """Keys are made, sorted in place, and become results."""
+        block, both = config["BLOCK"], wide(problem.count, problem.inner)
+        grid = (problem.lines * blocks(problem.count, block), 1, 1)
+
+        def launch(kernel: str) -> Launch:
+            return Launch(kernel, grid, (block, 1, 1))
+
+        steps = [Step(launch("begin"), ("x", "keys", "along", *both))]
+        for level in range((problem.count - 1).bit_length()):
+            for reach in reversed(range(level + 1)):
+                numbers = (*wide(problem.count, 1 << reach), int(reach == level))
+                steps.append(Step(launch("exchange"), ("keys", "along", *numbers)))
+        outputs = {"values": ("x", "y", "keys"), "places": ("x", "keys", "places")}
+        results = outputs.get(problem.gives, ("with_it", "y", "moved"))
+        steps.append(Step(launch("end"), ("keys", "along", *results, *both)))
+        return tuple(steps)
+
+
+STRATEGY = Bitonic()

@@ -1,0 +1,32 @@
+"""Rung 3, `merge`: runs are merged to runs of twice the length; every element finds its own place.
+
+Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
+2009), section 4; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter
+12 and section 13.7.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.sort import Sort
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of, whole_line, wide
+
+
+class Merge(GpuSort):
+    """Takes every problem."""
+
+    name = "merge"
+    order = 3
+    summary = "runs are merged, every element finds its place by a binary search"
+    tunables = (BLOCKS,)
+
+    def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
+        """A launch for each doubling."""
+        passes = max(1, (problem.count - 1).bit_length())
+        return tuple(
+            whole_line("merge", problem, config, ends, *wide(1 << number))
+            for number, ends in enumerate(ends_of(problem, passes))
+        )
+
+
+STRATEGY = Merge()

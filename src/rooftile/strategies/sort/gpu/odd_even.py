@@ -1,0 +1,48 @@
+"""Rung 1, `odd_even`: a block a line in shared memory; neighbours are exchanged, count times.
+
+Source: Knuth, "The Art of Computer Programming", volume 3, 5.3.4, exercise 37 (odd-even
+transposition).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.sort import Sort
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, wide
+
+_SECTION = 2048
+"""Elements of a block."""
+
+
+class OddEven(GpuSort):
+    """Takes lines that fit into a block's shared memory."""
+
+    name = "odd_even"
+    order = 1
+    summary = "a block a line, neighbours are exchanged as often as there are elements"
+    tunables = (BLOCKS,)
+
+    def why_not(self, problem: Sort) -> str | None:
+        """Shared memory holds so much."""
+        if problem.count > _SECTION:
+            return f"{problem.count} elements in a line, at most {_SECTION}"
+        return super().why_not(problem)
+
+    def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
+        """Also the elements of a block."""
+        return {**super().macros(problem, config), "SECTION": _SECTION}
+
+    def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
+        """None: everything is in shared memory."""
+        return {}
+
+    def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        results = {"values": ("x", "y", "y"), "places": ("x", "places", "places")}
+        arrays = results.get(problem.gives, ("with_it", "y", "moved"))
+        launch = Launch("odd_even", (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", *arrays, problem.count, *wide(problem.inner))),)
+
+
+STRATEGY = OddEven()

@@ -1,0 +1,66 @@
+"""Rung 4, `radix`: digits of 4 bits, the least significant first: histogram, scan, scatter.
+
+Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
+2009), section 3; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections
+13.3 to 13.6.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.sort import Sort
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
+
+_BITS = 4
+_DIGITS = 1 << _BITS
+
+
+class Radix(GpuSort):
+    """Takes every problem."""
+
+    name = "radix"
+    order = 4
+    summary = "digits of 4 bits: histogram, scan, scatter of tiles that are sorted in shared memory"
+    # Runs are odd: threads that walk along theirs meet in different banks.
+    tunables = (Tunable("BLOCK", (64, 128, 256), 256), Tunable("RUN", (3, 5, 7, 9), 7))
+
+    def shared_bytes(self, problem: Sort, config: Config) -> int:
+        """A tile's keys, what moves along, and counts."""
+        key = problem.key_bytes + (0 if problem.gives == "values" else 4)
+        return config["BLOCK"] * (config["RUN"] * key + 4 * _DIGITS + 4) + 4 * _DIGITS
+
+    def tiles(self, problem: Sort, config: Config) -> int:
+        """Tiles of a line."""
+        return blocks(problem.count, config["BLOCK"] * config["RUN"])
+
+    def blocks(self, problem: Sort, config: Config) -> int:
+        """Tiles of all lines."""
+        return problem.lines * self.tiles(problem, config)
+
+    def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
+        """Also the counts of tiles."""
+        totals = _DIGITS * self.blocks(problem, config)
+        return {**super().workspace(problem, config), "totals": totals}
+
+    def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
+        """Three launches a digit."""
+        block, tiles = (config["BLOCK"], 1, 1), self.tiles(problem, config)
+        grid = (self.blocks(problem, config), 1, 1)
+        scan = Launch("scan_totals", (problem.lines, 1, 1), block)
+        numbers = wide(problem.count, problem.inner, tiles)
+        found = []
+        for number, ends in enumerate(ends_of(problem, 8 * problem.key_bytes // _BITS)):
+            shift = number * _BITS
+            counted = (ends.keys, "totals", ends.first, shift, *numbers)
+            moved = (*ends.names, "totals", ends.first, ends.last, shift, *numbers)
+            found += [
+                Step(Launch("count_digits", grid, block), counted),
+                Step(scan, ("totals", *wide(_DIGITS * tiles))),
+                Step(Launch("move", grid, block), moved),
+            ]
+        return tuple(found)
+
+
+STRATEGY = Radix()

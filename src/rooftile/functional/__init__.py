@@ -37,6 +37,7 @@ from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
 from rooftile.functional.scans import scan, segmented_scan
+from rooftile.functional.selecting import compact
 from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "argreduce",
     "axpy",
     "box_blur",
+    "compact",
     "conv1d",
     "conv2d",
     "conv3d",

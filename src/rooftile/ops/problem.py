@@ -113,6 +113,13 @@ class Problem(ABC):
         made = self.reference(*arrays)
         return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
+    def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
+        """What of the outputs a result is: all of them, unless the data say how long one is.
+
+        The rest may be anything, and two runs need not agree in it.
+        """
+        return outputs
+
     @property
     def reduction(self) -> int:
         """Number of terms in the sum behind one element of an output."""

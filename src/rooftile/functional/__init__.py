@@ -32,7 +32,7 @@ from rooftile.functional.counting import histogram
 from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
 from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
-from rooftile.functional.images import box_blur, grayscale
+from rooftile.functional.images import box_blur, equalize, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
 from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
@@ -51,6 +51,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "equalize",
     "grayscale",
     "histogram",
     "linear",

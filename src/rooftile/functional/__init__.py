@@ -28,7 +28,7 @@ On arrays in a GPU's memory a call only starts the work, on the stream that is c
 caller's library (JAX has none: there the call waits).
 """
 
-from rooftile.functional.counting import histogram
+from rooftile.functional.counting import histogram, scatter
 from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
 from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
@@ -63,6 +63,7 @@ __all__ = [
     "rotate",
     "scale",
     "scan",
+    "scatter",
     "segmented_reduce",
     "segmented_scan",
     "separable",

@@ -61,7 +61,8 @@ def box_blur(
     """
     given = Arguments(image, "image")
     array, channels = _picture(given, image)
-    problem = _box_blur(*array.shape[:2], radius, channels)
+    height, width, *_ = array.shape
+    problem = _box_blur(height, width, radius, channels)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
@@ -82,7 +83,8 @@ def equalize(
     """
     given = Arguments(image, "image")
     array, channels = _picture(given, image)
-    problem = _equalize(*array.shape[:2], channels)
+    height, width, *_ = array.shape
+    problem = _equalize(height, width, channels)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 

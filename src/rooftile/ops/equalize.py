@@ -46,7 +46,8 @@ def table_of(counts: AnyArray) -> AnyArray:
     if least == pixels:
         return np.arange(LEVELS, dtype=np.uint8)
     spread = 255 * (cdf - least) // (pixels - least)
-    return np.clip(spread, 0, 255).astype(np.uint8)
+    table: AnyArray = np.clip(spread, 0, 255).astype(np.uint8)
+    return table
 
 
 @dataclass(frozen=True)

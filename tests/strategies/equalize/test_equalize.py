@@ -31,10 +31,10 @@ class TestRungs(EveryRung):
     wrong = Wrong(
         COLOURS,
         ("naive", "PLUS(TIMES(255.0, sum), 0.5)", "TIMES(255.0, sum)"),
-        ("naive", "least = cdf[level]", "least = 0"),
-        ("privatised", "if (own[level]) ADD_LONG", "if (own[level] > 9) ADD_LONG"),
+        ("naive", "255 * above", "254 * above"),
+        ("privatised", "ADD_LONG(counts + level, own[level])", "ADD_LONG(counts + level, 1)"),
         ("vectors", "if (last < bytes)", "if (0)"),
-        ("vectors", "if (last < pixels)", "if (0)"),
+        ("vectors", "LEVEL(run.of + CHANNELS * k)", "LEVEL(run.of)"),
     )
 
 

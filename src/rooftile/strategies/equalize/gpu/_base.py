@@ -3,6 +3,8 @@ looked up."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from rooftile.devices.gpu import Launch
@@ -19,7 +21,7 @@ class GpuEqualize(GpuStrategy):
 
     operation = "equalize"
     wide_indices = True
-    tunables = (BLOCK,)
+    tunables: ClassVar[tuple[Tunable, ...]] = (BLOCK,)
 
     def why_not(self, problem: Equalize) -> str | None:
         """More threads than a grid has."""
@@ -79,4 +81,4 @@ class PersistentEqualize(GpuEqualize):
     def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
         """A byte for each red and green as well."""
         held = super().workspace(problem, config)
-        return {**held, **{name: LEVELS * LEVELS // 4 for name in self.ties(problem)}}
+        return {**held, **dict.fromkeys(self.ties(problem), LEVELS * LEVELS // 4)}

@@ -88,6 +88,12 @@ class Compact(Problem):
         y, kept = outputs
         return y[: max(0, int(kept[0]))], kept
 
+    def given_by_others(self, made: AnyArray) -> tuple[AnyArray, ...]:
+        """See `Problem.given_by_others`: others give what was kept alone."""
+        y = np.zeros(self.count, self.arrays[0].numpy)
+        y[: made.size] = made
+        return y, np.array([made.size], np.int64)
+
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """The number exactly; elements bit by bit, as far as they are meant."""
         return Exact() if output.name == "kept" else Properties(self._wrong)

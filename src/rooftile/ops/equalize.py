@@ -58,7 +58,6 @@ class Equalize(Problem):
     """
 
     operation: ClassVar[str] = "equalize"
-    counts: ClassVar[tuple[str, ...]] = ("channels",)
 
     height: int
     width: int
@@ -119,6 +118,16 @@ class Equalize(Problem):
         """Fewer rows and columns."""
         height, width = min(self.height, _SHRUNK), min(self.width, _SHRUNK)
         return dataclasses.replace(self, height=height, width=width)
+
+    def neighbours(self) -> tuple[Equalize, ...]:
+        """Sizes that nothing divides."""
+        sizes = ((67, 131), (5, 7))
+        return tuple(dataclasses.replace(self, height=h, width=w) for h, w in sizes)
+
+    def smallest(self) -> tuple[Equalize, ...]:
+        """One pixel, one row."""
+        sizes = ((1, 1), (1, 37))
+        return tuple(dataclasses.replace(self, height=h, width=w) for h, w in sizes)
 
 
 def _all_alike(levels: AnyArray, shape: tuple[int, ...]) -> AnyArray:

@@ -1,4 +1,4 @@
-"""Which problems of the dense patterns are measured, where, and what they are to reach.
+"""Which problems of the patterns are measured, where, and what they are to reach.
 
 To add an operation: its public call goes to `CALLS`, its page to `PAGES`, its problems to `GPU` and
 `CPU`.
@@ -34,7 +34,21 @@ CALLS: Mapping[str, Callable[..., Call]] = {
     "elementwise": lambda p, *arrays: _elementwise(p.function, arrays),
     "grayscale": lambda p, image: partial(rooftile.grayscale, image),
     "box_blur": lambda p, image: partial(rooftile.box_blur, image, p.radius),
-    "reduce": lambda p, x: partial(rooftile.reduce, x, axis=p.axis),
+    "reduce": lambda p, x: partial(rooftile.reduce, x, p.operator, p.axis),
+    "argreduce": lambda p, x: partial(rooftile.argreduce, x, p.operator, p.axis),
+    "segmented_reduce": lambda p, x, offsets: partial(
+        rooftile.segmented_reduce, x, offsets, p.operator
+    ),
+    "scan": lambda p, x: partial(
+        rooftile.scan, x, p.operator, p.axis, exclusive=p.exclusive, reverse=p.reverse
+    ),
+    "segmented_scan": lambda p, x, offsets: partial(
+        rooftile.segmented_scan, x, offsets, p.operator, exclusive=p.exclusive
+    ),
+    "histogram": lambda p, x: partial(rooftile.histogram, x, p.bins, (p.low, p.high)),
+    "compact": lambda p, x, mask: partial(rooftile.compact, x, mask, ordered=p.ordered),
+    "equalize": lambda p, image: partial(rooftile.equalize, image),
+    "scatter": lambda p, x, index, values: partial(rooftile.scatter, x, index, values, p.function),
 }
 """The public call of a problem on its arrays; it takes ``strategy``, ``out`` and, where the
 operation has them, ``precision``."""
@@ -55,6 +69,15 @@ PAGES = {
     "elementwise": "elementwise",
     "grayscale": "images",
     "box_blur": "images",
+    "reduce": "reduce",
+    "argreduce": "reduce",
+    "segmented_reduce": "reduce",
+    "scan": "scan",
+    "segmented_scan": "scan",
+    "histogram": "histogram",
+    "compact": "compact",
+    "equalize": "equalize",
+    "scatter": "atomics",
 }
 """The page of ``docs/`` that has an operation's numbers."""
 
@@ -63,9 +86,10 @@ PAGES = {
 class Goal:
     """What a problem is to reach: ``value`` is a limit of ``what``."""
 
-    what: Literal["ms", "copy", "peer", "numpy"]
-    """``ms``: milliseconds, at most; the others at least: ``copy``: the time of a copy of as many
-    bytes over ours; ``peer``, ``numpy``: the time of the fastest peer, or of NumPy, over ours."""
+    what: Literal["ms", "copy", "read", "peer", "torch eager", "numpy"]
+    """``ms``: milliseconds, at most; the others at least: ``copy``, ``read``: the time of a copy or
+    a read of as many bytes over ours; ``peer``, ``numpy`` and so on: the time of the fastest peer,
+    or of that one, over ours."""
     value: float
 
 
@@ -152,6 +176,7 @@ GPU: tuple[Case, ...] = (
     Case("box_blur", "picture-8192-r5", _COPY, ladder=True, compiled=True),
 )
 
+_LIKE_READ = (Goal("read", 0.9),)
 _LIKE_COPY_AND_NUMPY = (Goal("copy", 0.9), Goal("numpy", 6.0))
 
 CPU: tuple[Case, ...] = (
@@ -170,4 +195,15 @@ CPU: tuple[Case, ...] = (
     Case("elementwise", "add-10^8", (Goal("copy", 0.9),), ladder=True),
     Case("grayscale", "picture-8192", ladder=True),
     Case("box_blur", "picture-1024-r5", ladder=True),
+    Case("reduce", "sum-10^8", _LIKE_READ, ladder=True),
+    Case("reduce", "max-10^8", _LIKE_READ),
+    Case("argreduce", "max-10^8", ladder=True),
+    Case("segmented_reduce", "mean-1000", ladder=True),
+    Case("scan", "sum-10^8", (Goal("copy", 0.9), Goal("torch eager", 8.0)), ladder=True),
+    Case("segmented_scan", "sum-2^20-in-1000", ladder=True),
+    Case("histogram", "bytes-10^8", (Goal("torch eager", 1.8),), ladder=True),
+    Case("histogram", "floats-10^7", (Goal("numpy", 3.0),), ladder=True),
+    Case("compact", "half-10^8", (Goal("numpy", 3.0), Goal("copy", 0.9)), ladder=True),
+    Case("equalize", "picture-1024", ladder=True),
+    Case("scatter", "add-10^6-in-1000", ladder=True),
 )

@@ -1,4 +1,4 @@
-"""The dense patterns on the CPU: the public call, its ladder, PyTorch, NumPy, SciPy, and a copy.
+"""The patterns on the CPU: the public call, its ladder, PyTorch, NumPy, SciPy, a copy, a read.
 
 Everything of one row runs in one process on the same arrays, is verified against the float64
 reference first, and then timed in turns (`rooftile.runtime.timing.host`).
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import patterns_rows as rows
 from patterns_cases import CALLS, CPU, Case
-from patterns_rows import COPY, OURS, Record, Watch
+from patterns_rows import COPY, OURS, READ, Record, Watch
 
 from rooftile.devices import cpu
 from rooftile.lab.ceilings.cpu import ceilings
-from rooftile.lab.ceilings.cpu_kernels import streaming_copy
+from rooftile.lab.ceilings.cpu_kernels import streaming_copy, streaming_read
 from rooftile.lab.environment import environment, versions
 from rooftile.lab.judge.exam import poison
 from rooftile.lab.judge.expected import Expected
@@ -39,11 +39,11 @@ LIMIT_S = 345.0
 """No row begins later than this after the start."""
 _SECONDS = 0.8
 """Seconds of samples of each contestant."""
-_SLOWEST_S = 1.0
+_SLOWEST_S = 2.0
 """A rung, or a peer, that takes longer is left out."""
 
 Call = Callable[[], object]
-Result = Callable[[], AnyArray]
+Result = Callable[[], tuple[AnyArray, ...]]
 
 
 def run(only: list[str], write: bool) -> Path | None:
@@ -88,27 +88,43 @@ def fill(row: Record, case: Case, seconds: float = _SECONDS) -> None:
             row["entries"].append(rows.entry(kind, name, None, reason))
         else:
             calls[name] = kind, call
-    copy, moved = streaming_copy(rows.moved_bytes(case) // 2, cpu.cores())
-    calls[COPY] = COPY, copy
+    # Of whole blocks, so of some bytes less.
+    scales: dict[str, float] = {}
+    for kind, (call, moved) in _rulers(case):
+        calls[kind], scales[kind] = (kind, call), rows.moved_bytes(case) / moved
     timings = interleaved({name: call for name, (_, call) in calls.items()}, seconds=seconds)
     for name, (kind, _) in calls.items():
         one = rows.entry(kind, name, timings[name])
-        if kind == COPY:  # Of whole blocks, so of some bytes less.
-            scale = rows.moved_bytes(case) / moved
+        if scale := scales.get(kind):
             one["time_ms"] |= {key: scale * one["time_ms"][key] for key in ("median", "p20", "p80")}
         row["entries"].append(one)
+
+
+def _rulers(case: Case) -> Iterator[tuple[str, tuple[Call, int]]]:
+    """What moves as many bytes and does nothing else, with how many it moves: a copy, and a read
+    where a goal is set by one."""
+    moved, threads = rows.moved_bytes(case), cpu.cores()
+    yield COPY, streaming_copy(moved // 2, threads)
+    if any(goal.what == READ for goal in case.goals):
+        yield READ, streaming_read(moved, threads)
 
 
 def _contestants(
     case: Case, arrays: tuple[AnyArray, ...]
 ) -> Iterator[tuple[str, str, Call, Result]]:
     """Everybody: kind, name, the call that is timed, and what it made."""
-    (output,) = case.problem.output_arrays
+    output = case.problem.output_arrays[0]
     out = cpu.aligned(output.shape, output.numpy, "a result")
-    call = partial(CALLS[case.operation](case.problem, *arrays), out=out, **case.options)
+    public = partial(CALLS[case.operation](case.problem, *arrays), out=out, **case.options)
+    made: list[AnyArray] = [out]
 
-    def mine() -> AnyArray:
-        return out
+    def call(**options: Any) -> None:
+        made[0] = public(**options)
+
+    def mine() -> tuple[AnyArray, ...]:
+        # Of a result whose length depends on the data, a call gives a part of ``out``.
+        assert np.shares_memory(made[0], out)
+        return case.problem.given_by_others(np.asarray(made[0]))
 
     poison(out)
     yield "strategy", OURS, call, mine
@@ -118,14 +134,17 @@ def _contestants(
     count = len(case.problem.input_arrays)
     for peer in PEERS:
         if peer.name in TAKEN and peer.why_not(case.problem) is None:
-            bound = peer.bind(case.problem, arrays[count:], arrays[:count])
-            yield "peer", peer.name, bound.compute, lambda bound=bound: bound.result()[0]  # type: ignore[misc]
+            try:
+                bound = peer.bind(case.problem, arrays[count:], arrays[:count])
+            except NotImplementedError:
+                continue
+            yield "peer", peer.name, bound.compute, bound.result
 
 
 def _why_not(call: Call, result: Result, expected: Expected, case: Case) -> str:
     """Why somebody has no time; empty where nothing is wrong."""
     call()
-    verdict = expected.judge(np.asarray(result()), case.precision)
+    verdict = expected.judge(result(), case.precision)
     if not verdict.passed:
         return f"wrong: {verdict.reason}"
     start = time.perf_counter()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pages import markdown_table
 from patterns_cases import PAGES
-from patterns_rows import COPY, OURS, Record, best_peer, median, reached
+from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
@@ -23,6 +23,8 @@ GOALS = {
     "ms": ("at most {:g} ms", "{:.4g} ms"),
     "copy": ("{:.0%} of a copy", "{:.0%}"),
     "peer": ("{:g} x the best peer", "{:.2f} x"),
+    "read": ("{:.0%} of a read", "{:.0%}"),
+    "torch eager": ("{:g} x PyTorch", "{:.2f} x"),
     "numpy": ("{:g} x NumPy", "{:.2f} x"),
 }
 """How a goal is written, and what was reached of it."""
@@ -31,6 +33,7 @@ _WORDS = (
     "first. The floor is what FLOPs and compulsory bytes take at the measured ceilings; a copy "
     "moves as many bytes."
 )
+_READ_WORDS = " A read brings as many bytes and stores none."
 
 
 def write() -> None:
@@ -69,10 +72,11 @@ def of_record(record: Record, name: str) -> list[str]:
     days = ", ".join(sorted({one["time"][:10] for one in said}))
     revisions = ", ".join(sorted({str(one["revision"]) for one in said}))
     load = max(one["load"] for one in said)
+    words = _WORDS + (_READ_WORDS if any(median(row, READ) for row in rows) else "")
     lines = [
         f"### {device.get('name') or where['cpu']}",
         "",
-        f"{days}, revision {revisions}; {driver}, load up to {load:g}; {installed}. {_WORDS}",
+        f"{days}, revision {revisions}; {driver}, load up to {load:g}; {installed}. {words}",
         "",
         *_calls(rows),
         "",
@@ -163,7 +167,7 @@ def _times(row: Record, one: Record) -> list[str]:
         f"{ms:.4g}",
         f"{row['floor_ms'] / ms:.0%}" if row["floor_ms"] else "-",
         f"{1e-6 * row['bytes'] / ms:,.0f}",
-        f"{1e-6 * row['flops'] / ms:,.0f}" if one["kind"] != COPY else "-",
+        f"{1e-6 * row['flops'] / ms:,.0f}" if one["kind"] not in (COPY, READ) else "-",
     ]
 
 

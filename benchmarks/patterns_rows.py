@@ -16,7 +16,7 @@ from rooftile.strategies import Strategy, ladder
 
 Record = dict[str, Any]
 
-OURS, COPY = "rooftile", "copy"
+OURS, COPY, READ = "rooftile", "copy", "read"
 
 
 @dataclass
@@ -76,7 +76,10 @@ def floor_ms(case: Case, roof: Roof, saves: bool) -> float:
 
 
 def entry(kind: str, name: str, timing: Timing | None = None, reason: str = "") -> Record:
-    """Somebody who was timed, or why not; ``kind`` is ``strategy``, ``peer`` or ``copy``."""
+    """Somebody who was timed, or why not.
+
+    ``kind`` is ``strategy``, ``peer``, ``copy`` or ``read``.
+    """
     told = None
     if timing is not None:
         told = {key: getattr(timing, key) for key in ("median", "p20", "p80", "n")}

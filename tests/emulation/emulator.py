@@ -24,7 +24,9 @@ def emulate(
     sanitizer: Any = "address",
     finite: bool = False,
 ) -> Any:
-    """The result of a strategy's kernels.  Raises `AssertionError` with what the sanitizer said.
+    """The result of a strategy's kernels, or a tuple of several.
+
+    Raises `AssertionError` with what the sanitizer said.
 
     ``x`` is the problem's input, or a tuple of them.  Where all numbers are ``finite``, the program
     ends at a computation on shared memory, workspace or results that nobody wrote.
@@ -45,9 +47,9 @@ def emulate(
         if values.get("X_NARROW"):
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
-    (output,) = problem.output_arrays
-    kind = np.dtype(np.uint16) if narrow_out else output.numpy
-    arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
+    for output in problem.output_arrays:
+        kind = np.dtype(np.uint16) if narrow_out else output.numpy
+        arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = unwritten(4 * count)
     text = macro_lines(rung.macros(problem, values)) + prelude() + rung.text
@@ -58,14 +60,23 @@ def emulate(
         made = run(
             text, rung.folders, started, arrays, folder,
             sanitizer=sanitizer, fills=fills, watched=finite,
-        )[output.name]  # fmt: skip
+        )  # fmt: skip
     except Finding as finding:
         raise AssertionError(str(finding)) from None
-    if values.get("OUT_LAST"):
+    found = [
+        _as_it_lies(made[output.name], output, values, rung.narrow)
+        for output in problem.output_arrays
+    ]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _as_it_lies(made: Any, output: Any, config: Any, narrow: str) -> Any:
+    """An output with the problem's shape and dtype."""
+    if config.get("OUT_LAST"):
         items, maps, *sizes = output.shape
         made = np.moveaxis(made.reshape(items, *sizes, maps), -1, 1)
     made = made.reshape(output.shape)
-    return widened(made, rung.narrow) if narrow_out else made
+    return widened(made, narrow) if config.get("OUT_NARROW") else made
 
 
 __all__ = ["emulate", "missing", "translated"]

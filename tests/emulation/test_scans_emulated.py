@@ -1,6 +1,7 @@
-"""Scans whose warps exchange values, emulated on the host: right, inside their arrays, no races.
+"""Scans and compactions whose warps exchange values, emulated on the host.
 
-Blocks run one after another here: that tiles wait for those before them is seen on a GPU.
+They are right, stay inside their arrays and do not race.  Blocks run one after another here: that
+tiles wait for those before them is seen on a GPU.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
+from rooftile.ops.compact import Compact
 from rooftile.ops.operator import MAX, Operator
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
@@ -38,6 +40,8 @@ def judged(rung, problem, folder, config, **options):
         ("look_back", Scan((2000,), dtype="int64", operator=LAST, reverse=True), SMALL),
         ("rows", Scan((5, 1101), exclusive=True), TEAMS),
         ("look_back", SegmentedScan(3001, 90), SMALL),
+        ("look_back", Compact(9001), {"THREADS": 128, "ROWS": 2}),
+        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
     ],
 )
@@ -53,6 +57,7 @@ def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path)
     ("name", "problem", "config"),
     [
         ("look_back", SegmentedScan(2001, 30), SMALL),
+        ("look_back", Compact(3001, "int64"), {"THREADS": 64, "ROWS": 2}),
         ("kogge_stone", Scan((300,)), {"BLOCK": 64}),
         ("kogge_stone_double", Scan((300,)), {"BLOCK": 64}),
         ("columns", Scan((70, 40), 0), {"LANES": 8, "TEAMS": 4, "RUN": 2}),

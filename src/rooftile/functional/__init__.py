@@ -32,15 +32,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rooftile.functional.counting import histogram
+    from rooftile.functional.counting import histogram, scatter
     from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
     from rooftile.functional.elementwise import add, axpy, scale
     from rooftile.functional.filters import conv1d, separable
-    from rooftile.functional.images import box_blur, grayscale
+    from rooftile.functional.images import box_blur, equalize, grayscale
     from rooftile.functional.layout import permute_columns, rotate, transpose
     from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
     from rooftile.functional.prepared import Conv2d, Linear
     from rooftile.functional.scans import scan, segmented_scan
+    from rooftile.functional.selecting import compact
     from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
@@ -50,9 +51,11 @@ __all__ = [
     "argreduce",
     "axpy",
     "box_blur",
+    "compact",
     "conv1d",
     "conv2d",
     "conv3d",
+    "equalize",
     "grayscale",
     "histogram",
     "linear",
@@ -64,6 +67,7 @@ __all__ = [
     "rotate",
     "scale",
     "scan",
+    "scatter",
     "segmented_reduce",
     "segmented_scan",
     "separable",
@@ -73,15 +77,16 @@ __all__ = [
 ]
 
 _FAMILIES = {
-    "counting": ("histogram",),
+    "counting": ("histogram", "scatter"),
     "dense": ("conv2d", "linear", "matmul", "matvec", "pool2d", "softmax"),
     "elementwise": ("add", "axpy", "scale"),
     "filters": ("conv1d", "separable"),
-    "images": ("box_blur", "grayscale"),
+    "images": ("box_blur", "equalize", "grayscale"),
     "layout": ("permute_columns", "rotate", "transpose"),
     "patterns": ("argreduce", "reduce", "segmented_reduce"),
     "prepared": ("Conv2d", "Linear"),
     "scans": ("scan", "segmented_scan"),
+    "selecting": ("compact",),
     "volumes": ("conv3d", "stencil"),
 }
 """Which functions lie in which module: a call imports its own family alone (PEP 562)."""

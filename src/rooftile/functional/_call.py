@@ -74,3 +74,35 @@ def run(
             to[...] = found
     returned: Array = made if out is None else out
     return returned
+
+
+def run_several(
+    given: Arguments[Array],
+    problem: Problem,
+    inputs: Sequence[Taken],
+    strategy: str | None,
+    device: str | None,
+    outs: Sequence[Array | None],
+) -> tuple[Array, ...]:
+    """Compute a problem that has several outputs and no parameters.
+
+    An output that is None is made.
+    """
+    place = given.device(device)
+    choice = decide(problem, "ieee", place, strategy)
+    to: list[Taken | None] = []
+    for out, output in zip(outs, problem.output_arrays, strict=True):
+        held = [*inputs, *(one for one in to if one is not None)]
+        to.append(None if out is None else given.take_out(out, output, held))
+    made: Sequence[Taken]
+    if isinstance(inputs[0], CudaArray):
+        made = run_in_place(given, choice, inputs, (), to)
+    else:
+        pairs = zip(to, problem.output_arrays, strict=True)
+        found = [new_result(output) if one is None else one for one, output in pairs]
+        if place == "cpu":
+            run_on_host(choice, inputs, (), found)
+        else:
+            run_copied(choice, inputs, (), found)
+        made = [given.given_back(one) for one in found]
+    return tuple(one if out is None else out for one, out in zip(made, outs, strict=True))

@@ -1,4 +1,4 @@
-"""Counting: histograms."""
+"""Counting: histograms, and values that meet at places of an array."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.histogram import DTYPES, Histogram
+from rooftile.ops.scatter import DTYPES as SCATTERED
+from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.repeats import repeated
 
@@ -133,3 +135,49 @@ def _fitting(low: float, high: float, dtype: str) -> tuple[float, float]:
 
 
 _histogram = remembered(Histogram)
+
+
+def scatter(
+    x: Array,
+    index: Array,
+    values: Array | None = None,
+    function: Function = "add",
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """x, with every ``values[i]`` joined to element ``index[i]``, in any order.
+
+    x[places] is int32, int64, float32 or float64, ``values``[count] of the same dtype, ``index``
+    int32 or int64[count].  ``function`` is ``add``, ``subtract``, ``min``, ``max``, ``multiply``,
+    ``exchange`` (of the values for one place any is left there), or ``increment`` or ``decrement``,
+    which count by one and take no values.  Integers wrap around; the least and the greatest are NaN
+    where either is.  An index outside of x is an error where it lies in the CPU's memory; on a GPU
+    nobody waits to look, and its value is left out.  Sums and products of floating-point numbers
+    may differ in their last bits from run to run on a GPU.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2.
+    """
+    given = Arguments(x)
+    array = given.take("x", x, "places", dtypes=SCATTERED)
+    wanted = given.take("index", index, "count", dtypes=("int32", "int64"))
+    (places,), (count,), dtype = array.shape, wanted.shape, _dtype(array)
+    problem = _scatter(count, places, function, dtype, _dtype(wanted))
+    if isinstance(wanted, np.ndarray) and (wanted.min() < 0 or wanted.max() >= places):
+        found = f"places from {wanted.min()} to {wanted.max()}"
+        raise InputError("index", found, f"places from 0 to {places - 1}")
+    inputs = [array, wanted]
+    if (values is not None) != problem.has_values:
+        found = "None" if values is None else "an array"
+        expected = "an array, one value for each index" if problem.has_values else "None"
+        raise InputError("values", found, f"{expected}, for {function}")
+    if values is not None:
+        held = given.take("values", values, "count", dtypes=(dtype,))
+        if held.shape[0] != count:
+            raise InputError("values", f"{held.shape[0]} elements", f"{count}, as index has")
+        inputs.append(held)
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+_scatter = remembered(Scatter)

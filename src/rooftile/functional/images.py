@@ -1,4 +1,4 @@
-"""Pictures of bytes: brightness, blur."""
+"""Pictures of bytes: brightness, blur, gray levels spread evenly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale, fixed
-from rooftile.runtime.arguments import ANY, Arguments, Array
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 
 _BYTES = ("uint8",)
 BOOK = (0.21, 0.72, 0.07)
@@ -59,12 +60,42 @@ def box_blur(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.3.
     """
     given = Arguments(image, "image")
+    array, channels = _picture(given, image)
+    height, width, *_ = array.shape
+    problem = _box_blur(height, width, radius, channels)
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def equalize(
+    image: Array,
+    *,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """A picture whose gray levels are spread evenly: its histogram equalised.
+
+    ``image`` is uint8[height, width, 3] or uint8[height, width].  One table of 256 values is made
+    from the gray levels and applied to every byte (see `rooftile.ops.equalize` for the rule).  A
+    picture of a single gray level stays as it is.  Every device gives the same bytes.
+
+    Source: Gonzalez, Woods, "Digital Image Processing", 4th ed., section 3.3.
+    """
+    given = Arguments(image, "image")
+    array, channels = _picture(given, image)
+    height, width, *_ = array.shape
+    problem = _equalize(height, width, channels)
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+
+
+def _picture(given: Arguments[Array], image: Array) -> tuple[Taken, int]:
+    """The checked picture, and its channels."""
     array = given.take("image", image, ANY, dtypes=_BYTES)
     shape = tuple(array.shape)
     if len(shape) not in (2, 3) or shape[2:] not in ((), (3,)):
         raise InputError("image", f"shape {shape}", "[height, width] or [height, width, 3]")
-    problem = _box_blur(shape[0], shape[1], radius, 3 if len(shape) == 3 else 1)
-    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+    return array, 3 if len(shape) == 3 else 1
 
 
 _grayscale, _box_blur = remembered(Grayscale), remembered(BoxBlur)
+_equalize = remembered(Equalize)

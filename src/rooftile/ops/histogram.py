@@ -203,6 +203,7 @@ NAMED = {
     "bytes-10^6": Histogram(10**6),
     "bytes-10^8": Histogram(10**8),
     "bytes-2^28": Histogram(2**28),
+    "floats-10^7": Histogram(10**7, 256, 0.0, 1.0, "float32"),
     "floats-10^8": Histogram(10**8, 256, 0.0, 1.0, "float32"),
     "floats-2^28": Histogram(2**28, 256, 0.0, 1.0, "float32"),
     "prices-10^7": Histogram(10**7, 2**18, 0.0, 2.0**18, "int32"),

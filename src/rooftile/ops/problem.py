@@ -112,6 +112,18 @@ class Problem(ABC):
         made = self.reference(*arrays)
         return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
+    def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
+        """What of the outputs a result is: all of them, unless the data say how long one is.
+
+        The rest may be anything, and two runs need not agree in it.
+        """
+        return outputs
+
+    def given_by_others(self, made: AnyArray) -> tuple[AnyArray, ...]:
+        """The outputs as the problem has them, from what another library gives."""
+        (output,) = self.output_arrays
+        return (made.reshape(output.shape),)
+
     @property
     def reduction(self) -> int:
         """Number of terms in the sum behind one element of an output."""

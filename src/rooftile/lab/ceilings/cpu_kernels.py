@@ -183,6 +183,14 @@ def streaming_copy(size: int, threads: int) -> tuple[Callable[[], None], int]:
     return call, source.nbytes + target.nbytes
 
 
+def streaming_read(size: int, threads: int) -> tuple[Callable[[], None], int]:
+    """A call that reads ``size`` bytes or a little less, and how many it reads."""
+    units = max(1, size // (4 * _BLOCK))
+    source, results = _filled(units * _BLOCK), _filled(units * lanes())
+    call = _bind(kernels()["read"], [source], [results], units, threads)
+    return call, source.nbytes
+
+
 def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
     """The rate of the first size of call that passes undisturbed; the highest, if none does."""
     found: list[Rate] = []

@@ -54,6 +54,7 @@ static float __uint_as_float(unsigned bits) { return bits_of<float>(bits); }
 static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
 static int __float_as_int(float value) { return bits_of<int>(value); }
 static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
+static int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static double cospi(double x) { return cos(M_PI * x); }
 static double sinpi(double x) { return sin(M_PI * x); }
 template <class T> static T __ldcs(const T* from) { return *from; }

@@ -57,8 +57,7 @@ class PeerCall:
 
     def result(self) -> tuple[AnyArray, ...]:
         """What the last computation gave."""
-        (output,) = self.problem.output_arrays
-        return (self.fetch(self._made).reshape(output.shape),)
+        return self.problem.given_by_others(self.fetch(self._made))
 
     def work(self, clock: Any) -> Any:
         """What a contest's clock times."""
@@ -69,10 +68,12 @@ class PeerCall:
         self.compute()
 
     def __call__(self, *arrays: AnyArray) -> None:
-        """Compute on NumPy arrays, inputs and then the output."""
-        *inputs, out = arrays
-        self.give(inputs)
-        out[...] = self.fetch(self.run(self._loaded)).reshape(out.shape)
+        """Compute on NumPy arrays, inputs and then outputs."""
+        count = len(arrays) - len(self.problem.output_arrays)
+        self.give(arrays[:count])
+        self.compute()
+        for out, made in zip(arrays[count:], self.result(), strict=True):
+            out[...] = made
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""`argreduce` in PyTorch, which takes any of several equal elements."""
+"""`argreduce` in PyTorch and NumPy, which takes any of several equal elements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
@@ -25,3 +27,9 @@ def torch_modules(problem: Argreduce, parameters: Sequence[AnyArray]) -> list[An
             return find(x) if problem.axis is None else find(x, dim=problem.axis)
 
     return [Found()]
+
+
+def numpy_function(problem: Argreduce, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """A function of NumPy's."""
+    find = np.argmax if problem.operator == "max" else np.argmin
+    return lambda x: np.asarray(find(x, axis=problem.axis))

@@ -1,8 +1,8 @@
-"""`histogram` in PyTorch."""
+"""`histogram` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,3 +39,18 @@ def torch_modules(problem: Histogram, parameters: Sequence[AnyArray]) -> list[An
             return torch.bincount(found[inside], kept, minlength=problem.bins)
 
     return [Counts()]
+
+
+def numpy_function(problem: Histogram, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """`numpy.histogram`, or `numpy.bincount` of bytes by value."""
+    by_value = problem.unit and problem.dtype == "uint8" and problem.bins == 256
+    if by_value and not problem.weighted:
+        return lambda x: np.bincount(x, minlength=256)
+    ends = problem.low, problem.high
+
+    def counted(x: AnyArray, *others: AnyArray) -> AnyArray:
+        bins: Any = others[0] if problem.edges else problem.bins
+        weights = others[-1] if problem.weighted else None
+        return np.histogram(x, bins, None if problem.edges else ends, weights=weights)[0]
+
+    return counted

@@ -1,9 +1,11 @@
-"""`scan` in PyTorch."""
+"""`scan` in PyTorch and NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM
@@ -32,3 +34,13 @@ def torch_modules(problem: Scan, parameters: Sequence[AnyArray]) -> list[Any]:
             return (x.cummax if most else x.cummin)(problem.axis).values
 
     return [Cumulative()]
+
+
+def numpy_function(problem: Scan, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """A ufunc's ``accumulate``, inclusive and forward."""
+    functions = {SUM: np.add, PRODUCT: np.multiply, MAX: np.maximum, MIN: np.minimum}
+    if problem.operator not in functions or problem.exclusive or problem.reverse:
+        raise NotImplementedError("NumPy accumulates by named operators, inclusive and forward")
+    accumulate = functions[problem.operator].accumulate
+    dtype = problem.output_arrays[0].numpy
+    return lambda x: np.asarray(accumulate(x, axis=problem.axis, dtype=dtype))

@@ -11,11 +11,12 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
 ``splat_last(x)``, ``last_of(x)``, ``total(x)`` (sum of the lanes), ``has_nan(x)``,
-``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on its way to the first or
-second level, wherever i points), and ``anchored(a)``: the array, at an address in a register of its
-own.  The compiler then keeps no element of it for later, and addresses are a register and a
-constant; with an index register besides, Intel's processors split an instruction that loads and
-multiplies in two.
+``chosen(a, i)`` (which of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many
+those are), ``packed(x, m)`` (the chosen lanes first, then zeros; of 16 lanes), ``prefetch1(a, i)``
+and ``prefetch2(a, i)`` (the element's cache line on its way to the first or second level, wherever
+i points), and ``anchored(a)``: the array, at an address in a register of its own.  The compiler
+then keeps no element of it for later, and addresses are a register and a constant; with an index
+register besides, Intel's processors split an instruction that loads and multiplies in two.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rooftile.devices.cpu.native.build import processor
 from rooftile.devices.cpu.native.types import (
     BOOL,
     FLOAT,
+    INTEGER,
     NONE,
     Function,
     Type,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 @cache
 def lanes() -> int:
     """float32 lanes of a vector here: 16 with AVX-512, else 8 (AVX2; on NEON two registers)."""
-    return 16 if "+avx512f" in processor()[1].split(",") else 8
+    return _LANES_OF_AVX512 if "+avx512f" in processor()[1].split(",") else 8
 
 
 @cache
@@ -56,6 +58,11 @@ def _vector(to: Expressions) -> Type:
     return vector_type(to.lanes)
 
 
+def _mask_of(to: Expressions) -> Type:
+    return Type("mask", "mask", f"<{to.lanes} x i1>")
+
+
+_LANES_OF_AVX512 = 16
 _NOTHING = Value(NONE, "")
 _ADDRESS = Type("address", "array", "ptr")
 _WORD = Type("word", "integer", "i32")
@@ -83,8 +90,7 @@ def _mask(to: Expressions, count: Value) -> Value:
     """Which lanes are among the first ``count``."""
     numbers = f"<{', '.join(f'i64 {k}' for k in range(to.lanes))}>"
     counts = _splat_of(to, count, f"<{to.lanes} x i64>")
-    of = Type("mask", "mask", f"<{to.lanes} x i1>")
-    return to.made(of, f"icmp ult <{to.lanes} x i64> {numbers}, {counts}")
+    return to.made(_mask_of(to), f"icmp ult <{to.lanes} x i64> {numbers}, {counts}")
 
 
 def _place(to: Expressions, array: Value, index: Value) -> Value:
@@ -220,9 +226,29 @@ def _anchored(to: Expressions, given: list[Value]) -> Value:
 
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
-    mask = Type("mask", "mask", f"<{to.lanes} x i1>")
-    found = to.made(mask, f"fcmp uno {x.type.llvm} {x.name}, {x.name}")
+    found = to.made(_mask_of(to), f"fcmp uno {x.type.llvm} {x.name}, {x.name}")
     return to.intrinsic(f"llvm.vector.reduce.or.v{to.lanes}i1", BOOL, [found])
+
+
+def _chosen(to: Expressions, given: list[Value]) -> Value:
+    of, bytes_of = _mask_of(to), f"<{to.lanes} x i8>"
+    loaded = to.made(of, f"load {bytes_of}, ptr {to.address(*given)}, align 1").name
+    return to.made(of, f"icmp ne {bytes_of} {loaded}, zeroinitializer")
+
+
+def _count_of(to: Expressions, given: list[Value]) -> Value:
+    (mask,) = given
+    bits = to.made(INTEGER, f"bitcast {mask.type.llvm} {mask.name} to i{to.lanes}").name
+    wide = to.made(INTEGER, f"zext i{to.lanes} {bits} to i64")
+    return to.intrinsic("llvm.ctpop.i64", INTEGER, [wide])
+
+
+def _packed(to: Expressions, given: list[Value]) -> Value:
+    if to.lanes != _LANES_OF_AVX512:
+        raise KernelError(f"lanes are packed by AVX-512 alone, not in vectors of {to.lanes}")
+    x, mask = given
+    zeros = Value(x.type, "zeroinitializer")
+    return to.intrinsic(f"llvm.x86.avx512.mask.compress.v{to.lanes}f32", x.type, [x, zeros, mask])
 
 
 VECTORS = {
@@ -236,7 +262,7 @@ VECTORS = {
         "even": _every_second(0), "odd": _every_second(1),
         "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
-        "anchored": _anchored,
+        "anchored": _anchored, "chosen": _chosen, "count_of": _count_of, "packed": _packed,
     }.items()
 }  # fmt: skip
 """The functions by name."""

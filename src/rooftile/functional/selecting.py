@@ -1,0 +1,105 @@
+"""Selecting: the elements that a mask keeps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run_several
+from rooftile.ops.compact import DTYPES, Compact
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+
+
+@overload
+def compact(
+    x: Array,
+    mask: Array,
+    *,
+    ordered: bool = True,
+    counted: Literal[False] = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array: ...
+
+
+@overload
+def compact(
+    x: Array,
+    mask: Array,
+    *,
+    ordered: bool = True,
+    counted: Literal[True],
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> tuple[Array, Array]: ...
+
+
+def compact(
+    x: Array,
+    mask: Array,
+    *,
+    ordered: bool = True,
+    counted: bool = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Array | None = None,
+) -> Array | tuple[Array, Array]:
+    """``x[mask]``: the elements that a mask keeps, in their order, as one axis.
+
+    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; ``mask`` is
+    bool and has x's shape.  Elements are moved as they are.  Without ``ordered`` they may come in
+    any order, which the strategies ``atomic`` and ``aggregated`` ask for.
+
+    The result is a view of an array as long as x, or of ``out``, which has x's number of elements.
+    How long the view is only the data say: on a GPU the call waits for that number.  With
+    ``counted`` nobody waits, and a graph may be captured: the results are the whole array and how
+    many of its elements were kept, int64[1]; what lies behind them is undefined.
+
+    Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5;
+    Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
+    NVR-2016-002, 2016).
+    """
+    for name, flag in (("ordered", ordered), ("counted", counted)):
+        if not isinstance(flag, bool):
+            raise InputError(name, repr(flag), "True or False")
+    if isinstance(x, np.ndarray) and x.size == 0:
+        nothing: Array = _of_nothing(x, counted)
+        return nothing
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    wanted = given.take("mask", mask, ANY, dtypes=("bool",))
+    if tuple(wanted.shape) != tuple(array.shape):
+        found = f"shape {tuple(wanted.shape)}"
+        raise InputError("mask", found, f"x's shape {tuple(array.shape)}")
+    dtype = getattr(array.dtype, "name", array.dtype)
+    problem = _compact(math.prod(array.shape), dtype, ordered)
+    inputs = [_flat(array), _flat(wanted)]
+    y, kept = run_several(given, problem, inputs, strategy, device, (out, None))
+    if counted:
+        return y, kept
+    row: Any = y
+    number: Any = kept
+    return row[: int(number[0])]  # type: ignore[no-any-return]
+
+
+def _of_nothing(x: Any, counted: bool) -> Any:
+    if x.dtype.name not in DTYPES:
+        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
+    nothing = np.empty(0, x.dtype)
+    return (nothing, np.zeros(1, np.int64)) if counted else nothing
+
+
+def _flat(array: Taken) -> Taken:
+    """The same elements in a row."""
+    if isinstance(array, np.ndarray):
+        return array.reshape(-1)
+    return replace(array, shape=(math.prod(array.shape),))
+
+
+_compact = remembered(Compact)

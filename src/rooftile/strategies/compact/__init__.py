@@ -1,0 +1,1 @@
+"""How `compact` is computed."""

@@ -1,0 +1,59 @@
+"""What the CPU's strategies of `compact` share: parts of the arrays, and how they are seen.
+
+Elements are only moved, so that a kernel sees any dtype as one of the same size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import Native
+from rooftile.ops import AnyArray
+from rooftile.ops.compact import Compact
+from rooftile.strategies import HostStrategy
+
+SEEN_AS = {1: "uint8", 2: "uint16", 4: "float32", 8: "int64"}
+"""By the bytes of an element."""
+_MOST_PARTS = 64
+_PART = 4096
+"""Least elements of a part."""
+
+
+class PartsStrategy(HostStrategy):
+    """Parts are counted by all cores, and compacted by all cores to where they belong.
+
+    The mask is read twice; in return the cores work at once.
+    """
+
+    operation = "compact"
+
+    def units(self, problem: Compact) -> int:
+        """Parts: they follow from the problem alone."""
+        return max(1, min(_MOST_PARTS, problem.count // _PART))
+
+    def in_parts(
+        self, problem: Compact, count: Native, compact: Native, threads: int
+    ) -> Callable[..., None]:
+        """``count(mask, places, sizes)`` writes how many elements of part p are kept to
+        ``places[p + 1]``, and ``compact(x, mask, places, y, sizes)`` those elements of part p from
+        ``y[places[p]]`` on; ``sizes`` are elements and parts."""
+        seen, parts = SEEN_AS[problem.itemsize], self.units(problem)
+        counting = cpu.Spread(count, ("bool", "int64"))
+        compacting = cpu.Spread(compact, (seen, "bool", "int64", seen))
+        sizes = np.array((problem.count, parts), np.int64)
+        places = cpu.aligned((parts + 1,), np.dtype(np.int64), "places of parts")
+        turn = threading.Lock()
+
+        def call(x: AnyArray, mask: AnyArray, y: AnyArray, kept: AnyArray) -> None:
+            with turn:
+                places[0] = 0
+                counting((mask, places), sizes, parts, threads)
+                np.cumsum(places, out=places)
+                compacting((x.view(seen), mask, places, y.view(seen)), sizes, parts, threads)
+                kept[0] = places[parts]
+
+        return call

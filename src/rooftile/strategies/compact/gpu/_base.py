@@ -1,0 +1,56 @@
+"""What the GPU strategies of `compact` share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.compact import Compact
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+THREADS = Tunable("BLOCK", (64, 128, 256, 512), 256)
+
+
+class GpuCompact(GpuStrategy):
+    """A GPU strategy of `compact`."""
+
+    operation = "compact"
+    wide_indices = True
+
+    def why_not(self, problem: Compact) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
+        """The bytes of an element, and the tunables."""
+        return {"SIZE": problem.itemsize, **config}
+
+
+class Counting(GpuCompact):
+    """A counter gives places to whoever comes."""
+
+    atomic = True
+    tunables = (THREADS, Tunable("BLOCKS", (1, 2, 4, 8), 4))
+
+    def why_not(self, problem: Compact) -> str | None:
+        """Problems in which the order matters."""
+        if problem.ordered:
+            return "elements come in the order in which threads do, and the order matters here"
+        return None
+
+    def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
+        """Not how many blocks there are."""
+        macros = super().macros(problem, config)
+        del macros["BLOCKS"]
+        return macros
+
+    def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
+        """The counter is cleared; persistent blocks take from it."""
+        wanted = config["BLOCKS"] * self.machine.multiprocessors
+        grid = min(wanted, blocks(problem.count, config["BLOCK"]))
+        launch = Launch(self.name, (grid, 1, 1), (config["BLOCK"], 1, 1))
+        return (
+            Step(Launch("clear", (1, 1, 1), (1, 1, 1)), ("kept",)),
+            Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),
+        )

@@ -1,0 +1,1 @@
+"""How `equalize` is computed."""

@@ -1,0 +1,44 @@
+"""Rung 1, `loops`: one pixel after the other, as the rule says it, on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops import AnyArray
+from rooftile.ops.equalize import Equalize
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.equalize.cpu._levels import equalizing, exact_level
+
+
+@native
+def count_levels(image, tables, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """There is one unit and one table."""
+    for i in range(sizes[0]):
+        if sizes[1] == 3:
+            tables[exact_level(image[3 * i], image[3 * i + 1], image[3 * i + 2])] += 1
+        else:
+            tables[image[i]] += 1
+
+
+class Loops(HostStrategy):
+    """Takes every problem."""
+
+    operation = "equalize"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one pixel after the other, in double precision, on one thread"
+
+    def why_not(self, problem: Equalize) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def prepare(
+        self, problem: Equalize, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        return equalizing(problem, count_levels, 1, 1, 1)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,84 @@
+"""What the GPU strategies of `equalize` share: levels are counted, the table is made, bytes are
+looked up."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.equalize import LEVELS, Equalize
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+BLOCK = Tunable("BLOCK", (64, 128, 256, 512, 1024), 256)
+_MOST_BLOCKS = 2**31 - 1
+
+
+class GpuEqualize(GpuStrategy):
+    """A thread a pixel, and then a thread a byte."""
+
+    operation = "equalize"
+    wide_indices = True
+    tunables: ClassVar[tuple[Tunable, ...]] = (BLOCK,)
+
+    def why_not(self, problem: Equalize) -> str | None:
+        """More threads than a grid has."""
+        if self.grids(problem, self.defaults(problem))[1] > _MOST_BLOCKS:
+            return f"{problem.pixels} pixels are more than a grid covers"
+        return None
+
+    def macros(self, problem: Equalize, config: Config) -> dict[str, int | str]:
+        """The channels, and how large a block is."""
+        return {"CHANNELS": problem.channels, "BLOCK": config["BLOCK"]}
+
+    def grids(self, problem: Equalize, config: Config) -> tuple[int, int]:
+        """Blocks that count, and blocks that look up."""
+        pixels, block = problem.pixels, config["BLOCK"]
+        return blocks(pixels, block), blocks(problem.channels * pixels, block)
+
+    def ties(self, problem: Equalize) -> tuple[str, ...]:
+        """What counting is given besides the image and the counts."""
+        return ()
+
+    def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
+        """Counts of 64 bits and a table of bytes."""
+        return {"counts": 2 * LEVELS, "table": LEVELS // 4}
+
+    def steps(self, problem: Equalize, config: Config) -> tuple[Step, ...]:
+        """Four kernels; another before them where there is a table of ties."""
+        (counting, looking), block = self.grids(problem, config), (config["BLOCK"], 1, 1)
+        pixels, bytes_ = np.int64(problem.pixels), np.int64(problem.channels * problem.pixels)
+        levels, one = (LEVELS, 1, 1), (1, 1, 1)
+        ties = self.ties(problem)
+        count = Launch("count_levels", (counting, 1, 1), block)
+        return (
+            *(Step(Launch("find_ties", levels, levels), (name,)) for name in ties),
+            Step(Launch("clear", one, levels), ("counts",)),
+            Step(count, ("image", *ties, "counts", pixels)),
+            Step(Launch("make_table", one, levels), ("counts", "table")),
+            Step(Launch("look_up", (looking, 1, 1), block), ("image", "table", "y", bytes_)),
+        )
+
+
+class PersistentEqualize(GpuEqualize):
+    """Persistent blocks, which find ties in a table."""
+
+    run = 1
+    """Pixels, or bytes, of a thread in one round."""
+
+    def grids(self, problem: Equalize, config: Config) -> tuple[int, int]:
+        """As many blocks as keep the device busy."""
+        wanted = config["BLOCKS"] * self.machine.multiprocessors
+        counting, looking = super().grids(problem, config)
+        return min(wanted, blocks(counting, self.run)), min(wanted, blocks(looking, self.run))
+
+    def ties(self, problem: Equalize) -> tuple[str, ...]:
+        """The table, of colours."""
+        return ("ties",) if problem.channels == 3 else ()
+
+    def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
+        """A byte for each red and green as well."""
+        held = super().workspace(problem, config)
+        return {**held, **dict.fromkeys(self.ties(problem), LEVELS * LEVELS // 4)}

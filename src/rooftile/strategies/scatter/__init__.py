@@ -1,0 +1,1 @@
+"""How `scatter` is computed."""

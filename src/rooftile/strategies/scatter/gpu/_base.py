@@ -1,0 +1,53 @@
+"""What the GPU strategies of `scatter` share: a copy of x, then the updates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.scatter import DTYPES, FUNCTIONS, Scatter
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+_MOST_BLOCKS = 2**31 - 1
+
+
+class GpuScatter(GpuStrategy):
+    """A thread a value."""
+
+    operation = "scatter"
+    wide_indices = True
+    atomic = True
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+
+    def why_not(self, problem: Scatter) -> str | None:
+        """More values or places than a grid covers."""
+        if max(problem.count, problem.places) > _MOST_BLOCKS * self.tunables[0].default:
+            return f"{problem.count} values, more than a grid covers"
+        return None
+
+    def macros(self, problem: Scatter, config: Config) -> dict[str, int | str]:
+        """The function and the dtypes, by their places in lists."""
+        return {
+            "FUNCTION": FUNCTIONS.index(problem.function),
+            "KIND": DTYPES.index(problem.dtype),
+            "VALUES": int(problem.has_values),
+            "WIDE_INDEX": int(problem.index == "int64"),
+            **config,
+        }
+
+    def threads(self, problem: Scatter) -> int:
+        """How many threads update."""
+        return problem.count
+
+    def steps(self, problem: Scatter, config: Config) -> tuple[Step, ...]:
+        """Two kernels."""
+        block = config["BLOCK"], 1, 1
+        copy = Launch("copy", (blocks(problem.places, block[0]), 1, 1), block)
+        update = Launch("update", (blocks(self.threads(problem), block[0]), 1, 1), block)
+        values = ("values",) if problem.has_values else ()
+        places, count = np.int64(problem.places), np.int64(problem.count)
+        return (
+            Step(copy, ("x", "y", places)),
+            Step(update, ("index", *values, "y", count, places)),
+        )

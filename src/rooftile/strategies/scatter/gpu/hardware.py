@@ -1,0 +1,24 @@
+"""Rung 3, `hardware`: a thread a value, whose update is one atomic instruction."""
+
+from __future__ import annotations
+
+from rooftile.ops.scatter import Scatter
+from rooftile.strategies.scatter.gpu._base import GpuScatter
+
+
+class Hardware(GpuScatter):
+    """Takes what there are atomics for."""
+
+    name = "hardware"
+    order = 3
+    summary = "a thread a value, one atomic instruction"
+
+    def why_not(self, problem: Scatter) -> str | None:
+        """Functions without an atomic."""
+        extreme = problem.function in ("min", "max") and problem.dtype.startswith("float")
+        if problem.function == "multiply" or extreme:
+            return f"there is no atomic {problem.function} of {problem.dtype}"
+        return super().why_not(problem)
+
+
+STRATEGY = Hardware()

@@ -10,7 +10,9 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 ``fma(x, y, z)`` (x*y + z), ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
-``splat_last(x)``, ``last_of(x)``, ``total(x)`` (sum of the lanes), ``has_nan(x)``,
+``splat_last(x)``, ``last_of(x)``, ``gather(a, c, i)`` (the elements of a at the indices, int32,
+that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes; nothing else is read,
+and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``,
 ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on its way to the first or
 second level, wherever i points), and ``anchored(a)``: the array, at an address in a register of its
 own.  The compiler then keeps no element of it for later, and addresses are a register and a
@@ -218,6 +220,35 @@ def _anchored(to: Expressions, given: list[Value]) -> Value:
     return Value(array.type, address, array.count)
 
 
+def _gathered(to: Expressions, given: list[Value], mask: Value) -> Value:
+    """The elements of an array at the indices, int32, that lie in another from a place on."""
+    array, indices, index = given
+    numbers, of = f"<{to.lanes} x i32>", _vector(to)
+    if indices.type.llvm != "int32":
+        raise KernelError(f"elements are gathered by indices of int32, not of {indices.type.name}")
+    place = _place(to, indices, index)
+    words = Type("words", "vector", numbers)
+    zero, nothing = Value(words, "zeroinitializer"), Value(of, "zeroinitializer")
+    masked = [place, _ALIGNMENT, mask, zero]
+    found = to.intrinsic(f"llvm.masked.load.v{to.lanes}i32.p0", words, masked)
+    addresses = Type("addresses", "vector", f"<{to.lanes} x ptr>")
+    at = to.made(addresses, f"getelementptr float, ptr {array.name}, {numbers} {found.name}")
+    return to.intrinsic(
+        f"llvm.masked.gather.v{to.lanes}f32.v{to.lanes}p0", of, [at, _ALIGNMENT, mask, nothing]
+    )
+
+
+def _gather(to: Expressions, given: list[Value]) -> Value:
+    every = ", ".join(["i1 true"] * to.lanes)
+    mask = Value(Type("mask", "mask", f"<{to.lanes} x i1>"), f"<{every}>")
+    return _gathered(to, given, mask)
+
+
+def _gather_part(to: Expressions, given: list[Value]) -> Value:
+    *places, count = given
+    return _gathered(to, places, _mask(to, count))
+
+
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     mask = Type("mask", "mask", f"<{to.lanes} x i1>")
@@ -235,6 +266,7 @@ VECTORS = {
         "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
         "even": _every_second(0), "odd": _every_second(1),
         "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
+        "gather": _gather, "gather_part": _gather_part,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored,
     }.items()

@@ -42,10 +42,22 @@ if TYPE_CHECKING:
     from rooftile.functional.prepared import Conv2d, Linear
     from rooftile.functional.scans import scan, segmented_scan
     from rooftile.functional.volumes import conv3d, stencil
+from rooftile.functional.counting import histogram
+from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
+from rooftile.functional.elementwise import add, axpy, scale
+from rooftile.functional.filters import conv1d, separable
+from rooftile.functional.images import box_blur, grayscale
+from rooftile.functional.layout import permute_columns, rotate, transpose
+from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
+from rooftile.functional.prepared import Conv2d, Linear
+from rooftile.functional.scans import scan, segmented_scan
+from rooftile.functional.matrices import Sparse, identify, sparse, spmm, spmv
+from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
     "Conv2d",
     "Linear",
+    "Sparse",
     "add",
     "argreduce",
     "axpy",
@@ -55,6 +67,7 @@ __all__ = [
     "conv3d",
     "grayscale",
     "histogram",
+    "identify",
     "linear",
     "matmul",
     "matvec",
@@ -68,6 +81,9 @@ __all__ = [
     "segmented_scan",
     "separable",
     "softmax",
+    "sparse",
+    "spmm",
+    "spmv",
     "stencil",
     "transpose",
 ]

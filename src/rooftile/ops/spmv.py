@@ -119,7 +119,11 @@ class Spmv(Problem):
         """Those of the matrix, x, where it is updated alpha, beta and start, and y."""
         kind = self.summed
         more = (
-            (Array("alpha", (1,), kind), Array("beta", (1,), kind), Array("start", (self.rows,), kind))
+            (
+                Array("alpha", (1,), kind),
+                Array("beta", (1,), kind),
+                Array("start", (self.rows,), kind),
+            )
             if self.updated
             else ()
         )
@@ -155,7 +159,9 @@ class Spmv(Problem):
         """`magnitude` knows the lengths of rows."""
         return Budget(1)
 
-    def _split(self, arrays: Sequence[AnyArray]) -> tuple[Mapping[str, AnyArray], *tuple[AnyArray, ...]]:
+    def _split(
+        self, arrays: Sequence[AnyArray]
+    ) -> tuple[Mapping[str, AnyArray], *tuple[AnyArray, ...]]:
         names = ARRAYS[self.form]
         return dict(zip(names, arrays, strict=False)), *arrays[len(names) :]
 
@@ -338,9 +344,7 @@ def _named(size: int, side: int, longest: int, suffix: str) -> dict[str, Spmv]:
         **_family(f"random{suffix}", size, "even", 16 * size, 16),
         f"power{suffix}-csr": _square(size, 16 * size, "csr", width=longest),
         f"power{suffix}-coo": _square(size, 16 * size, "coo", width=longest),
-        f"power{suffix}-hybrid": _square(
-            size, 16 * size, "hybrid", width=16, tail=8 * size
-        ),
+        f"power{suffix}-hybrid": _square(size, 16 * size, "hybrid", width=16, tail=8 * size),
         **_family(f"grid{suffix}", side * side, "grid", grid, 5),
         f"grid{suffix}-dia": _square(side * side, grid, "dia", pattern="grid", width=5),
         f"blocks{suffix}-csr": _square(size, 16 * size, "csr", width=16, **blocks),

@@ -48,10 +48,10 @@ from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
+from rooftile.functional.matrices import Sparse, identify, sparse, spmm, spmv
 from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
 from rooftile.functional.scans import scan, segmented_scan
-from rooftile.functional.matrices import Sparse, identify, sparse, spmm, spmv
 from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [

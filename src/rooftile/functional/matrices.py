@@ -22,7 +22,7 @@ from rooftile.runtime.scalars import beside, number, placed
 from rooftile.strategies.common.sparse_sorting import SORTING
 
 _MOST_PADDED = 64
-"""A format with more places than this for each entry is refused, but for a matrix of few entries."""
+"""A format with more places than this for each entry is refused, unless entries are few."""
 _FEW = 2**14
 
 
@@ -321,7 +321,8 @@ def spmm(
     """``A b``, a sparse matrix times a dense one; with ``transposed`` A's transpose times it.
 
     A is a `Sparse` [rows][columns], b is [columns][width] of float32, beside values of float64
-    float64, and the result [rows][width].  It is computed in CSR; another format is converted first.
+    float64, and the result [rows][width].  It is computed in CSR; other formats
+    are converted first.
     """
     matrix = _matrix(A, transposed).to("csr")
     given = Arguments(b, "b")

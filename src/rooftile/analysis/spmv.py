@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rooftile.errors import InputError
-from rooftile.ops.sparse_layouts import FORMS, Form
+from rooftile.ops.sparse_rows import FORMS, Form
 
 SECTOR_BYTES = 32
 """What a GPU's memory moves at least."""
@@ -153,3 +153,13 @@ def rule_of_thumb(of: Structure) -> tuple[Form, str]:
     if of.deviation > mean:
         return "hybrid", "lengths vary much: the longest rows would pad all others"
     return "ell", "random: lengths vary little"
+
+
+def described(of: Structure, gbps: float | None = None) -> list[str]:
+    """A line for each format, the one that moves the fewest bytes first, and the rule of thumb."""
+    lines = []
+    for one in estimates(of, gbps):
+        time = f", {one.ms:.3g} ms" if one.ms is not None else ""
+        lines.append(f"{one.form:>7}: {one.bytes / 1e6:.4g} MB{time}: {one.why}")
+    form, why = rule_of_thumb(of)
+    return [*lines, f"rule of thumb: {form}: {why}"]

@@ -48,10 +48,12 @@ from rooftile.functional.elementwise import add, axpy, scale
 from rooftile.functional.filters import conv1d, separable
 from rooftile.functional.images import box_blur, grayscale
 from rooftile.functional.layout import permute_columns, rotate, transpose
-from rooftile.functional.matrices import Sparse, identify, sparse, spmm, spmv
+from rooftile.functional.matrices import Sparse, sparse, spmm, spmv
 from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
 from rooftile.functional.prepared import Conv2d, Linear
 from rooftile.functional.scans import scan, segmented_scan
+from rooftile.functional.solvers import cg
+from rooftile.functional.sparse_formats import from_packets, identify, to_packets
 from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
@@ -62,9 +64,11 @@ __all__ = [
     "argreduce",
     "axpy",
     "box_blur",
+    "cg",
     "conv1d",
     "conv2d",
     "conv3d",
+    "from_packets",
     "grayscale",
     "histogram",
     "identify",
@@ -85,6 +89,7 @@ __all__ = [
     "spmm",
     "spmv",
     "stencil",
+    "to_packets",
     "transpose",
 ]
 

@@ -7,23 +7,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rooftile.analysis.spmv import Estimate, Structure, estimates, rule_of_thumb
+from rooftile.analysis.spmv import Estimate, Structure, described, estimates
 from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.sparse_input import rows_from
-from rooftile.functional.sparse_structure import structure_of
+from rooftile.functional.sparse_structure import check_padding, structure_of
 from rooftile.ops.problem import AnyArray, numpy_dtype
-from rooftile.ops.sparse_layouts import ARRAYS, FORMS, Form, Rows, laid_out, rows_of
+from rooftile.ops.sparse_layouts import laid_out
+from rooftile.ops.sparse_reading import rows_of
+from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
 from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.scalars import beside, number, placed
 from rooftile.strategies.common.sparse_sorting import SORTING
-
-_MOST_PADDED = 64
-"""A format with more places than this for each entry is refused, unless entries are few."""
-_FEW = 2**14
 
 
 class Sparse:
@@ -54,6 +52,14 @@ class Sparse:
     def index(self) -> str:
         """The dtype of the indices."""
         return self.arrays[ARRAYS[self.format][1]].dtype.name
+
+    @property
+    def _dtype(self) -> Any:
+        return self.dtype.name
+
+    @property
+    def _index(self) -> Any:
+        return self.index
 
     @property
     def bytes(self) -> int:
@@ -96,7 +102,7 @@ class Sparse:
         if block < 1 or (width is not None and width < 1):
             raise InputError("width" if block >= 1 else "block", (width, block), "at least 1")
         if form in ("ell", "dia"):
-            _check_padding(form, self.structure)
+            check_padding(form, self.structure)
         made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)
         found = Sparse(self.shape, form, made, self.nnz)
         found._rows, found._structure = self._rows, self._structure
@@ -155,13 +161,7 @@ class Sparse:
 
     def explain(self, gbps: float | None = None) -> str:
         """Why a format suits the matrix: bytes of each, and the course's rule of thumb."""
-        lines = [repr(self)]
-        for one in self.estimates(gbps):
-            time = f", {one.ms:.3g} ms" if one.ms is not None else ""
-            lines.append(f"{one.form:>7}: {one.bytes / 1e6:.4g} MB{time}: {one.why}")
-        form, why = rule_of_thumb(self.structure)
-        lines.append(f"rule of thumb: {form}: {why}")
-        return "\n".join(lines)
+        return "\n".join([repr(self), *described(self.structure, gbps)])
 
     def problem(self, *, updated: bool = False) -> Spmv:
         """The problem of its product with a vector."""
@@ -181,8 +181,8 @@ class Sparse:
             *self.shape,
             max(1, self.nnz),
             form,
-            values.dtype.name,
-            self.index,  # type: ignore[arg-type]
+            self._dtype,
+            self._index,
             updated,
             width.get(form, 0),
             len(arrays["tail_values"]) if form == "hybrid" else 0,
@@ -242,25 +242,6 @@ def sparse(
     if format == "auto":
         return held.to(held.estimates()[0].form)
     return held if format is None else held.to(format)
-
-
-def identify(matrix: Sparse, values: Any) -> list[str]:
-    """The formats whose array of values can be this one.
-
-    COO may have any order; ELL may leave out rows without an entry.
-    """
-    given = np.asarray(values).reshape(-1)
-    found = []
-    for form in FORMS:
-        if form == "coo":
-            same = np.array_equal(np.sort(given), np.sort(matrix.rows.values))
-        else:
-            made = matrix.to(form).arrays["values"]
-            some = made[:, matrix.rows.lengths > 0] if form == "ell" else made
-            same = any(np.array_equal(given, one.reshape(-1)) for one in (made, some))
-        if same:
-            found.append(form)
-    return found
 
 
 def spmv(
@@ -334,7 +315,7 @@ def spmm(
             raise InputError("A", repr(matrix), "one with entries, on a GPU")
         return given.given_back(np.zeros((matrix.shape[0], dense.shape[1]), kind))
     sizes = (*matrix.shape, matrix.nnz, int(dense.shape[1]))
-    problem = _spmm(*sizes, matrix.dtype.name, matrix.index)
+    problem = _spmm(*sizes, matrix._dtype, matrix._index)
     inputs = [*matrix.on(given, dense), dense]
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
@@ -367,15 +348,6 @@ def _of_nothing(A: Sparse, x: Any, y: Any, beta: float, out: Any) -> Any:
         return made
     out[...] = made
     return out
-
-
-def _check_padding(form: Form, of: Structure) -> None:
-    """Raise `InputError` for a format that would be nearly all padding."""
-    index = {"ell": of.longest, "dia": of.diagonals}.get(form, 0)
-    stored = of.rows * index
-    if stored > _MOST_PADDED * max(_FEW, of.entries):
-        expected = f"another: it would store {stored} values for {of.entries} entries"
-        raise InputError("format", repr(form), expected)
 
 
 _spmm = remembered(Spmm)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.problem import AnyArray
-from rooftile.ops.sparse_layouts import Rows, of_triplets, summed
+from rooftile.ops.sparse_rows import Rows, of_triplets, summed
 from rooftile.ops.spmv import DTYPES
 from rooftile.strategies.common.sparse_sorting import SORTING
 
@@ -39,7 +39,8 @@ def rows_from(
             if given.shape != values.shape:
                 raise InputError(name, f"{len(given)} elements", f"{len(values)}, as values has")
             _check_range(name, given, size)
-        return of_triplets(shape, values, *(p.astype(chosen, copy=False) for p in places), SORTING)
+        down, across = (place.astype(chosen, copy=False) for place in places)
+        return of_triplets(shape, values, down, across, SORTING)
     columns, offsets = _whole("columns", arrays[1]), _whole("offsets", arrays[2])
     _check_offsets(offsets, shape[0], len(values))
     if columns.shape != values.shape:
@@ -85,8 +86,7 @@ def _taken(
     dense = _on_host(matrix)
     if not isinstance(dense, np.ndarray) or dense.ndim != 2:
         raise InputError("matrix", f"a {type(matrix).__name__}", _KINDS)
-    places = np.nonzero(dense)
-    return "coo", dense.shape, (dense[places], *places)
+    return _of_dense(dense)
 
 
 def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
@@ -101,9 +101,12 @@ def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
         return "coo", shape, (tensor._values(), *tensor._indices())
     if layout != "torch.strided":
         raise InputError("matrix", f"a tensor of layout {layout}", "sparse_csr, sparse_coo, dense")
-    dense = tensor.cpu().numpy()
+    return _of_dense(tensor.cpu().numpy())
+
+
+def _of_dense(dense: AnyArray) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
     places = np.nonzero(dense)
-    return "coo", shape, (dense[places], *places)
+    return "coo", (dense.shape[0], dense.shape[1]), (dense[places], *places)
 
 
 def _on_host(array: Any) -> Any:

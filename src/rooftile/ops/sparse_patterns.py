@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rooftile.ops.problem import AnyArray
-from rooftile.ops.sparse_layouts import Rows, offsets_of
+from rooftile.ops.sparse_rows import Rows, offsets_of
 
 Pattern = Literal["random", "even", "banded", "grid", "blocks", "dense"]
 """``random``: rows of all lengths, some empty and some ten times the average; ``even``: of one
@@ -149,3 +149,37 @@ def dense_first(
     made = rows_with(np.concatenate([[shape[1]], others]), shape[1], dtype, index, generator)
     made.columns[: shape[1]] = np.arange(shape[1])
     return made
+
+
+def some_diagonals(
+    shape: tuple[int, int], count: int, dtype: str, index: str, generator: np.random.Generator
+) -> tuple[AnyArray, AnyArray]:
+    """The arrays of DIA, with so many diagonals anywhere."""
+    rows, columns = shape
+    places = generator.permutation(rows + columns - 1)[:count]
+    diagonals = np.sort(places - (rows - 1)).astype(index)
+    values = values_of(count * rows, dtype, generator).reshape(count, rows)
+    across = diagonals[:, None] + np.arange(rows)
+    values[(across < 0) | (across >= columns)] = 0
+    return values, diagonals
+
+
+def some_blocks(
+    shape: tuple[int, int],
+    count: int,
+    block: int,
+    dtype: str,
+    index: str,
+    generator: np.random.Generator,
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """The arrays of BSR, with so many blocks anywhere, which an eighth of their values leave 0."""
+    high, wide = (-(-size // block) for size in shape)
+    lengths = lengths_of(high, count, 0, generator, full=False)
+    squares = rows_with(lengths, wide, dtype, index, generator)
+    values = values_of(count * block * block, dtype, generator).reshape(count, block, block)
+    every = np.arange(block)
+    down = squares.of_entries[:, None].astype(np.int64) * block + every
+    across = squares.columns[:, None].astype(np.int64) * block + every
+    beyond = (down >= shape[0])[:, :, None] | (across >= shape[1])[:, None, :]
+    values[beyond | (generator.random(values.shape) < 1 / 8)] = 0
+    return values, squares.columns, squares.offsets

@@ -6,7 +6,6 @@ Euro-Par 2018.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,21 +127,19 @@ class Spmm(Problem):
     def shrunk(self) -> Spmm:
         """Fewer rows of the same lengths."""
         share = max(1, self.entries * self.width // _SHRUNK)
-        sizes = {name: -(-getattr(self, name) // share) for name in ("rows", "columns", "entries")}
-        return dataclasses.replace(self, **sizes, pattern="random") if share > 1 else self
+        if share == 1:
+            return self
+        rows, columns, entries = (-(-n // share) for n in (self.rows, self.columns, self.entries))
+        return Spmm(rows, columns, entries, self.width, self.dtype, self.index)
 
     def neighbours(self) -> tuple[Spmm, ...]:
         """Prime numbers of rows and columns, and of columns of b."""
         sizes = ((997, 211, 5003, 3), (61, 1031, 2003, 17), (101, 103, 17, 37))
-        names = "rows", "columns", "entries", "width"
-        return tuple(
-            dataclasses.replace(self, **dict(zip(names, one, strict=True)), pattern="random")
-            for one in sizes
-        )
+        return tuple(Spmm(*one, self.dtype, self.index) for one in sizes)
 
     def smallest(self) -> tuple[Spmm, ...]:
         """One entry, one column."""
-        return (dataclasses.replace(self, rows=1, columns=1, entries=1, width=1, pattern="random"),)
+        return (Spmm(1, 1, 1, 1, self.dtype, self.index),)
 
 
 _SIZE = 2**20

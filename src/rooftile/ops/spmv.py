@@ -1,6 +1,6 @@
 """`spmv`: a sparse matrix times a vector, ``y = A x`` or ``y = alpha A x + beta y``.
 
-Each format has arrays of its own (`rooftile.ops.sparse_layouts`), and strategies of its own.  A
+Each format has arrays of its own (`rooftile.ops.sparse_rows`), and strategies of its own.  A
 transposed product is that of the transpose: CSR's arrays are the transpose's CSC.
 
 Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from rooftile.ops import sparse_patterns as patterns
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
-from rooftile.ops.sparse_layouts import ARRAYS, FORMS, Form, Rows, laid_out, triplets
+from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_patterns import PATTERNS, Pattern
+from rooftile.ops.sparse_reading import triplets
+from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
 """Of the matrix's values; x and y are float32, or float64 beside float64."""
@@ -137,7 +139,7 @@ class Spmv(Problem):
 
     def reference(self, *arrays: AnyArray) -> AnyArray:
         """Row by row, in float64."""
-        stored, x, *more = self._split(arrays)
+        stored, x, more = self._split(arrays)
         values, rows, columns = self._triplets(stored)
         with np.errstate(invalid="ignore", over="ignore"):
             terms = values.astype(np.float64) * x[columns].astype(np.float64)
@@ -149,7 +151,7 @@ class Spmv(Problem):
 
     def magnitude(self, *arrays: AnyArray) -> AnyArray:
         """The terms' magnitudes times the root of their number: no two rows have one budget."""
-        stored, *_ = self._split(arrays)
+        stored, _, _ = self._split(arrays)
         _, rows, _ = self._triplets(stored)
         count = np.bincount(rows, minlength=self.rows) + 1.0
         floats = (np.abs(a) if a.dtype.kind == "f" else a for a in arrays)
@@ -159,11 +161,11 @@ class Spmv(Problem):
         """`magnitude` knows the lengths of rows."""
         return Budget(1)
 
-    def _split(
-        self, arrays: Sequence[AnyArray]
-    ) -> tuple[Mapping[str, AnyArray], *tuple[AnyArray, ...]]:
+    def _split(self, arrays: Sequence[AnyArray]) -> tuple[Mapping[str, AnyArray], Any, list[Any]]:
+        """The matrix's arrays by name, x, and alpha, beta and start where there are any."""
         names = ARRAYS[self.form]
-        return dict(zip(names, arrays, strict=False)), *arrays[len(names) :]
+        x, *more = arrays[len(names) :]
+        return dict(zip(names, arrays, strict=False)), x, more
 
     def _triplets(self, stored: Mapping[str, AnyArray]) -> tuple[AnyArray, AnyArray, AnyArray]:
         values, rows, columns = triplets(self.form, stored)
@@ -183,7 +185,10 @@ class Spmv(Problem):
 
     def _matrix(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
         if self.pattern == "random" and self.form in ("dia", "bsr"):
-            return self._dia(generator) if self.form == "dia" else self._bsr(generator)
+            shape, kinds = (self.rows, self.columns), (self.dtype, self.index, generator)
+            if self.form == "dia":
+                return patterns.some_diagonals(shape, self.width, *kinds)
+            return patterns.some_blocks(shape, self.width, self.block, *kinds)
         if self.form == "csc" and self.pattern == "random":
             # Its arrays are the transpose's rows.
             rows = self._random_rows(self.columns, self.rows, generator)
@@ -217,31 +222,6 @@ class Spmv(Problem):
             longest = np.flatnonzero(lengths == self.width)
             lengths[longest] += patterns.even_lengths(len(longest), self.tail)
         return patterns.rows_with(lengths, across, self.dtype, self.index, generator)
-
-    def _dia(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
-        places = generator.permutation(self.rows + self.columns - 1)[: self.width]
-        diagonals = np.sort(places - (self.rows - 1)).astype(self.index)
-        values = patterns.values_of(self.width * self.rows, self.dtype, generator)
-        values = values.reshape(self.width, self.rows)
-        columns = diagonals[:, None] + np.arange(self.rows)
-        values[(columns < 0) | (columns >= self.columns)] = 0
-        return values, diagonals
-
-    def _bsr(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
-        high, wide = self.block_grid
-        lengths = patterns.lengths_of(high, self.width, 0, generator, full=False)
-        squares = patterns.rows_with(lengths, wide, self.dtype, self.index, generator)
-        count = self.width * self.block * self.block
-        values = patterns.values_of(count, self.dtype, generator)
-        values = values.reshape(self.width, self.block, self.block)
-        owners = squares.of_entries.astype(np.int64)
-        every = np.arange(self.block)
-        beyond = (owners[:, None] * self.block + every)[:, :, None] >= self.rows
-        right = (squares.columns[:, None].astype(np.int64) * self.block + every)[:, None, :]
-        values[beyond | (right >= self.columns)] = 0
-        # Within a block, too, not everything is an entry.
-        values[generator.random(values.shape) < 1 / 8] = 0
-        return values, squares.columns, squares.offsets
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Hard numbers where entries are; a matrix whose rows are empty but for one."""
@@ -277,14 +257,18 @@ class Spmv(Problem):
         share = max(1, self.entries // _SHRUNK)
         if share == 1:
             return self
-        sizes = {name: -(-getattr(self, name) // share) for name in ("rows", "columns", "entries")}
-        if self.form == "bsr":
-            sizes["width"] = -(-self.width // share)
-        longest = min(self.width, sizes["entries"]) if self.form not in ("dia", "bsr") else 0
-        if longest:
-            sizes["width"] = longest
-        tail = -(-self.tail // share)
-        return dataclasses.replace(self, **sizes, tail=tail, pattern="random")
+        sizes = (self.rows, self.columns, self.entries, self.tail, self.width)
+        rows, columns, entries, tail, blocks = (-(-size // share) for size in sizes)
+        width = self.width if self.form == "dia" else min(self.width, entries)
+        return dataclasses.replace(
+            self,
+            rows=rows,
+            columns=columns,
+            entries=entries,
+            tail=tail,
+            width=blocks if self.form == "bsr" else width,
+            pattern="random",
+        )
 
     def neighbours(self) -> tuple[Spmv, ...]:
         """Prime numbers of rows and columns; more columns, more rows, hardly any entries."""
@@ -309,9 +293,10 @@ class Spmv(Problem):
         if self.form == "bsr":
             block = self.block
             width = -(-entries // (block * block))
-        sizes = {"rows": rows, "columns": columns, "entries": entries}
-        more = {"width": width, "tail": tail, "block": block}
-        return dataclasses.replace(self, **sizes, **more, pattern="random")
+        return Spmv(
+            *(rows, columns, entries, self.form, self.dtype, self.index, self.updated),
+            *(width, tail, block),
+        )
 
 
 def _where(some: AnyArray, values: AnyArray) -> AnyArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from every_rung import EveryRung, Wrong
 
-from rooftile.ops.sparse_layouts import FORMS
+from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmv import Spmv
 
 SIZES = {

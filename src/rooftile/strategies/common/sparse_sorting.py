@@ -16,7 +16,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_layouts import Rows, Sorting
+from rooftile.ops.sparse_rows import Rows, Sorting
 
 _FEW = 2**15
 """Entries that one thread has sorted before the others are awake."""

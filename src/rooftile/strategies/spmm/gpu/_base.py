@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from rooftile.devices.gpu import Launch
@@ -20,7 +22,7 @@ class GpuSpmm(GpuStrategy):
 
     operation = "spmm"
     wide_indices = True
-    tunables: tuple[Tunable, ...] = (Tunable("ACROSS", (2, 4, 8, 16, 32), 32),)
+    tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("ACROSS", (2, 4, 8, 16, 32), 32),)
 
     def why_not(self, problem: Spmm) -> str | None:
         """More columns of b than a grid has blocks."""

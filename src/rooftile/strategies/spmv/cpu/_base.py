@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_layouts import Form
+from rooftile.ops.sparse_rows import Form
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.spmv.cpu._texts import rows_kernel, sizes_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_layouts import FORMS
+from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import RowSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread

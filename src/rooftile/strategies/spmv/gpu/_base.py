@@ -8,7 +8,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
-from rooftile.ops.sparse_layouts import Form
+from rooftile.ops.sparse_rows import Form
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros

@@ -38,26 +38,33 @@ if TYPE_CHECKING:
     from rooftile.functional.filters import conv1d, separable
     from rooftile.functional.images import box_blur, equalize, grayscale
     from rooftile.functional.layout import permute_columns, rotate, transpose
+    from rooftile.functional.matrices import Sparse, sparse, spmm, spmv
     from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
     from rooftile.functional.prepared import Conv2d, Linear
     from rooftile.functional.scans import scan, segmented_scan
     from rooftile.functional.selecting import compact
+    from rooftile.functional.solvers import cg
+    from rooftile.functional.sparse_formats import from_packets, identify, to_packets
     from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
     "Conv2d",
     "Linear",
+    "Sparse",
     "add",
     "argreduce",
     "axpy",
     "box_blur",
+    "cg",
     "compact",
     "conv1d",
     "conv2d",
     "conv3d",
     "equalize",
+    "from_packets",
     "grayscale",
     "histogram",
+    "identify",
     "linear",
     "matmul",
     "matvec",
@@ -72,7 +79,11 @@ __all__ = [
     "segmented_scan",
     "separable",
     "softmax",
+    "sparse",
+    "spmm",
+    "spmv",
     "stencil",
+    "to_packets",
     "transpose",
 ]
 
@@ -83,10 +94,13 @@ _FAMILIES = {
     "filters": ("conv1d", "separable"),
     "images": ("box_blur", "equalize", "grayscale"),
     "layout": ("permute_columns", "rotate", "transpose"),
+    "matrices": ("Sparse", "sparse", "spmm", "spmv"),
     "patterns": ("argreduce", "reduce", "segmented_reduce"),
     "prepared": ("Conv2d", "Linear"),
     "scans": ("scan", "segmented_scan"),
     "selecting": ("compact",),
+    "solvers": ("cg",),
+    "sparse_formats": ("from_packets", "identify", "to_packets"),
     "volumes": ("conv3d", "stencil"),
 }
 """Which functions lie in which module: a call imports its own family alone (PEP 562)."""

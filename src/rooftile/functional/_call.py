@@ -96,6 +96,8 @@ def run_several(
         to.append(None if out is None else given.take_out(out, output, held))
     made: Sequence[Taken]
     if isinstance(inputs[0], CudaArray):
+        from rooftile.runtime.execution import run_in_place
+
         made = run_in_place(given, choice, inputs, (), to)
     else:
         pairs = zip(to, problem.output_arrays, strict=True)
@@ -103,6 +105,8 @@ def run_several(
         if place == "cpu":
             run_on_host(choice, inputs, (), found)
         else:
+            from rooftile.runtime.execution import run_copied
+
             run_copied(choice, inputs, (), found)
         made = [given.given_back(one) for one in found]
     return tuple(one if out is None else out for one, out in zip(made, outs, strict=True))

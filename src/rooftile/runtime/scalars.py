@@ -1,4 +1,4 @@
-"""Numbers that a call is given beside its arrays, as arrays of one element where those lie."""
+"""Numbers and arrays of the host that a call needs beside its own, brought to where those lie."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError
-from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.problem import AnyArray, numpy_dtype
 from rooftile.runtime.arguments import Arguments, Taken
 
 
@@ -33,4 +33,18 @@ def beside(given: Arguments[Any], x: Taken, value: float, dtype: str) -> Taken:
     with device.on(given.library.stream(x)):
         made = given.library.empty((1,), device, dtype)
         device.put(held[0], made.address)
+    return made
+
+
+def placed(given: Arguments[Any], x: Taken, array: AnyArray) -> Taken:
+    """A contiguous NumPy array as one of x's kind, in x's place; on a GPU a copy.
+
+    Raises `DeviceMissing`, `OutOfMemory`.
+    """
+    if not isinstance(x, CudaArray):
+        return array
+    device = cuda.lent_device(x.device)
+    with device.on(given.library.stream(x)):
+        made = given.library.empty(array.shape, device, array.dtype.name)
+        device.copy_in(array, made.address)
     return made

@@ -10,13 +10,15 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 ``fma(x, y, z)`` (x*y + z), ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
-``splat_last(x)``, ``last_of(x)``, ``total(x)`` (sum of the lanes), ``has_nan(x)``,
-``chosen(a, i)`` (which of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many
-those are), ``packed(x, m)`` (the chosen lanes first, then zeros; of 16 lanes), ``prefetch1(a, i)``
-and ``prefetch2(a, i)`` (the element's cache line on its way to the first or second level, wherever
-i points), and ``anchored(a)``: the array, at an address in a register of its own.  The compiler
-then keeps no element of it for later, and addresses are a register and a constant; with an index
-register besides, Intel's processors split an instruction that loads and multiplies in two.
+``splat_last(x)``, ``last_of(x)``, ``gather(a, c, i)`` (the elements of a at the indices, int32,
+that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes; nothing else is read,
+and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``, ``chosen(a, i)`` (which
+of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many those are), ``packed(x, m)``
+(the chosen lanes first, then zeros; of 16 lanes), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the
+element's cache line on its way to the first or second level, wherever i points), and
+``anchored(a)``: the array, at an address in a register of its own.  The compiler then keeps no
+element of it for later, and addresses are a register and a constant; with an index register
+besides, Intel's processors split an instruction that loads and multiplies in two.
 """
 
 from __future__ import annotations
@@ -224,6 +226,37 @@ def _anchored(to: Expressions, given: list[Value]) -> Value:
     return Value(array.type, address, array.count)
 
 
+def _gathered(to: Expressions, given: list[Value], mask: Value) -> Value:
+    """The elements of an array at the indices, int32, that lie in another from a place on."""
+    array, indices, index = given
+    numbers, of = f"<{to.lanes} x i32>", _vector(to)
+    if indices.type.llvm != "int32":
+        from rooftile.devices.cpu.native.instructions import KernelError
+
+        raise KernelError(f"elements are gathered by indices of int32, not of {indices.type.name}")
+    place = _place(to, indices, index)
+    words = Type("words", "vector", numbers)
+    zero, nothing = Value(words, "zeroinitializer"), Value(of, "zeroinitializer")
+    masked = [place, _ALIGNMENT, mask, zero]
+    found = to.intrinsic(f"llvm.masked.load.v{to.lanes}i32.p0", words, masked)
+    addresses = Type("addresses", "vector", f"<{to.lanes} x ptr>")
+    at = to.made(addresses, f"getelementptr float, ptr {array.name}, {numbers} {found.name}")
+    return to.intrinsic(
+        f"llvm.masked.gather.v{to.lanes}f32.v{to.lanes}p0", of, [at, _ALIGNMENT, mask, nothing]
+    )
+
+
+def _gather(to: Expressions, given: list[Value]) -> Value:
+    every = ", ".join(["i1 true"] * to.lanes)
+    mask = Value(Type("mask", "mask", f"<{to.lanes} x i1>"), f"<{every}>")
+    return _gathered(to, given, mask)
+
+
+def _gather_part(to: Expressions, given: list[Value]) -> Value:
+    *places, count = given
+    return _gathered(to, places, _mask(to, count))
+
+
 def _has_nan(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     found = to.made(_mask_of(to), f"fcmp uno {x.type.llvm} {x.name}, {x.name}")
@@ -245,6 +278,8 @@ def _count_of(to: Expressions, given: list[Value]) -> Value:
 
 def _packed(to: Expressions, given: list[Value]) -> Value:
     if to.lanes != _LANES_OF_AVX512:
+        from rooftile.devices.cpu.native.instructions import KernelError
+
         raise KernelError(f"lanes are packed by AVX-512 alone, not in vectors of {to.lanes}")
     x, mask = given
     zeros = Value(x.type, "zeroinitializer")
@@ -261,6 +296,7 @@ VECTORS = {
         "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
         "even": _every_second(0), "odd": _every_second(1),
         "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
+        "gather": _gather, "gather_part": _gather_part,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored, "chosen": _chosen, "count_of": _count_of, "packed": _packed,
     }.items()

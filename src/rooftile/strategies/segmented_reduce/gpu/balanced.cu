@@ -15,40 +15,7 @@
 // Grid: x over tiles, or over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
-#include "merge.h"
-
-#define ITEMS (THREADS * PER)
-
-union slot {
-    carried value;
-    int end;
-};
-#define END(k) slots[ITEMS - 1 - (k)].end
-#define MADE(k) slots[ITEMS - 1 - (k)].value
-
-// How many of a tile's ends are among its first items.
-__device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int elements, int ends,
-                                            int items)
-{
-    int low = items > elements ? items - elements : 0, high = items < ends ? items : ends;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (END(middle) < items - middle)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-__global__ void partition(const GLOBAL OFFSET* offsets, GLOBAL int64* tile_ends, int64 segments,
-                          int64 count, int tiles)
-{
-    int tile = blockIdx.x * THREADS + threadIdx.x;
-    int64 items = (int64)tile * ITEMS, all = count + segments;
-    if (tile <= tiles)
-        tile_ends[tile] = ends_among(offsets, segments, count, items < all ? items : all);
-}
+#include "tiles.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
 reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict__ offsets,
@@ -109,28 +76,6 @@ reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-join_tiles(const GLOBAL int64* tile_ends, const GLOBAL carried* tails, GLOBAL carried* carries,
-           GLOBAL int* opens, GLOBAL carried* span_tails, GLOBAL int* span_ended, int tiles)
-{
-    __shared__ struct run runs[THREADS];
-    int thread = threadIdx.x, tile = blockIdx.x * THREADS + thread;
-    struct run own = {IDENTITY, 0};
-    if (tile < tiles) {
-        own.total = tails[tile];
-        own.ended = tile_ends[tile + 1] > tile_ends[tile];
-    }
-    scan(runs, &own);
-    if (tile < tiles) {
-        carries[tile] = own.total;
-        opens[tile] = !own.ended;
-    }
-    if (thread == THREADS - 1) {
-        span_tails[blockIdx.x] = runs[thread].total;
-        span_ended[blockIdx.x] = runs[thread].ended;
-    }
-}
-
-__global__ void LAUNCH_BOUNDS(THREADS)
 first_results(const GLOBAL int64* tile_ends, const GLOBAL carried* heads,
               const GLOBAL carried* carries, const GLOBAL int* opens,
               const GLOBAL carried* span_tails, const GLOBAL int* span_ended,
@@ -138,11 +83,6 @@ first_results(const GLOBAL int64* tile_ends, const GLOBAL carried* heads,
 {
     int tile = blockIdx.x * THREADS + threadIdx.x;
     if (tile >= tiles || tile_ends[tile + 1] == tile_ends[tile]) return;
-    carried carry = carries[tile];
-    if (opens[tile])
-        for (int span = (int)blockIdx.x - 1; span >= 0; span--) {
-            carry = combined(span_tails[span], carry);
-            if (span_ended[span]) break;
-        }
+    carried carry = carry_into(tile, carries, opens, span_tails, span_ended);
     results[tile_ends[tile]] = stored(combined(carry, heads[tile]));
 }

@@ -93,10 +93,11 @@ def in_cache(words, low, bits, room, other, tables):
     digits_counted(words, low, digit, passes, tables)
     moved(words, room, low, 0, digits, tables)
     for turn in range(1, passes - 1):
+        table = tables[turn * digits : (turn + 1) * digits]
         if turn % 2 == 1:
-            moved(room, other, low, turn * digit, digits, tables[turn * digits : (turn + 1) * digits])
+            moved(room, other, low, turn * digit, digits, table)
         else:
-            moved(other, room, low, turn * digit, digits, tables[turn * digits : (turn + 1) * digits])
+            moved(other, room, low, turn * digit, digits, table)
     last = passes - 1
     if last % 2 == 1:
         ended(room, words, low, last * digit, digits, tables[last * digits : passes * digits])
@@ -253,5 +254,3 @@ class InCache:
         sizes = np.array((LARGEST, self._slots, len(found.lows)), np.int64)
         arrays = held, found.firsts, found.lows, found.bits, self._rooms
         self._sort(arrays, sizes, self._slots, self._threads)
-
-

@@ -1,0 +1,165 @@
+"""Which format a sparse matrix's product with a vector moves the fewest bytes in.
+
+The product reads each stored number once, each element of x once (it stays in a cache), and writes
+y.  A format is as fast as its padding is little, its indices are few, and its neighbours in a warp
+read neighbours.
+
+Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
+and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
+SC 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rooftile.errors import InputError
+from rooftile.ops.sparse_rows import FORMS, Form
+
+SECTOR_BYTES = 32
+"""What a GPU's memory moves at least."""
+BLOCK = 4
+"""Rows and columns of BSR's blocks here."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Where a matrix's entries lie, as far as a format's size depends on it."""
+
+    rows: int
+    columns: int
+    entries: int
+    longest: int
+    """Entries of the longest row."""
+    deviation: float
+    """The standard deviation of the rows' lengths."""
+    diagonals: int
+    """Diagonals with an entry."""
+    hybrid_width: int
+    """Entries of a row that a hybrid's ELL part takes."""
+    tail: int
+    """Entries that are left for its COO part."""
+    blocks: int
+    """Squares of `BLOCK` rows and columns with an entry."""
+    triangular: bool
+    """Whether nothing lies above the main diagonal, or nothing below."""
+    value_bytes: int = 4
+    index_bytes: int = 4
+
+    @property
+    def vector_bytes(self) -> int:
+        """Of an element of x and of y."""
+        return max(4, self.value_bytes)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a product in a format moves."""
+
+    form: Form
+    bytes: int
+    ms: float | None
+    """At the bandwidth that was given."""
+    why: str
+
+
+def stored_bytes(of: Structure, form: Form) -> int:
+    """Bytes of a format's arrays."""
+    value, index, entries = of.value_bytes, of.index_bytes, of.entries
+    both = value + index
+    lists = entries * both + (of.rows + 1) * index
+    sizes: dict[Form, Callable[[], int]] = {
+        "coo": lambda: entries * (both + index),
+        "csr": lambda: lists,
+        "csc": lambda: entries * both + (of.columns + 1) * index,
+        "ell": lambda: of.rows * of.longest * both,
+        "hybrid": lambda: of.rows * of.hybrid_width * both + of.tail * (both + index),
+        "jds": lambda: lists + of.rows * index,
+        "jds_t": lambda: entries * both + (of.longest + 1 + of.rows) * index,
+        "dia": lambda: of.rows * of.diagonals * value + of.diagonals * index,
+        "bsr": lambda: (
+            of.blocks * (BLOCK * BLOCK * value + index) + (-(-of.rows // BLOCK) + 1) * index
+        ),
+    }
+    return sizes[form]()
+
+
+def moved_bytes(of: Structure, form: Form) -> int:
+    """Bytes that a product moves: the format's arrays, x, y, and y again where it is scattered.
+
+    A row of jagged diagonals is written where its permutation says: a whole sector for one element.
+    What is added by atomics is cleared before, and read and written by each of them.
+    """
+    vectors = (of.rows + of.columns) * of.vector_bytes
+    scattered = {
+        "jds": of.rows * (SECTOR_BYTES - of.vector_bytes),
+        "jds_t": of.rows * (SECTOR_BYTES - of.vector_bytes),
+        "csc": of.entries * 2 * SECTOR_BYTES,
+        "hybrid": min(of.tail, of.rows) * 2 * SECTOR_BYTES,
+    }
+    return stored_bytes(of, form) + vectors + scattered.get(form, 0)
+
+
+def estimates(of: Structure, gbps: float | None = None) -> list[Estimate]:
+    """What a product moves in each format, the least first, with its time at a bandwidth in GB/s.
+
+    Raises `InputError` for a bandwidth that is not above 0.
+    """
+    if gbps is not None and not gbps > 0:
+        raise InputError("gbps", gbps, "a bandwidth above 0")
+    found = []
+    for form in FORMS:
+        moved = moved_bytes(of, form)
+        ms = None if gbps is None else moved / gbps * 1e-6
+        found.append(Estimate(form, moved, ms, _why(of, form)))
+    # Where two move as much, the one that is listed first is the simpler one.
+    return sorted(found, key=lambda one: one.bytes)
+
+
+def _why(of: Structure, form: Form) -> str:
+    entries = max(1, of.entries)
+    slots = of.rows * of.longest
+    words: dict[Form, str] = {
+        "coo": "two indices an entry, whatever the rows' lengths are",
+        "csr": "one index an entry, and where each row begins",
+        "csc": "every entry is added to y by an atomic",
+        "ell": f"{slots / entries:.3g} places an entry: rows are padded to {of.longest}",
+        "hybrid": f"rows are padded to {of.hybrid_width}, and {of.tail} entries have two indices",
+        "jds": "rows in the order of their lengths, which a warp reads apart",
+        "jds_t": "no padding, and neighbours read neighbours; y is written in another order",
+        "dia": f"{of.rows * of.diagonals / entries:.3g} places an entry in {of.diagonals} "
+        "diagonals, and no indices",
+        "bsr": f"{of.blocks * BLOCK * BLOCK / entries:.3g} places an entry in blocks of {BLOCK}, "
+        "one index a block",
+    }
+    return words[form]
+
+
+def rule_of_thumb(of: Structure) -> tuple[Form, str]:
+    """The format that the textbook's rules name, and why.
+
+    They look at lengths and not at bytes: of a banded matrix they take ELL where DIA needs no
+    indices, of random rows ELL where one long row pads all, and they know neither blocks nor
+    products of CSR that share out entries instead of rows.
+    """
+    mean = of.entries / max(1, of.rows)
+    if of.entries < of.rows:
+        return "coo", "hardly any entries: rows would cost more than entries"
+    if of.triangular and of.diagonals > of.rows // 2:
+        return "jds", "triangular: lengths fall from row to row"
+    if of.diagonals <= 2 * of.longest:
+        return "ell", "banded: rows have one length"
+    if of.deviation > mean:
+        return "hybrid", "lengths vary much: the longest rows would pad all others"
+    return "ell", "random: lengths vary little"
+
+
+def described(of: Structure, gbps: float | None = None) -> list[str]:
+    """A line for each format, the one that moves the fewest bytes first, and the rule of thumb."""
+    lines = []
+    for one in estimates(of, gbps):
+        time = f", {one.ms:.3g} ms" if one.ms is not None else ""
+        lines.append(f"{one.form:>7}: {one.bytes / 1e6:.4g} MB{time}: {one.why}")
+    form, why = rule_of_thumb(of)
+    return [*lines, f"rule of thumb: {form}: {why}"]

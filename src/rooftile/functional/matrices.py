@@ -1,0 +1,353 @@
+"""Sparse matrices, held in a format, and their products with vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from rooftile.analysis.spmv import Estimate, Structure, described, estimates
+from rooftile.devices.cuda import CudaArray
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run
+from rooftile.functional.sparse_input import rows_from
+from rooftile.functional.sparse_structure import check_padding, structure_of
+from rooftile.ops.problem import AnyArray, numpy_dtype
+from rooftile.ops.sparse_layouts import laid_out
+from rooftile.ops.sparse_reading import rows_of
+from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
+from rooftile.ops.spmm import Spmm
+from rooftile.ops.spmv import Spmv
+from rooftile.runtime.arguments import Arguments, Taken
+from rooftile.runtime.scalars import beside, number, placed
+from rooftile.strategies.common.sparse_sorting import SORTING
+
+
+class Sparse:
+    """A matrix [rows][columns] in a format; nothing changes it.
+
+    ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
+    where x lies, and they stay there as long as the matrix.
+    """
+
+    def __init__(
+        self, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
+    ) -> None:
+        self.shape = shape
+        self.format = form
+        self.arrays = dict(arrays)
+        self.nnz = entries
+        self._rows: Rows | None = None
+        self._structure: Structure | None = None
+        self._problems: dict[bool, Spmv] = {}
+        self._there: dict[Any, tuple[Taken, ...]] = {}
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values."""
+        return self.arrays["values"].dtype
+
+    @property
+    def index(self) -> str:
+        """The dtype of the indices."""
+        return self.arrays[ARRAYS[self.format][1]].dtype.name
+
+    @property
+    def _dtype(self) -> Any:
+        return self.dtype.name
+
+    @property
+    def _index(self) -> Any:
+        return self.index
+
+    @property
+    def bytes(self) -> int:
+        """Of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def T(self) -> Sparse:
+        """The transpose, see `transpose`."""
+        return self.transpose()
+
+    def __repr__(self) -> str:
+        height, width = self.shape
+        kinds = f"{self.dtype} and {self.index}"
+        return f"<{height}x{width} sparse matrix, {self.nnz} entries, {self.format} of {kinds}>"
+
+    def __matmul__(self, other: Any) -> Any:
+        """`spmv` where the other has one axis, `spmm` where it has two."""
+        if len(getattr(other, "shape", ())) == 2:
+            return spmm(self, other)
+        return spmv(self, other)
+
+    @property
+    def rows(self) -> Rows:
+        """What CSR holds."""
+        if self._rows is None:
+            self._rows = rows_of(self.format, self.shape, self.arrays, SORTING)
+        return self._rows
+
+    def to(self, format: str, *, width: int | None = None, block: int = 4) -> Sparse:
+        """The same matrix in another format.
+
+        ``width`` is how many entries of a row a hybrid's ELL part takes, by default as many as a
+        third of the rows have; ``block`` the rows of a block of BSR.  Raises `InputError` for an
+        unknown format, and for one that would be nearly all padding.
+        """
+        form = _form(format)
+        if form == self.format and form not in ("hybrid", "bsr"):
+            return self
+        if block < 1 or (width is not None and width < 1):
+            raise InputError("width" if block >= 1 else "block", (width, block), "at least 1")
+        if form in ("ell", "dia"):
+            check_padding(form, self.structure)
+        made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)
+        found = Sparse(self.shape, form, made, self.nnz)
+        found._rows, found._structure = self._rows, self._structure
+        return found
+
+    def transpose(self) -> Sparse:
+        """The transpose: of CSR in CSC and the other way round without a copy, else in the same
+        format."""
+        shape = self.shape[::-1]
+        if self.format in ("csr", "csc"):
+            to: Form = "csc" if self.format == "csr" else "csr"
+            made = dict(zip(ARRAYS[to], self.arrays.values(), strict=True))
+            return Sparse(shape, to, made, self.nnz)
+        turned = SORTING.turned(self.rows)
+        matrix = Sparse(shape, "csr", laid_out(turned, "csr"), self.nnz)
+        return matrix.to(self.format)
+
+    def to_scipy(self) -> Any:
+        """SciPy's matrix: CSR, CSC, COO, BSR or DIA as this one's format, for others CSR.
+
+        SciPy has no float16; it is given float32.
+        """
+        import scipy.sparse
+
+        form = self.format if self.format in ("csr", "csc", "coo") else "csr"
+        values, *index = self.to(form).arrays.values()
+        if values.dtype == np.float16:
+            values = values.astype(np.float32)
+        kind = getattr(scipy.sparse, f"{form}_matrix")
+        held = (values, tuple(index)) if form == "coo" else (values, *index)
+        made = kind(held, shape=self.shape)
+        return made.asformat(self.format) if self.format in ("bsr", "dia") else made
+
+    def to_dense(self) -> AnyArray:
+        """NumPy's array [rows][columns]."""
+        made = np.zeros(self.shape, self.dtype)
+        made[self.rows.of_entries, self.rows.columns] = self.rows.values
+        return made
+
+    def to_dok(self) -> dict[tuple[int, int], float]:
+        """A dictionary of keys: the value of each (row, column)."""
+        rows = self.rows
+        places = zip(rows.of_entries.tolist(), rows.columns.tolist(), strict=True)
+        return dict(zip(places, rows.values.tolist(), strict=True))
+
+    @property
+    def structure(self) -> Structure:
+        """What an estimate of a format's bytes asks of the matrix."""
+        if self._structure is None:
+            self._structure = structure_of(self.rows)
+        return self._structure
+
+    def estimates(self, gbps: float | None = None) -> list[Estimate]:
+        """What a product would move in each format, the least first; with times at ``gbps``."""
+        return estimates(self.structure, gbps)
+
+    def explain(self, gbps: float | None = None) -> str:
+        """Why a format suits the matrix: bytes of each, and the course's rule of thumb."""
+        return "\n".join([repr(self), *described(self.structure, gbps)])
+
+    def problem(self, *, updated: bool = False) -> Spmv:
+        """The problem of its product with a vector."""
+        if updated not in self._problems:
+            self._problems[updated] = self._problem(updated)
+        return self._problems[updated]
+
+    def _problem(self, updated: bool) -> Spmv:
+        form, arrays = self._computed()
+        values = arrays["values"]
+        width = {"csr": self.rows.longest} if form == "csr" else {}
+        if form in ("ell", "hybrid", "dia", "bsr"):
+            width[form] = values.shape[0]
+        elif form == "jds_t":
+            width[form] = len(arrays["section_offsets"]) - 1
+        return Spmv(
+            *self.shape,
+            max(1, self.nnz),
+            form,
+            self._dtype,
+            self._index,
+            updated,
+            width.get(form, 0),
+            len(arrays["tail_values"]) if form == "hybrid" else 0,
+            values.shape[1] if form == "bsr" else 0,
+        )
+
+    def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
+        """The arrays where x lies."""
+        _, arrays = self._computed()
+        if not isinstance(x, CudaArray):
+            return tuple(arrays.values())
+        key = given.library.title, x.device
+        if key not in self._there:
+            self._there[key] = tuple(placed(given, x, array) for array in arrays.values())
+        return self._there[key]
+
+    def _computed(self) -> tuple[Form, Mapping[str, AnyArray]]:
+        """The format that kernels read: of no entries padding alone, since no array is empty."""
+        if self.nnz:
+            return self.format, self.arrays
+        shape = 1, self.shape[0]
+        return "ell", {
+            "values": np.zeros(shape, self.dtype),
+            "column_index": np.zeros(shape, self.index),
+        }
+
+
+def sparse(
+    matrix: Any,
+    format: str | None = None,
+    *,
+    shape: tuple[int, int] | None = None,
+    dtype: str | None = None,
+    index: Literal["int32", "int64"] | None = None,
+) -> Sparse:
+    """A sparse matrix in a format.
+
+    ``matrix`` is a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a
+    `Sparse`, ``(values, (rows, columns))`` or ``(values, columns, offsets)``, which is CSR, or a
+    dictionary ``{(row, column): value}``; the last three need ``shape``.  Entries may come in any
+    order, those of one place are added (in float64), and zeros are no entries.  Values are float32,
+    float16 or float64, or become ``dtype``; indices are int32 where that reaches, or ``index``.
+
+    ``format`` is ``coo``, ``csr`` (the default), ``csc``, ``ell``, ``hybrid`` (ELL and COO),
+    ``jds``, ``jds_t`` (jagged diagonals, by rows and transposed), ``dia`` or ``bsr``; ``auto``
+    takes the one whose product moves the fewest bytes.
+
+    Raises `InputError`, which names the entry and the rule that it breaks.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
+    """
+    if isinstance(matrix, Sparse):
+        held = matrix
+    else:
+        rows = rows_from(matrix, shape, dtype, index)
+        held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
+    if format == "auto":
+        return held.to(held.estimates()[0].form)
+    return held if format is None else held.to(format)
+
+
+def spmv(
+    A: Sparse,
+    x: Any,
+    alpha: float = 1.0,
+    y: Any = None,
+    beta: float = 0.0,
+    *,
+    transposed: bool = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Any = None,
+) -> Any:
+    """``alpha A x + beta y``; with ``transposed`` of A's transpose.
+
+    A is a `Sparse` [rows][columns], x has one axis, [columns], and y and the result have [rows].
+    x and y are float32, beside values of float64 float64; values of float16 are summed in float32.
+    Where beta is 0, y is not read.  An entry of a matrix is never multiplied where it is 0: padding
+    does not make NaN of an infinite x.  Every run gives the same bits, but on a GPU for ``coo`` and
+    ``csc``, whose strategies ``coo_atomic`` and ``csc`` add by atomics.
+
+    Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+    Throughput-Oriented Processors", SC 2009.
+    """
+    matrix = _matrix(A, transposed)
+    factors = number("alpha", alpha), number("beta", beta)
+    if factors[1] != 0 and y is None:
+        raise InputError("y", "None", f"an array: beta is {beta}")
+    if 0 in matrix.shape:
+        return _of_nothing(matrix, x, y if factors[1] else None, factors[1], out)
+    updated = factors != (1.0, 0.0)
+    problem = matrix.problem(updated=updated)
+    given = Arguments(x)
+    vector = given.take("x", x, "columns", dtypes=(problem.summed,))
+    _check_length("x", vector, matrix.shape[1])
+    inputs = [*matrix.on(given, vector), vector]
+    if updated:
+        inputs += [beside(given, vector, factor, problem.summed) for factor in factors]
+        if factors[1]:
+            start = given.take("y", y, "rows", dtypes=(problem.summed,))
+            _check_length("y", start, matrix.shape[0])
+        else:
+            start = placed(given, vector, np.zeros(matrix.shape[0], problem.summed))
+        inputs.append(start)
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def spmm(
+    A: Sparse,
+    b: Any,
+    *,
+    transposed: bool = False,
+    strategy: str | None = None,
+    device: str | None = None,
+    out: Any = None,
+) -> Any:
+    """``A b``, a sparse matrix times a dense one; with ``transposed`` A's transpose times it.
+
+    A is a `Sparse` [rows][columns], b is [columns][width] of float32, beside values of float64
+    float64, and the result [rows][width].  It is computed in CSR; other formats
+    are converted first.
+    """
+    matrix = _matrix(A, transposed).to("csr")
+    given = Arguments(b, "b")
+    kind = "float64" if matrix.dtype == np.float64 else "float32"
+    dense = given.take("b", b, "columns, width", dtypes=(kind,))
+    _check_length("b", dense, matrix.shape[1])
+    if not matrix.nnz or 0 in matrix.shape:
+        if isinstance(dense, CudaArray):
+            raise InputError("A", repr(matrix), "one with entries, on a GPU")
+        return given.given_back(np.zeros((matrix.shape[0], dense.shape[1]), kind))
+    sizes = (*matrix.shape, matrix.nnz, int(dense.shape[1]))
+    problem = _spmm(*sizes, matrix._dtype, matrix._index)
+    inputs = [*matrix.on(given, dense), dense]
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def _matrix(A: Any, transposed: bool) -> Sparse:
+    if not isinstance(A, Sparse):
+        raise InputError("A", f"a {type(A).__name__}", "a matrix of rooftile.sparse")
+    return A.transpose() if transposed else A
+
+
+def _form(format: Any) -> Form:
+    if format not in FORMS:
+        raise InputError("format", repr(format), f"one of {list(FORMS)}")
+    form: Form = format
+    return form
+
+
+def _check_length(name: str, array: Taken, expected: int) -> None:
+    if array.shape[0] != expected:
+        raise InputError(name, f"{array.shape[0]} elements", f"{expected}, as A has them")
+
+
+def _of_nothing(A: Sparse, x: Any, y: Any, beta: float, out: Any) -> Any:
+    """The product of a matrix without rows or columns."""
+    kind = numpy_dtype("float64" if A.dtype == np.float64 else "float32")
+    if not isinstance(x, np.ndarray) or x.dtype != kind or x.shape != A.shape[1:]:
+        raise InputError("x", f"a {type(x).__name__}", f"NumPy's {kind}{list(A.shape[1:])}")
+    made = np.zeros(A.shape[0], kind) if y is None else beta * np.asarray(y, kind)
+    if out is None:
+        return made
+    out[...] = made
+    return out
+
+
+_spmm = remembered(Spmm)

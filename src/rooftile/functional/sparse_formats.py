@@ -1,0 +1,53 @@
+"""Formats that no product is computed in, and which format a sequence of values can be of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.functional.matrices import Sparse
+from rooftile.ops.sparse_packets import Packets, packets_of, rows_of_packets
+from rooftile.ops.sparse_rows import FORMS
+from rooftile.strategies.common.sparse_sorting import SORTING
+
+
+def identify(matrix: Sparse, values: Any) -> list[str]:
+    """The formats whose array of values can be this one.
+
+    COO may have any order; ELL may leave out rows without an entry.  A format that would be nearly
+    all padding is not among them.
+    """
+    given = np.asarray(values).reshape(-1)
+    found: list[str] = []
+    for form in FORMS:
+        if form == "coo":
+            same = np.array_equal(np.sort(given), np.sort(matrix.rows.values))
+        else:
+            try:
+                made = matrix.to(form).arrays["values"]
+            except InputError:
+                continue
+            some = made[:, matrix.rows.lengths > 0] if form == "ell" else made
+            same = any(np.array_equal(given, one.reshape(-1)) for one in (made, some))
+        if same:
+            found.append(form)
+    return found
+
+
+def to_packets(matrix: Sparse, size: int = 256) -> Packets:
+    """The matrix in the packet format, see `rooftile.ops.sparse_packets`.
+
+    Raises `InputError` for a size of packets that 16 bits do not hold.
+    """
+    if not 1 <= size <= 2**16:
+        raise InputError("size", size, "rows of a packet, from 1 to 65536")
+    return packets_of(matrix.rows, size)
+
+
+def from_packets(packets: Packets) -> Sparse:
+    """The matrix that `to_packets` has packed, in CSR."""
+    rows = rows_of_packets(packets, SORTING)
+    arrays = {"values": rows.values, "column_index": rows.columns, "row_offsets": rows.offsets}
+    return Sparse(rows.shape, "csr", arrays, rows.entries)

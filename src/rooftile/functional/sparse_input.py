@@ -1,0 +1,179 @@
+"""What `rooftile.sparse` is given: other libraries' matrices, triplets and dense arrays, checked.
+
+No library is imported here: its matrices are known by the attributes that they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rooftile.errors import InputError
+from rooftile.ops.problem import AnyArray
+from rooftile.ops.sparse_rows import Rows, of_triplets, summed
+from rooftile.ops.spmv import DTYPES
+from rooftile.strategies.common.sparse_sorting import SORTING
+
+_KINDS = (
+    "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, "
+    "(values, (rows, columns)), (values, columns, offsets), or {(row, column): value}"
+)
+_REACH = 2**31 - 1
+
+
+def rows_from(
+    matrix: Any, shape: tuple[int, int] | None, dtype: str | None, index: str | None
+) -> Rows:
+    """The rows of a matrix: columns rise, entries of one place are added, zeros are left out.
+
+    Raises `InputError` naming the entry and the rule that it breaks.
+    """
+    kind, shape, arrays = _taken(matrix, shape)
+    values = _values(arrays[0], dtype)
+    chosen = _index(index, shape, len(values))
+    if kind == "coo":
+        places = [_whole(n, a) for n, a in zip(("rows", "columns"), arrays[1:], strict=True)]
+        for name, given, size in zip(("rows", "columns"), places, shape, strict=True):
+            if given.shape != values.shape:
+                raise InputError(name, f"{len(given)} elements", f"{len(values)}, as values has")
+            _check_range(name, given, size)
+        down, across = (place.astype(chosen, copy=False) for place in places)
+        return of_triplets(shape, values, down, across, SORTING)
+    columns, offsets = _whole("columns", arrays[1]), _whole("offsets", arrays[2])
+    _check_offsets(offsets, shape[0], len(values))
+    if columns.shape != values.shape:
+        raise InputError("columns", f"{len(columns)} elements", f"{len(values)}, as values has")
+    _check_range("columns", columns, shape[1])
+    places = [part.astype(chosen, copy=False) for part in (columns, offsets)]
+    return _canonical(Rows(shape, values, *places))
+
+
+def _canonical(rows: Rows) -> Rows:
+    falls = rows.columns[1:] < rows.columns[:-1]
+    falls[
+        rows.offsets[1:-1][(rows.offsets[1:-1] > 0) & (rows.offsets[1:-1] < rows.entries)] - 1
+    ] = 0
+    if (rows.values == 0).any():
+        return of_triplets(rows.shape, rows.values, rows.of_entries, rows.columns, SORTING)
+    # To turn a matrix twice sorts the columns of its rows.
+    return summed(SORTING.turned(SORTING.turned(rows)) if falls.any() else rows)
+
+
+def _taken(
+    matrix: Any, shape: tuple[int, int] | None
+) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
+    """Whether it is ``coo`` (values, rows, columns) or ``csr`` (values, columns, offsets)."""
+    if isinstance(matrix, Mapping):
+        places = np.array([*matrix], np.int64).reshape(-1, 2)
+        values = np.array([*matrix.values()])
+        if values.dtype == np.float64 and all(type(v) is float for v in matrix.values()):
+            values = values.astype(np.float32)
+        return "coo", _shape(shape), (values, places[:, 0], places[:, 1])
+    if isinstance(matrix, tuple | list) and len(matrix) in (2, 3):
+        if len(matrix) == 3:
+            return "csr", _shape(shape), tuple(matrix)
+        if isinstance(matrix[1], tuple | list) and len(matrix[1]) == 2:
+            return "coo", _shape(shape), (matrix[0], *matrix[1])
+    if hasattr(matrix, "layout") and hasattr(matrix, "detach"):
+        return _of_torch(matrix)
+    if hasattr(matrix, "tocoo") and hasattr(matrix, "format"):
+        if matrix.format == "csr":
+            return "csr", matrix.shape, (matrix.data, matrix.indices, matrix.indptr)
+        coo = matrix.tocoo()
+        return "coo", coo.shape, (coo.data, coo.row, coo.col)
+    dense = _on_host(matrix)
+    if not isinstance(dense, np.ndarray) or dense.ndim != 2:
+        raise InputError("matrix", f"a {type(matrix).__name__}", _KINDS)
+    return _of_dense(dense)
+
+
+def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
+    layout, tensor = str(tensor.layout), tensor.detach()
+    if tensor.ndim != 2:
+        raise InputError("matrix", f"a tensor with {tensor.ndim} axes", "one with two")
+    shape = int(tensor.shape[0]), int(tensor.shape[1])
+    if layout == "torch.sparse_csr":
+        return "csr", shape, (tensor.values(), tensor.col_indices(), tensor.crow_indices())
+    if layout == "torch.sparse_coo":
+        # What is not coalesced may name a place twice, which is added up here too.
+        return "coo", shape, (tensor._values(), *tensor._indices())
+    if layout != "torch.strided":
+        raise InputError("matrix", f"a tensor of layout {layout}", "sparse_csr, sparse_coo, dense")
+    return _of_dense(tensor.cpu().numpy())
+
+
+def _of_dense(dense: AnyArray) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
+    places = np.nonzero(dense)
+    return "coo", (dense.shape[0], dense.shape[1]), (dense[places], *places)
+
+
+def _on_host(array: Any) -> Any:
+    """An array of another library as NumPy's; one on a GPU is copied."""
+    if hasattr(array, "detach"):
+        return array.detach().cpu().numpy()
+    if hasattr(array, "get") and hasattr(array, "__cuda_array_interface__"):
+        return array.get()
+    return array if isinstance(array, np.ndarray) else np.asarray(array)
+
+
+def _values(given: Any, dtype: str | None) -> AnyArray:
+    values = _on_host(given)
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError("dtype", repr(dtype), f"one of {list(DTYPES)}")
+    if values.ndim != 1:
+        raise InputError("values", f"{values.ndim} axes", "1: [entries]")
+    if dtype is None and values.dtype.name not in DTYPES:
+        raise InputError("values", f"dtype {values.dtype}", f"one of {list(DTYPES)}, or dtype=")
+    return np.ascontiguousarray(values, dtype or values.dtype.newbyteorder("="))
+
+
+def _whole(name: str, given: Any) -> AnyArray:
+    array = _on_host(given)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(name, f"{array.ndim} axes of {array.dtype}", "one axis of integers")
+    return np.ascontiguousarray(array)
+
+
+def _shape(shape: Any) -> tuple[int, int]:
+    whole = isinstance(shape, tuple | list) and len(shape) == 2
+    if not whole or any(not isinstance(n, int | np.integer) or n < 0 for n in shape):
+        raise InputError("shape", repr(shape), "(rows, columns), which entries alone do not tell")
+    return int(shape[0]), int(shape[1])
+
+
+def _index(asked: str | None, shape: tuple[int, int], entries: int) -> str:
+    fits = max(*shape, entries) < _REACH
+    if asked is None:
+        return "int32" if fits else "int64"
+    if asked not in ("int32", "int64") or (asked == "int32" and not fits):
+        raise InputError("index", repr(asked), "int64, or int32 below 2^31 elements")
+    return asked
+
+
+def _check_range(name: str, index: AnyArray, size: int) -> None:
+    if not len(index):
+        return
+    if index.min() >= 0 and index.max() < size:
+        return
+    at = int(np.flatnonzero((index < 0) | (index >= size))[0])
+    raise InputError(
+        f"{name}[{at}]", index[at], f"at least 0 and below {size}, the matrix's {name}"
+    )
+
+
+def _check_offsets(offsets: AnyArray, rows: int, entries: int) -> None:
+    if len(offsets) != rows + 1:
+        raise InputError("offsets", f"{len(offsets)} elements", f"{rows + 1}: one more than rows")
+    for at, expected, why in ((0, 0, "where the first row begins"), (rows, entries, "all entries")):
+        if offsets[at] != expected:
+            raise InputError(f"offsets[{at}]", offsets[at], f"{expected}: {why}")
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if falls.size:
+        at = int(falls[0]) + 1
+        raise InputError(
+            f"offsets[{at}]", offsets[at], f"at least {offsets[at - 1]}: offsets never fall"
+        )

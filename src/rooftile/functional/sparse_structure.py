@@ -1,0 +1,47 @@
+"""What a format's size depends on, and which formats a matrix would only fill with padding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.analysis.spmv import BLOCK, Structure
+from rooftile.errors import InputError
+from rooftile.ops.sparse_layouts import hybrid_width
+from rooftile.ops.sparse_rows import Form, Rows
+from rooftile.strategies.common.sparse_sorting import squares_with_entries
+
+_MOST_PADDED = 64
+"""A format with more places than this for each entry is refused, unless entries are few."""
+_FEW = 2**14
+
+
+def structure_of(rows: Rows) -> Structure:
+    """The structure of a matrix."""
+    height, width = rows.shape
+    above = rows.columns.astype(np.int64) - rows.of_entries
+    used = np.zeros(height + width, bool)
+    used[above + height] = True
+    kept = hybrid_width(rows) if rows.entries else 1
+    return Structure(
+        rows=height,
+        columns=width,
+        entries=rows.entries,
+        longest=rows.longest,
+        deviation=float(np.std(rows.lengths)) if height else 0.0,
+        diagonals=int(used.sum()),
+        hybrid_width=kept,
+        tail=int(np.maximum(rows.lengths - kept, 0).sum()),
+        blocks=squares_with_entries(rows, BLOCK),
+        triangular=not used[height + 1 :].any() or not used[:height].any(),
+        value_bytes=rows.values.dtype.itemsize,
+        index_bytes=rows.columns.dtype.itemsize,
+    )
+
+
+def check_padding(form: Form, of: Structure) -> None:
+    """Raise `InputError` for a format that would be nearly all padding."""
+    index = {"ell": of.longest, "dia": of.diagonals}.get(form, 0)
+    stored = of.rows * index
+    if stored > _MOST_PADDED * max(_FEW, of.entries):
+        expected = f"another: it would store {stored} values for {of.entries} entries"
+        raise InputError("format", repr(form), expected)

@@ -1,0 +1,148 @@
+"""Bringing a sparse matrix's entries into another order on the cores of a CPU, by counting.
+
+Each share of the entries counts how many it has of every key, and then knows where its own of each
+key go.  Equal keys stay in order, whatever the number of shares is.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 13.5
+(stable counting sorts); Gustavson, "Two Fast Algorithms for Sparse Matrices", ACM TOMS 4 (1978).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import source
+from rooftile.ops import AnyArray
+from rooftile.ops.sparse_rows import Rows, Sorting
+
+_FEW = 2**15
+"""Entries that one thread has sorted before the others are awake."""
+
+_COUNT = """
+def kernel(keys, counts, sizes, begin, end):
+    count, shares = sizes[0], sizes[1]
+    for share in range(begin, end):
+        own = share * count
+        for key in range(count):
+            counts[own + key] = 0
+        for e in range(keys.size * share // shares, keys.size * (share + 1) // shares):
+            counts[own + keys[e]] += 1
+"""
+_PLACES = """
+def kernel(offsets, counts, sizes, begin, end):
+    count, shares = sizes[0], sizes[1]
+    running = 0
+    for key in range(count):
+        offsets[key] = running
+        for share in range(shares):
+            own = counts[share * count + key]
+            counts[share * count + key] = running
+            running += own
+    offsets[count] = running
+"""
+_SCATTER = """
+def kernel(keys, values, others, counts, sorted_values, sorted_others, sizes, begin, end):
+    count, shares = sizes[0], sizes[1]
+    for share in range(begin, end):
+        own = share * count
+        for e in range(keys.size * share // shares, keys.size * (share + 1) // shares):
+            to = counts[own + keys[e]]
+            counts[own + keys[e]] = to + 1
+            sorted_values[to] = values[e]
+            sorted_others[to] = others[e]
+"""
+_TURN_COUNT = """
+def kernel(columns, offsets, counts, sizes, begin, end):
+    count, shares, rows = sizes[0], sizes[1], sizes[2]
+    for share in range(begin, end):
+        own = share * count
+        for key in range(count):
+            counts[own + key] = 0
+        first, last = offsets[rows * share // shares], offsets[rows * (share + 1) // shares]
+        for e in range(first, last):
+            counts[own + columns[e]] += 1
+"""
+_TURN = """
+def kernel(columns, offsets, values, counts, sorted_values, sorted_rows, sizes, begin, end):
+    count, shares, rows = sizes[0], sizes[1], sizes[2]
+    for share in range(begin, end):
+        own = share * count
+        for r in range(rows * share // shares, rows * (share + 1) // shares):
+            for e in range(offsets[r], offsets[r + 1]):
+                to = counts[own + columns[e]]
+                counts[own + columns[e]] = to + 1
+                sorted_values[to] = values[e]
+                sorted_rows[to] = r
+"""
+_SQUARES = """
+def kernel(columns, offsets, last_seen, found, sizes, begin, end):
+    # Each column of squares keeps the last row of squares in which it had an entry.
+    rows, block = sizes[0], sizes[1]
+    total = 0
+    for r in range(rows):
+        for e in range(offsets[r], offsets[r + 1]):
+            square = columns[e] // block
+            if last_seen[square] != r // block + 1:
+                last_seen[square] = r // block + 1
+                total += 1
+    found[0] = total
+"""
+
+
+@cache
+def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
+    return cpu.Spread(source(stem, text), dtypes)
+
+
+def grouped(
+    keys: AnyArray, count: int, values: AnyArray, others: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """See `Sorting.grouped`; keys and others are of int32 or int64."""
+    index, shares = keys.dtype.name, _shares(len(keys))
+    sizes, counts = cpu.sizes_of(count, shares), np.empty(shares * count, index)
+    offsets = np.empty(count + 1, index)
+    made = np.empty_like(values), np.empty_like(others)
+    keys, values, others = map(np.ascontiguousarray, (keys, values, others))
+    kinds = values.dtype.name, others.dtype.name
+    _spread("sparse_count", _COUNT, index, index)((keys, counts), sizes, shares, shares)
+    _spread("sparse_places", _PLACES, index, index)((offsets, counts), sizes, 1, 1)
+    scatter = _spread("sparse_scatter", _SCATTER, index, *kinds, index, *kinds)
+    scatter((keys, values, others, counts, *made), sizes, shares, shares)
+    return offsets, *made
+
+
+def turned(rows: Rows) -> Rows:
+    """See `Sorting.turned`."""
+    height, count = rows.shape
+    index, shares = rows.columns.dtype.name, _shares(rows.entries)
+    sizes, counts = cpu.sizes_of(count, shares, height), np.empty(shares * count, index)
+    offsets = np.empty(count + 1, index)
+    values, columns = np.empty_like(rows.values), np.empty_like(rows.columns)
+    given = tuple(map(np.ascontiguousarray, (rows.columns, rows.offsets, rows.values)))
+    kind = values.dtype.name
+    counting = _spread("sparse_turn_count", _TURN_COUNT, index, index, index)
+    counting((*given[:2], counts), sizes, shares, shares)
+    _spread("sparse_places", _PLACES, index, index)((offsets, counts), sizes, 1, 1)
+    scatter = _spread("sparse_turn", _TURN, index, index, kind, index, kind, index)
+    scatter((*given, counts, values, columns), sizes, shares, shares)
+    return Rows((count, height), values, columns, offsets)
+
+
+def squares_with_entries(rows: Rows, block: int) -> int:
+    """How many squares of so many rows and columns have an entry."""
+    index = rows.columns.dtype.name
+    seen, found = np.zeros(-(-rows.shape[1] // block) + 1, index), np.zeros(1, np.int64)
+    given = tuple(map(np.ascontiguousarray, (rows.columns, rows.offsets)))
+    run = _spread("sparse_squares", _SQUARES, index, index, index, "int64")
+    run((*given, seen, found), cpu.sizes_of(rows.shape[0], block), 1, 1)
+    return int(found[0])
+
+
+def _shares(entries: int) -> int:
+    return 1 if entries < _FEW else cpu.cores()
+
+
+SORTING = Sorting(grouped, turned)

@@ -1,0 +1,1 @@
+"""How `spmm` is computed."""

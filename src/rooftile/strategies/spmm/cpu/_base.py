@@ -1,0 +1,48 @@
+"""What the CPU's strategies of `spmm` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import ClassVar
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import source, values_of
+from rooftile.ops import AnyArray
+from rooftile.ops.spmm import Spmm
+from rooftile.strategies import HostStrategy
+
+
+class CpuSpmm(HostStrategy):
+    """A kernel whose units are rows of the result."""
+
+    operation = "spmm"
+    text: ClassVar[str]
+    flags: ClassVar[str] = ""
+
+    def why_not(self, problem: Spmm) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def units(self, problem: Spmm) -> int:
+        """Rows."""
+        return problem.rows
+
+    def prepare(
+        self, problem: Spmm, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        dtypes = tuple(values_of(array.dtype) for array in problem.arrays)
+        run = _spread(self.text.replace("ZERO", f"np.{problem.summed}(0.0)"), dtypes, self.flags)
+        sizes = cpu.sizes_of(problem.width)
+        count = threads if self.parallel else 1
+
+        def call(*arrays: AnyArray) -> None:
+            run(arrays, sizes, problem.rows, count)
+
+        return call
+
+
+@cache
+def _spread(text: str, dtypes: tuple[str, ...], flags: str) -> cpu.Spread:
+    return cpu.Spread(source("spmm", text, flags=flags), dtypes)

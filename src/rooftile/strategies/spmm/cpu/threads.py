@@ -1,0 +1,33 @@
+"""Rung 2, `threads`: rows shared out over the cores, each a sum of rows of b.
+
+The loop over b's columns is the inner one: it reads b as it lies, and the compiler makes vectors of
+it.  What it removes: strides, and idle cores.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.spmm.cpu._base import CpuSpmm
+
+
+class Threads(CpuSpmm):
+    """Takes every problem."""
+
+    name = "threads"
+    order = 2
+    summary = "rows over the cores, each a sum of rows of b"
+    flags = "contract"
+    text = """
+def kernel(values, column_index, row_offsets, b, c, sizes, begin, end):
+    width = sizes[0]
+    for r in range(begin, end):
+        for j in range(width):
+            c[r * width + j] = ZERO
+        for e in range(row_offsets[r], row_offsets[r + 1]):
+            value = values[e]
+            line = column_index[e] * width
+            for j in range(width):
+                c[r * width + j] = c[r * width + j] + value * b[line + j]
+"""
+
+
+STRATEGY = Threads()

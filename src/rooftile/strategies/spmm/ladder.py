@@ -1,0 +1,3 @@
+"""Which strategies of `spmm` are picked without being named."""
+
+PREFERENCE = {"cpu": ("vectors", "threads", "loops"), "gpu": ("staged", "naive")}

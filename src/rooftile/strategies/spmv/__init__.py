@@ -1,0 +1,1 @@
+"""How `spmv` is computed."""

@@ -1,0 +1,48 @@
+"""What the CPU's strategies of `spmv` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rooftile.ops import AnyArray
+from rooftile.ops.sparse_rows import Form
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.spmv.cpu._texts import rows_kernel, sizes_of
+
+
+class CpuSpmv(HostStrategy):
+    """A CPU strategy of `spmv` for some formats."""
+
+    operation = "spmv"
+    forms: ClassVar[tuple[Form, ...]]
+
+    def why_not(self, problem: Spmv) -> str | None:
+        """Another format."""
+        if problem.form in self.forms:
+            return None
+        return f"it is for {', '.join(self.forms)}, not for {problem.form}"
+
+
+class RowSpmv(CpuSpmv):
+    """One whose units are rows."""
+
+    flags: ClassVar[str] = ""
+    """Liberties of its arithmetic, see `rooftile.devices.cpu.native`."""
+
+    def units(self, problem: Spmv) -> int:
+        """Rows."""
+        return problem.rows
+
+    def prepare(
+        self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        run, sizes = rows_kernel(problem, self.flags), sizes_of(problem)
+        count = threads if self.parallel else 1
+
+        def call(*arrays: AnyArray) -> None:
+            run(arrays, sizes, problem.rows, count)
+
+        return call

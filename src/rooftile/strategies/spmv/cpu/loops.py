@@ -1,0 +1,54 @@
+"""Rung 1, `loops`: one entry after the other, on one thread.
+
+Columns are scattered: each of CSC's entries is added to the row that it names.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rooftile.ops import AnyArray
+from rooftile.ops.sparse_rows import FORMS
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.spmv.cpu._base import RowSpmv
+from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
+
+_COLUMNS = """
+    rows, columns = sizes[0], sizes[1]
+    for r in range(rows):
+        y[r] = ZERO
+    for c in range(columns):
+        for e in range(column_offsets[c], column_offsets[c + 1]):
+            y[row_index[e]] += values[e] * x[c]
+    for r in range(rows):
+        total = y[r]
+        y[r] = FINISHED
+"""
+
+
+class Loops(RowSpmv):
+    """Takes every problem."""
+
+    name = "loops"
+    order = 1
+    summary = "one entry after the other, on one thread"
+    forms = FORMS
+    parallel = False
+
+    def prepare(
+        self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        if problem.form != "csc":
+            return super().prepare(problem, parameters, threads)
+        run, sizes = spread(problem, "", _COLUMNS), sizes_of(problem)
+
+        def call(*arrays: AnyArray) -> None:
+            run(arrays, sizes, 1, 1)
+
+        return call
+
+
+STRATEGY = Loops()

@@ -1,0 +1,22 @@
+"""Rung 2, `threads`: rows shared out over the cores, each row's sum in the compiler's vectors.
+
+What it removes: idle cores, and additions that wait for each other.  A long row still keeps one
+core at work.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.spmv.cpu._base import RowSpmv
+
+
+class Threads(RowSpmv):
+    """Takes every format that says which entries a row has."""
+
+    name = "threads"
+    order = 2
+    summary = "rows shared out over the cores"
+    forms = ("csr", "coo", "ell", "hybrid", "jds", "jds_t", "dia", "bsr")
+    flags = "reassoc contract"
+
+
+STRATEGY = Threads()

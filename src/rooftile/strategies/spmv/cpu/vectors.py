@@ -1,0 +1,49 @@
+"""Rung 5, `vectors`: `balanced` with explicit vectors that gather x, and with prefetches.
+
+A row ends in a masked vector, so that a row of ten entries is one gather.  Values and indices are
+asked for some lines ahead: where each row begins anew, the processor's own prefetcher stops short.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native.vector import lanes
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.spmv.cpu.balanced import Balanced
+
+_AHEAD = 512
+"""Entries from a load to its prefetch: 2 KiB of values."""
+_PIECE = """
+def piece(values, column_index, x, first, last):
+    whole = first + (last - first) // LANES * LANES
+    sums = splat(0.0)
+    for e in range(first, whole, LANES):
+        prefetch1(values, e + AHEAD)
+        prefetch1(column_index, e + AHEAD)
+        sums = fma(load(values, e), gather(x, column_index, e), sums)
+    left = last - whole
+    if left > 0:
+        prefetch1(values, whole + AHEAD)
+        prefetch1(column_index, whole + AHEAD)
+        part = gather_part(x, column_index, whole, left)
+        sums = fma(load_part(values, whole, left), part, sums)
+    return total(sums)
+"""
+
+
+class Vectors(Balanced):
+    """Takes CSR of float32 with indices of 32 bits."""
+
+    name = "vectors"
+    order = 5
+    summary = "explicit vectors that gather x, over equal shares of the entries"
+    piece = _PIECE.replace("AHEAD", str(_AHEAD)).replace("LANES", str(lanes()))
+    flags = ""
+
+    def why_not(self, problem: Spmv) -> str | None:
+        """Other numbers."""
+        if problem.dtype != "float32" or problem.index != "int32":
+            return f"its vectors are of float32 and int32, not {problem.dtype} and {problem.index}"
+        return super().why_not(problem)
+
+
+STRATEGY = Vectors()

@@ -1,0 +1,184 @@
+"""What the GPU strategies of `spmv` share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.operator import SUM
+from rooftile.ops.sparse_rows import Form
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+MOST_BLOCKS = 2**31 - 1
+_TYPES = {"int64": "int64", "int32": "int"}
+
+
+class GpuSpmv(GpuStrategy):
+    """A GPU strategy of `spmv` for one format."""
+
+    operation = "spmv"
+    wide_indices = True
+    form: ClassVar[Form]
+
+    def why_not(self, problem: Spmv) -> str | None:
+        """Another format; more rows or entries than a grid has blocks of the smallest size."""
+        if problem.form != self.form:
+            return f"it is for {self.form}, not for {problem.form}"
+        most = max(problem.rows, problem.columns, problem.entries)
+        return None if most <= MOST_BLOCKS * 32 else f"{most} rows, columns or entries"
+
+    def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
+        """Types, whether y is updated, and the tunables."""
+        index = _TYPES[problem.index]
+        return {
+            **operator_macros(SUM, problem.dtype),
+            "INDEX": index,
+            "OFFSET": index,
+            "UPDATED": int(problem.updated),
+            **config,
+        }
+
+
+def update_of(problem: Spmv) -> tuple[str, ...]:
+    """The arrays behind the others of a kernel that finishes rows."""
+    return ("alpha", "beta", "start", "y") if problem.updated else ("y",)
+
+
+def matrix_of(problem: Spmv) -> tuple[str, ...]:
+    """The matrix's arrays, and x."""
+    return (*(array.name for array in problem.matrix_arrays), "x")
+
+
+class RowSpmv(GpuSpmv):
+    """One kernel, called as the strategy, with a thread a row."""
+
+    tunables = (Tunable("BLOCK", (64, 128, 256), 128),)
+
+    def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
+        """What the kernel is given behind y."""
+        return (np.int64(problem.rows),)
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """The kernel."""
+        block = config["BLOCK"]
+        launch = Launch(self.name, (blocks(problem.rows, block), 1, 1), (block, 1, 1))
+        arrays = (*matrix_of(problem), *update_of(problem))
+        return (Step(launch, (*arrays, *self.numbers(problem))),)
+
+
+class ScatterSpmv(GpuSpmv):
+    """One kernel, called as the strategy, that adds to y by atomics."""
+
+    atomic = True
+    tunables = (Tunable("BLOCK", (64, 128, 256), 256),)
+
+    def why_not(self, problem: Spmv) -> str | None:
+        """Doubles, which not every device adds by atomics."""
+        if problem.summed == "float64":
+            return "its atomics are of 4 bytes, not of float64"
+        return super().why_not(problem)
+
+    def threads(self, problem: Spmv) -> int:
+        """Entries or columns, one for each thread."""
+        raise NotImplementedError
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """y is cleared, added to and, where it is to be, updated."""
+        block = (config["BLOCK"], 1, 1)
+
+        def launch(kernel: str, count: int) -> Launch:
+            return Launch(kernel, (blocks(count, config["BLOCK"]), 1, 1), block)
+
+        rows, count = np.int64(problem.rows), self.threads(problem)
+        adding = Step(launch(self.name, count), (*matrix_of(problem), "y", np.int64(count)))
+        steps = (Step(launch("clear", problem.rows), ("y", rows)), adding)
+        if not problem.updated:
+            return steps
+        arguments = ("y", "alpha", "beta", "start", rows)
+        return (*steps, Step(launch("finish", problem.rows), arguments))
+
+
+class MergedSpmv(GpuSpmv):
+    """Entries and ends of rows in tiles of equal work, see ``merged.h``; the same in every run."""
+
+    tunables = (
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("PER", (7, 11, 15), 11),
+    )
+    adds: ClassVar[int] = 0
+    """Whether y has sums already, which the kernels add to."""
+
+    def why_not(self, problem: Spmv) -> str | None:
+        """More tiles than a grid has blocks."""
+        reason = super().why_not(problem)
+        if reason is None and self.tiles(problem, {"THREADS": 64, "PER": 7}) > MOST_BLOCKS:
+            return f"{problem.entries} entries"
+        return reason
+
+    def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
+        """Also whether sums are added to y."""
+        return {**super().macros(problem, config), "ADDS": self.adds}
+
+    def invalid(self, problem: Spmv, config: Config) -> str | None:
+        """More shared memory than a block has."""
+        threads, wide = config["THREADS"], CARRIED_BYTES[problem.summed]
+        return beyond_block(threads, threads * (config["PER"] * wide + 2 * wide + 4) + 4)
+
+    def merged_entries(self, problem: Spmv) -> int:
+        """Entries that are merged with the ends of rows."""
+        return problem.entries
+
+    def tiles(self, problem: Spmv, config: Config) -> int:
+        """Tiles of all items."""
+        items = self.merged_entries(problem) + problem.rows
+        return blocks(items, config["THREADS"] * config["PER"])
+
+    def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
+        """What tiles and spans of tiles leave for each other."""
+        tiles, words = self.tiles(problem, config), CARRIED_BYTES[problem.summed] // 4
+        spans = blocks(tiles, config["THREADS"])
+        return {
+            "tile_ends": 2 * (tiles + 1),
+            "heads": words * tiles,
+            "tails": words * tiles,
+            "carries": words * tiles,
+            "opens": tiles,
+            "span_tails": words * spans,
+            "span_ended": spans,
+        }
+
+    def merged_steps(
+        self, problem: Spmv, config: Config, values: str, columns: str, offsets: str
+    ) -> tuple[Step, ...]:
+        """Where tiles begin, the tiles, and what they lack of each other."""
+        threads = config["THREADS"]
+        tiles, block = self.tiles(problem, config), (threads, 1, 1)
+        spans, starts = (blocks(tiles, threads), 1, 1), (blocks(tiles + 1, threads), 1, 1)
+        sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem))
+        between, update = ("carries", "opens", "span_tails", "span_ended"), update_of(problem)
+        given = (values, columns, offsets, "x", *update, "tile_ends", "heads", "tails")
+        return (
+            Step(Launch("partition", starts, block), (offsets, "tile_ends", *sizes, tiles)),
+            Step(Launch("sum_tiles", (tiles, 1, 1), block), (*given, *sizes)),
+            Step(Launch("join_tiles", spans, block), ("tile_ends", "tails", *between, tiles)),
+            Step(
+                Launch("first_rows", spans, block),
+                ("tile_ends", "heads", *between, *update, tiles),
+            ),
+        )
+
+    def row_starts(self, problem: Spmv, config: Config, rows: str) -> Step:
+        """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
+        threads, entries = config["THREADS"], self.merged_entries(problem)
+        launch = Launch("row_starts", (blocks(entries, threads), 1, 1), (threads, 1, 1))
+        return Step(launch, (rows, "row_offsets", np.int64(problem.rows), np.int64(entries)))
+
+
+def offset_words(problem: Spmv) -> int:
+    """float32 elements that hold where rows begin."""
+    return (problem.rows + 1) * (2 if problem.index == "int64" else 1)

@@ -1,0 +1,27 @@
+"""Rung 11, `bsr`: a thread a row of dense blocks.
+
+Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC 2009.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.spmv.gpu._base import RowSpmv
+
+
+class Bsr(RowSpmv):
+    """Results are the same in every run."""
+
+    name = "bsr"
+    order = 11
+    summary = "a thread a row of dense blocks"
+    form = "bsr"
+
+    def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
+        """Also the rows of a block."""
+        return {**super().macros(problem, config), "SIDE": problem.block}
+
+
+STRATEGY = Bsr()

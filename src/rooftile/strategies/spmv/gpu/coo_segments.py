@@ -1,0 +1,33 @@
+"""Rung 5, `coo_segments`: entries in the order of their rows, reduced by segments.
+
+Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC 2009; Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
+Multiplication", SC 2016.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.spmv.gpu._base import MergedSpmv, offset_words
+
+
+class CooSegments(MergedSpmv):
+    """Takes COO whose entries lie in the order of their rows, as a `Spmv` has them."""
+
+    name = "coo_segments"
+    order = 5
+    summary = "entries in the order of their rows, reduced by segments"
+    form = "coo"
+
+    def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
+        """Also where rows begin."""
+        return {**super().workspace(problem, config), "row_offsets": offset_words(problem)}
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """Where rows begin, and then as `csr_merge`."""
+        merged = self.merged_steps(problem, config, "values", "column_index", "row_offsets")
+        return (self.row_starts(problem, config, "row_index"), *merged)
+
+
+STRATEGY = CooSegments()

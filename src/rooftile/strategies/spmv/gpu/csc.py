@@ -1,0 +1,25 @@
+"""Rung 12, `csc`: a thread a column, its entries added by atomics.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.spmv.gpu._base import ScatterSpmv
+
+
+class Csc(ScatterSpmv):
+    """The last bits differ from run to run."""
+
+    name = "csc"
+    order = 12
+    summary = "a thread a column, its entries added by atomics"
+    form = "csc"
+
+    def threads(self, problem: Spmv) -> int:
+        """Columns."""
+        return problem.columns
+
+
+STRATEGY = Csc()

@@ -1,0 +1,26 @@
+"""Rung 3, `csr_merge`: every thread takes as many entries and ends of rows.
+
+Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.spmv.gpu._base import MergedSpmv
+
+
+class CsrMerge(MergedSpmv):
+    """Takes CSR."""
+
+    name = "csr_merge"
+    order = 3
+    summary = "every thread takes as many entries and ends of rows"
+    form = "csr"
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """See `MergedSpmv.merged_steps`."""
+        return self.merged_steps(problem, config, "values", "column_index", "row_offsets")
+
+
+STRATEGY = CsrMerge()

@@ -1,0 +1,45 @@
+"""Rung 2, `csr_teams`: several threads a row.
+
+Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC 2009 (CSR vector).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
+
+_THREADS = 256
+
+
+class CsrTeams(GpuSpmv):
+    """Results are the same in every run."""
+
+    name = "csr_teams"
+    order = 2
+    summary = "several threads a row, joined by a tree"
+    form = "csr"
+    tunables = (Tunable("TEAM", (2, 4, 8, 16, 32), 8),)
+
+    def defaults(self, problem: Spmv) -> dict[str, int]:
+        """As many as half of an average row's entries."""
+        return {"TEAM": tile_of(blocks(problem.entries, 2 * problem.rows), 2, 32)}
+
+    def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
+        """Also the teams of a block."""
+        return {**super().macros(problem, config), "ROWS": _THREADS // config["TEAM"]}
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        team, rows = config["TEAM"], _THREADS // config["TEAM"]
+        launch = Launch("csr_teams", (blocks(problem.rows, rows), 1, 1), (team, rows, 1))
+        arrays = (*matrix_of(problem), *update_of(problem))
+        return (Step(launch, (*arrays, np.int64(problem.rows))),)
+
+
+STRATEGY = CsrTeams()

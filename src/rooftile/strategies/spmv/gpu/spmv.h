@@ -1,0 +1,26 @@
+// What the kernels of `spmv` share: numbers (`common/operator.h`, whose operator is the sum), indices,
+// and the update of y.
+//
+// INDEX is the type of indices and offsets.  UPDATED: y is alpha A x + beta start, whose arrays come
+// as UPDATE_ARGUMENTS behind the others of each kernel that finishes rows.  Of formats with padding
+// only what is not 0 is multiplied: x may be infinite where padding points to.
+
+#pragma once
+#include "common/operator.h"
+
+#if UPDATED
+#define UPDATE_ARGUMENTS                                                                   \
+    , const GLOBAL carried *__restrict__ alpha, const GLOBAL carried *__restrict__ beta,   \
+        const GLOBAL carried *__restrict__ start
+#define FINISHED(row, total) (alpha[0] * (total) + beta[0] * start[row])
+#else
+#define UPDATE_ARGUMENTS
+#define FINISHED(row, total) (total)
+#endif
+
+// The product of an entry; of padding 0, whatever lies at the index.
+__device__ __forceinline__ carried product(given value, const GLOBAL carried* x, int64 column)
+{
+    carried factor = taken(value);
+    return factor != 0 ? factor * x[column] : 0;
+}

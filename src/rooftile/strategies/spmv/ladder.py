@@ -1,0 +1,18 @@
+"""Which strategies of `spmv` are picked without being named."""
+
+PREFERENCE = {
+    "cpu": ("vectors", "balanced", "private", "threads", "loops"),
+    "gpu": (
+        "csr_merge",
+        "csr_threads",
+        "coo_segments",
+        "ell",
+        "hybrid",
+        "jds_t",
+        "jds",
+        "dia",
+        "bsr",
+        "csc",
+    ),
+}
+"""The fastest first; each takes one format, or says itself which problems it pays for."""

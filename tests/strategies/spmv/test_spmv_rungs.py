@@ -1,0 +1,42 @@
+"""Every rung of `spmv`: all formats, numbers and indices, with and without an update."""
+
+from __future__ import annotations
+
+from every_rung import EveryRung, Wrong
+
+from rooftile.ops.sparse_rows import FORMS
+from rooftile.ops.spmv import Spmv
+
+SIZES = {
+    "ell": {"width": 20},
+    "hybrid": {"width": 6, "tail": 100},
+    "jds_t": {"width": 40},
+    "dia": {"width": 7},
+    "bsr": {"width": 60, "block": 4},
+}
+
+
+def each_form(*more: str, updated: bool) -> tuple[Spmv, ...]:
+    """A small problem of every format."""
+    return tuple(
+        Spmv(301, 157, 1400, form, *more, updated=updated, **SIZES.get(form, {}))  # type: ignore[arg-type]
+        for form in FORMS
+    )
+
+
+PLAIN = each_form(updated=False)
+
+
+class TestRungs(EveryRung):
+    problems = (*each_form("float16", "int64", updated=True), *PLAIN)
+    near = PLAIN
+    wrong = Wrong(
+        Spmv(301, 157, 1400),
+        ("csr_threads", "row_offsets[row + 1]", "row_offsets[row + 1] - 1"),
+        ("csr_merge", "own.total + head", "head"),
+    )
+    compiled = (
+        *each_form("float64", updated=True),
+        Spmv(301, 157, 1400, "coo"),
+        Spmv(301, 157, 1400, "csc"),
+    )

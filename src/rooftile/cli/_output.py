@@ -37,6 +37,10 @@ class Output:
             for item in items:
                 self._out.print(item, markup=False)
 
+    def warn(self, line: str) -> None:
+        """Print a warning on standard error, also under ``--json``."""
+        self.progress.print(f"rooftile: warning: {line}", markup=False, soft_wrap=True)
+
     def path(self, path: Path) -> None:
         """Print a path to be copied: in one line, however long; nothing under ``--json``."""
         if not self._json:

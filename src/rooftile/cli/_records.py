@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rooftile.cli._output import Output
     from rooftile.lab.history.compare import Comparison
-    from rooftile.lab.history.store import Record
+    from rooftile.lab.history.store import History, Record
+
+
+@contextlib.contextmanager
+def recording(output: Output, wanted: bool) -> Iterator[History | None]:
+    """The open history; None where none is ``wanted``, or nothing can be written there.
+
+    It is opened before anything is measured, so that whoever cannot record knows at once.
+    """
+    from rooftile.errors import InputError
+    from rooftile.lab.history.store import History
+    from rooftile.runtime.database import cannot_write
+
+    history = None
+    try:
+        history = History() if wanted else None
+    except InputError as error:
+        if not cannot_write(error):
+            raise
+        output.warn(f"nothing is recorded: {error}")
+    with history or contextlib.nullcontext():
+        yield history
 
 
 def problem_name(record: Record) -> str:

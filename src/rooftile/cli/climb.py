@@ -8,10 +8,11 @@ GPU's strategies are timed on data that lies in its memory.
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import TYPE_CHECKING
 
+from rooftile.cli._options import add_precision, add_problem, seconds, shape_of
 from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
+from rooftile.cli._records import recording
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,23 +39,12 @@ _NARROW_NOTE = "peers at fp16 and bf16 are given x and give their result in 16 b
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
-    parser.add_argument(
-        "--shape",
-        default="",
-        metavar="NAME|key=value,...",
-        help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes, as in "
-        "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
-    )
-    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
-    parser.add_argument(
-        "--precision",
-        metavar="ieee|fast|tf32|fp16|bf16",
-        help="only strategies as accurate as that (default: all, each judged by its own)",
-    )
+    add_problem(parser)
+    add_precision(parser, "only strategies as accurate as that (default: all, each by its own)")
     parser.add_argument("--strategy", metavar="NAME", help="only this one")
     parser.add_argument(
         "--limit",
-        type=float,
+        type=seconds,
         default=20.0,
         metavar="S",
         help="skip a strategy that would take more seconds (default 20)",
@@ -67,15 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
     from rooftile.lab.climb import climb
-    from rooftile.lab.history.store import History
 
-    output = Output(arguments)
-    # Opened first: whoever cannot record should know before the measuring.
-    with contextlib.nullcontext() if arguments.no_history else History() as history:
+    output, shape = Output(arguments), shape_of(arguments, arguments.operation)
+    with recording(output, not arguments.no_history) as history:
         with output.working(f"climbing {arguments.operation}") as say:
             ladder = climb(
                 arguments.operation,
-                arguments.shape,
+                shape,
                 arguments.batch,
                 arguments.device,
                 precision=arguments.precision,
@@ -89,7 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
         if history is not None:
             history.add_ladder(ladder, "climb", seed=arguments.seed)
     output.result(ladder.to_json())
-    _show(output, ladder, arguments.shape)
+    _show(output, ladder, shape)
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
     return 1 if wrong else 0
 

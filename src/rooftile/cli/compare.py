@@ -11,6 +11,7 @@ import collections
 import math
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._options import share
 from rooftile.cli._output import Output, milliseconds, table
 from rooftile.cli._records import comparison_json, problem_name, words
 
@@ -26,14 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="B", help="what is compared with it")
     parser.add_argument(
         "--effect",
-        type=float,
+        type=share,
         default=_EFFECT,
         metavar="SHARE",
         help=f"the smallest difference of interest (default {_EFFECT}: runs differ by themselves)",
     )
     parser.add_argument(
         "--level",
-        type=float,
+        type=share,
         default=_LEVEL,
         metavar="P",
         help=f"at most so often a verdict is a false alarm (default {_LEVEL})",

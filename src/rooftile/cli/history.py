@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rooftile.cli._options import add_precision, count, positive
 from rooftile.cli._output import Output, milliseconds, table
 from rooftile.cli._records import problem_name, words
 
@@ -25,11 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("operation", nargs="?", metavar="OP", help="only this operation")
     parser.add_argument("--shape", metavar="NAME|key=value,...", help="only this problem of OP")
-    parser.add_argument("--batch", type=int, metavar="N", help="only the problem's batch N")
+    parser.add_argument("--batch", type=positive, metavar="N", help="only the problem's batch N")
     parser.add_argument("--strategy", metavar="NAME", help="only this strategy")
-    parser.add_argument(
-        "--precision", metavar="ieee|fast|tf32|fp16|bf16", help="only strategies of this precision"
-    )
+    add_precision(parser, "only strategies of this precision")
     parser.add_argument(
         "--status", metavar="passed|failed|skipped|error", help="only results of this kind"
     )
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--last",
-        type=int,
+        type=count,
         default=_LAST,
         metavar="N",
         help=f"the newest N (default {_LAST}; 0: all)",

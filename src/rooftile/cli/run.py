@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooftile.cli import _stream
 from rooftile.cli._network import environment_of, loaded, peak_memory, percent_of
+from rooftile.cli._options import add_precision, positive
 from rooftile.cli._output import Output, Say, milliseconds, table
 
 if TYPE_CHECKING:
@@ -39,18 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fetch the whole test set if it is not found (else: the sample of 1,000)",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N images")
     parser.add_argument(
         "--batch",
-        type=int,
+        type=positive,
         metavar="N",
         help="images at a time (default 256; with --stream at most: all)",
     )
-    parser.add_argument(
-        "--precision",
-        default="ieee",
-        metavar="ieee|fast|tf32|fp16|bf16",
-        help="fast admits transforms that lose about one decimal digit (default ieee)",
+    add_precision(
+        parser, "fast admits transforms that lose about one decimal digit (default ieee)", "ieee"
     )
     parser.add_argument(
         "--weights", type=Path, metavar="FILE", help="other weights for a built-in model"

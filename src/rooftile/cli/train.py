@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import download_report, percent_of
+from rooftile.cli._options import positive
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="lenet5 or mnist8")
     parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
     parser.add_argument("--download", action="store_true", help="fetch the images if not found")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N training images")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="only the first N training images"
+    )
     parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
     parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")

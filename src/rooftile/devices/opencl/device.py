@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _STALE_S = 2.0
 """Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
-_INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
+_INSTALL = 'pip install "pyopencl>=2025.1" "pocl-binary-distribution>=3.0", with PoCL for the CPU'
 
 
 def _pyopencl() -> Any:

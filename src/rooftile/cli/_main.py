@@ -9,11 +9,37 @@ import traceback
 from collections.abc import Sequence
 
 import rooftile
-from rooftile.cli import audit, climb, compare, devices, explain, history, report, run, train, tune
+from rooftile.cli import (
+    audit,
+    climb,
+    compare,
+    completion,
+    devices,
+    explain,
+    history,
+    report,
+    run,
+    train,
+    tune,
+)
+from rooftile.cli import list as listing
 from rooftile.cli._options import count
 from rooftile.errors import InputError, RooftileError
 
-_COMMANDS = (run, train, climb, tune, audit, explain, history, compare, report, devices)
+_COMMANDS = (
+    run,
+    train,
+    climb,
+    tune,
+    audit,
+    explain,
+    history,
+    compare,
+    report,
+    devices,
+    listing,
+    completion,
+)
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
 _USAGE = 2
 _INTERRUPTED = 130
@@ -59,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         module.add_arguments(command)
         _add_common(command)
         # A command that only looks things up shows every device, unless one is named.
-        command.set_defaults(command=module.command, **getattr(module, "DEFAULTS", {}))
+        command.set_defaults(
+            command=module.command, parser=parser, **getattr(module, "DEFAULTS", {})
+        )
     return parser
 
 

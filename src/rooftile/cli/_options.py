@@ -7,9 +7,25 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 
 PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
 """As `rooftile.ops.Precision`, which loads NumPy: the command line gives help without it."""
+
+
+def operation_names() -> list[str]:
+    """The package's own operations, found without importing what computes."""
+    package = Path(__file__).parents[1]
+    ladders = (path.parent.name for path in package.glob("strategies/*/ladder.py"))
+    return sorted(name for name in ladders if (package / "ops" / f"{name}.py").exists())
+
+
+def add_operation(parser: argparse.ArgumentParser) -> None:
+    """The operation, whose names the help tells."""
+    known = ", ".join(operation_names())
+    parser.add_argument(
+        "operation", metavar="OP", help=f"{known}; or one that a package of yours brings"
+    )
 
 
 def positive(text: str) -> int:

@@ -13,8 +13,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rooftile.cli._options import add_precision, add_problem, seconds, shape_of
-from rooftile.cli._output import Output, milliseconds, percent, quantity, table
+from rooftile.cli._output import Output, milliseconds, percent, quantity
 from rooftile.cli._records import recording
+from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("kernel", metavar="KERNEL", help="FILE:FUNCTION")
-    parser.add_argument("--op", required=True, metavar="OP", help="conv2d, linear, ...")
+    parser.add_argument(
+        "--op",
+        required=True,
+        metavar="OP",
+        help="what it computes: rooftile list names operations",
+    )
     add_problem(parser)
     add_precision(parser, "what the kernel claims of its arithmetic (default ieee)", "ieee")
     parser.add_argument(
@@ -98,8 +104,7 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
 
 def _show(output: Output, found: Audit) -> None:
     problem = found.problem
-    verdicts = table("check", "verdict", "evidence")
-    verdicts.columns[2].no_wrap = False
+    verdicts = Sheet("check", "verdict", "evidence", wraps=["evidence"])
     for check in found.checks:
         verdicts.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"

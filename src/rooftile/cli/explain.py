@@ -23,7 +23,7 @@ from rooftile.cli._explained import (
     title,
     why_lines,
 )
-from rooftile.cli._options import add_problem, shape_of
+from rooftile.cli._options import add_operation, add_problem, shape_of
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
+    add_operation(parser)
     add_problem(parser)
     parser.add_argument(
         "--strategy", metavar="NAME", help="the rung to explain (default: the one that is picked)"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from rooftile.cli import _stream
 from rooftile.cli._network import environment_of, loaded, peak_memory, percent_of
 from rooftile.cli._options import add_precision, positive
-from rooftile.cli._output import Output, Say, milliseconds, table
+from rooftile.cli._output import Output, Say, milliseconds
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,7 +198,7 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
         f"data: {where['data']}",
         "",
     )
-    made = table(
+    made = Sheet(
         "operation", "strategy", f"ms for {batch} images", numbers=[f"ms for {batch} images"]
     )
     for name, median in result["op_times_ms"].items():
@@ -221,7 +222,7 @@ def _show_peers(output: Output, rows: tuple[Row, ...], own: float, batch: int) -
     if not rows:
         return
     numbers = ("ms", "images/s", "error", "our speed")
-    made = table("peer", "prec", *numbers, numbers=numbers)
+    made = Sheet("peer", "prec", *numbers, numbers=numbers)
     for row in rows:
         if row.time_ms is not None and row.error is not None:
             median = row.time_ms.median

@@ -13,9 +13,17 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._options import add_precision, add_problem, positive, seconds, shape_of
-from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._options import (
+    add_operation,
+    add_precision,
+    add_problem,
+    positive,
+    seconds,
+    shape_of,
+)
+from rooftile.cli._output import Output, milliseconds
 from rooftile.cli._records import comparison_json, words
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from rooftile.lab.tune.search import Pick, Search, Trial
@@ -27,7 +35,7 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, ...")
+    add_operation(parser)
     add_problem(parser)
     parser.add_argument(
         "--strategy", metavar="NAME", help="whose tunables (default: the one that is picked)"
@@ -167,7 +175,7 @@ def _show(
     output: Output, search: Search, trials: Sequence[Trial], crowned: Crowned, pick: str
 ) -> None:
     names = [one.name for one in search.strategy.tunables]
-    made = table(*names, "ms", numbers=(*names, "ms"))
+    made = Sheet(*names, "ms", numbers=(*names, "ms"))
     passed = sorted((t for t in trials if t.median_ms), key=lambda one: one.median_ms or 0.0)
     for trial in passed[:_SHOWN]:
         cells = [str(trial.config[name]) for name in names]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rooftile.cli import predict
 from rooftile.devices.cuda import compile as cuda
 from rooftile.devices.opencl import device as opencl
 from rooftile.devices.opencl import vendors
@@ -22,7 +23,8 @@ WANTED = {
 
 
 @pytest.mark.parametrize(
-    "hint", [cuda.INSTALL, opencl._INSTALL, vendors.ANOTHER, *sampler._PACKAGES.values()]
+    "hint",
+    [cuda.INSTALL, opencl._INSTALL, vendors.ANOTHER, predict._INSTALL, *sampler._PACKAGES.values()],
 )
 def test_hints_name_packages_with_their_versions(hint):
     named = re.findall(r'"([^"]+)"', hint) or [hint]

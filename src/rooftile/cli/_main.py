@@ -17,6 +17,7 @@ from rooftile.cli import (
     devices,
     explain,
     history,
+    predict,
     report,
     run,
     train,
@@ -37,6 +38,7 @@ _COMMANDS = (
     compare,
     report,
     devices,
+    predict,
     listing,
     completion,
 )

@@ -74,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
     from rooftile.lab.networks.layers import device_time, profile
-    from rooftile.nn.data import prepare
     from rooftile.nn.gpu_plan import GpuPlan
     from rooftile.runtime.timing.host import measure
 
@@ -88,11 +87,10 @@ def command(arguments: argparse.Namespace) -> int:
         plan = network.plan(
             batch=arguments.batch or _BATCH, precision=arguments.precision, device=arguments.device
         )
-        size = network.input_shape[1]
         say(f"classifying {len(images)} images")
-        labels = _classify(plan, images, size)
+        labels = _classify(plan, images)
         say("timing")
-        x = prepare(images.images[: plan.batch], size)
+        x = network.prepare(images.images[: plan.batch])
         layers = {name: timing.median for name, timing in profile(plan, x).items()}
         total = measure(lambda: plan(x)).median
         on_device = device_time(plan, x).median if isinstance(plan, GpuPlan) else None
@@ -121,15 +119,14 @@ def _check_peers(arguments: argparse.Namespace) -> None:
         raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
 
 
-def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
+def _classify(plan: Plan, images: ImageSet) -> NDArray[np.int64]:
     """Each image's class; images are resized a batch at a time, so memory follows the batch."""
     import numpy as np
 
-    from rooftile.nn.data import prepare
-
+    prepare = plan.network.prepare
     starts = range(0, len(images), plan.batch)
     parts = (images.images[first : first + plan.batch] for first in starts)
-    return np.concatenate([plan(prepare(part, size)).argmax(axis=1) for part in parts])
+    return np.concatenate([plan(prepare(part)).argmax(axis=1) for part in parts])
 
 
 def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:

@@ -24,14 +24,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import table_images
 import table_page
 import table_rows
 
 from rooftile.devices.gpu import GpuDevice
-from rooftile.devices.select import open_gpu
+from rooftile.devices.select import DeviceName, open_gpu
 from rooftile.lab.ceilings.gpu import GpuCeilings, gpu_ceilings
 from rooftile.lab.ceilings.known import has_roof
 from rooftile.lab.environment import environment, gpu_libraries, versions
@@ -143,7 +143,8 @@ class Bench:
     def _network(self, case: Case) -> Record:
         network = random_network(architecture(case.name), seed=0)
         contest = NetworkContest(network, case.batch, self.device, self.roof, report=say)
-        plan = network.plan(batch=case.batch, precision=case.precision, device=self.name)
+        device = cast("DeviceName", self.name)
+        plan = network.plan(batch=case.batch, precision=case.precision, device=device)
         assert isinstance(plan, GpuPlan)
         rows = contest.contest(plan, self.peers(case.precision))
         times = profile(plan, contest.inputs[0])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch_stream import TorchStream
 
 from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.select import DeviceName
 from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import environment
 from rooftile.lab.networks.streams import time_stream
@@ -52,7 +53,8 @@ def accuracy(images: ImageSet, device: str, say: Say) -> Record:
         rows.append(_right(model, "cpu", "ieee", expected, expected, images))
         for precision in get_args(Precision):
             say(f"{model}: {precision}")
-            plan = network.plan(batch=len(x), precision=precision, device=device)
+            place = cast("DeviceName", device)
+            plan = network.plan(batch=len(x), precision=precision, device=place)
             labels = plan(x).argmax(axis=1)
             rows.append(_right(model, device, precision, labels, expected, images))
     return {
@@ -99,7 +101,8 @@ def stream(
     network = load(MODEL)
     pixels = np.resize(resize(images.images, network.input_shape[1]), (STREAMED, 86, 86))
     name = f"{device.description.kind}:{device.description.index}"
-    plan = cast("GpuPlan", network.plan(batch=STREAMED, precision=PRECISION, device=name))
+    made = network.plan(batch=STREAMED, precision=PRECISION, device=cast("DeviceName", name))
+    plan = cast("GpuPlan", made)
     x = plan.stream.pinned(pixels.shape, np.uint8)
     x[...] = pixels
     expected = plan(prepare(x, network.input_shape[1])).argmax(axis=1)

@@ -75,7 +75,6 @@ def test_the_history_keeps_it(audit, history_path):
     ("arguments", "said"),
     [
         (("missing.py",), "expected a file"),
-        (("honest_numpy.py", "--precision", "fp8"), "precision"),
         (("honest_numpy.py", "--device", "opencl"), "device"),
         (("_direct.py",), "no function 'kernel'"),
         (("honest_numpy.py", "--launch", "grid=1"), "launch"),

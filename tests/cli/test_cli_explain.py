@@ -99,7 +99,7 @@ def test_a_record_s_time_is_set_beside(call, tmp_path):
 )
 def test_errors(call, more, words):
     code, _, err = call(*TILE, *more)
-    assert code == 1
+    assert code == 2
     assert words in err
 
 
@@ -125,7 +125,7 @@ def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
 
 def test_counters_are_those_of_cuda(call):
     code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
-    assert code == 1
+    assert code == 2
     assert "Nsight Compute" in err
 
 
@@ -150,7 +150,7 @@ def test_a_picture_is_drawn(call, tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<svg")
     assert str(path) in out.replace("\n", "")
     code, _, err = call(*asked[:5], "naive", *asked[8:], "--picture", path)
-    assert code == 1
+    assert code == 2
     assert "picture" in err
     code, _, err = call("explain", "conv1d", "--picture", path)
-    assert code == 1
+    assert code == 2

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rooftile.cli import history as command
+from rooftile.cli import main
 from rooftile.errors import InputError
 from rooftile.lab.history.store import History
 from rooftile.lab.records import Error, Row
@@ -40,6 +41,7 @@ def test_records_in_a_table(call, filled):
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert out.count("lenet-conv1 x1000") == 4
+    assert out.count("on cuda:0 (H200), revision aaa111") == 1
     assert out.count("conv2d 1x9x9x3 x2") == 2
     assert "failed" in out
     assert "A=1 B=2" in out
@@ -88,14 +90,14 @@ def test_times():
 @pytest.mark.parametrize("arguments", [("--shape", "lenet-conv1"), ("conv2d", "--batch", 3)])
 def test_a_shape_needs_an_operation_and_a_batch_a_shape(call, filled, arguments):
     code, out, err = call("history", *arguments)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "expected" in err
 
 
 def test_a_damaged_history_is_one_message(call, history_path):
     history_path.write_bytes(b"something else\n" * 200)
     code, out, err = call("history")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "history.sqlite" in err
     assert "Traceback" not in err
 
@@ -104,9 +106,10 @@ def test_compare_finds_the_regression(call, call_json, filled):
     code, out, err = call("compare", "aaa", "bbb")
     assert code == 1, err
     assert max(map(len, out.splitlines())) <= 80
-    rows = {line.split()[-1]: line for line in out.splitlines() if "x1000" in line}
-    assert rows["slow"].split()[:2] == ["slower", "1.500"]
-    assert rows["steady"].startswith("same")
+    rows = {line.split()[0]: line.split()[1:3] for line in out.splitlines() if line}
+    assert rows["slow"] == ["slower", "1.500"]
+    assert rows["steady"][0] == "same"
+    assert out.count("cuda:0") == 3
     assert "1 slower" in out
     code, out, err = call("compare", "bbb", "aaa")
     assert (code, err) == (0, "")
@@ -121,12 +124,24 @@ def test_compare_takes_what_history_writes(call, call_json, filled, tmp_path):
     path = tmp_path / "kept.json"
     path.write_text(json.dumps(call_json("history", "--revision", "aaa")))
     assert call("compare", path, "bbb")[0] == 1
-    assert call("compare", path, path)[0] == 0
+    code, out, _ = call("compare", path, path)
+    assert code == 0
+    assert "3 same record" in out
 
 
-def test_the_effect_and_the_level_are_the_callers(call_json, call, filled):
+def test_the_effect_is_the_callers(call_json, filled):
     found = call_json("compare", "aaa", "bbb", "--effect", 0.9)
     assert found["counts"]["same"] == 2
-    code, _, err = call("compare", "aaa", "bbb", "--level", 2)
-    assert code == 1
-    assert "level" in err
+
+
+def test_the_ids_that_history_prints_are_what_compare_takes(call, filled):
+    ids = [line.partition(":")[0] for line in call("history")[1].splitlines() if "climb on" in line]
+    assert len(ids) == 2
+    assert "1.500" in call("compare", *ids)[1]
+
+
+def test_through_a_pipe_nothing_is_folded(call, filled, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS")
+    main(["history"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["lenet-conv1", "x1000", "steady", "ieee"] in [row[:4] for row in rows]

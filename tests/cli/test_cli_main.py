@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 import rooftile
-from rooftile.cli import _output, main
+from rooftile.cli import _options, _output, main
+from rooftile.ops import Precision
 
 
 def _rooftile(*arguments):
@@ -32,7 +34,24 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"rooftile {rooftile.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "lenet5", "--batch", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["run"],
+        ["run", "lenet5", "--batch", "x"],
+        ["run", "lenet5", "--batch", "0"],
+        ["run", "lenet5", "--limit", "-1"],
+        ["run", "lenet5", "--seed", "-1"],
+        ["climb", "conv2d", "--batch", "0"],
+        ["climb", "conv2d", "--limit", "nan"],
+        ["climb", "conv2d", "--precision", "fp8"],
+        ["tune", "conv2d", "--trials", "0"],
+        ["history", "--last", "-3"],
+        ["compare", "a", "b", "--level", "2"],
+    ],
+)
 def test_wrong_usage_is_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
@@ -44,25 +63,30 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
     ("arguments", "text"),
     [
         (["climb", "conv9d", "--shape", "lenet-conv1"], "operation"),
-        (["climb", "conv2d"], "lenet-conv1"),
         (["climb", "conv2d", "--shape", "mask=5x5"], "shape"),
         (["climb", "conv2d", "--shape", "lenet-conv1", "--strategy", "magic"], "strategy"),
-        (["climb", "conv2d", "--shape", "lenet-conv1", "--batch", "0"], "batch"),
-        (["climb", "conv2d", "--shape", "lenet-conv1", "--device", "cuda:99"], "cuda"),
         (["run", "alexnet"], "alexnet"),
-        (["run", "lenet5", "--device", "cuda:99"], "cuda"),
+        (["run", "lenet5", "--precision", "fp16"], "precision"),
         (["run", "lenet5", "--device", "abacus"], "abacus"),
         (["run", "mnist8", "--weights", "nowhere.safetensors"], "nowhere.safetensors"),
         (["train", "mnist8", "--device", "abacus"], "abacus"),
         (["train", "mnist8", "--device", "opencl"], "train on the CPU only"),
         (["train", "mnist8", "--out", "no/such/directory/x"], "directory"),
         (["train", "mnist8", "--optimizer", "magic"], "magic"),
-        (["devices", "--device", "cuda:99"], "cuda"),
     ],
 )
-def test_errors_are_one_message_and_exit_code_1(call, arguments, text):
-    code, out, err = call(*arguments)
-    assert code == 1
+def test_wrong_arguments_are_one_message_and_exit_code_2(call, arguments, text):
+    refused(call(*arguments), 2, text)
+
+
+@pytest.mark.parametrize("command", [["climb", "conv2d"], ["run", "lenet5"], ["devices"]])
+def test_a_missing_device_is_one_message_and_exit_code_1(call, command):
+    refused(call(*command, "--device", "cuda:99"), 1, "cuda")
+
+
+def refused(answer, expected, text):
+    code, out, err = answer
+    assert code == expected
     assert out == ""
     assert text in err
     assert "Traceback" not in err
@@ -71,7 +95,7 @@ def test_errors_are_one_message_and_exit_code_1(call, arguments, text):
 
 def test_debug_shows_the_traceback(call):
     code, _, err = call("run", "alexnet", "--debug")
-    assert code == 1
+    assert code == 2
     assert "Traceback" in err
 
 
@@ -85,6 +109,19 @@ def test_an_interrupt_is_no_traceback(call, monkeypatch):
     code, _, err = call("climb", "conv2d", "--shape", "lenet-conv1")
     assert code == 130
     assert err.endswith("interrupted\n")
+
+
+def test_options_name_the_precisions_that_there_are():
+    assert get_args(Precision) == _options.PRECISIONS
+
+
+def test_a_history_that_cannot_be_written_costs_the_record_alone(call, known_roof, monkeypatch):
+    monkeypatch.setenv("ROOFTILE_HISTORY", "/proc/no/such/folder/history.sqlite")
+    shape = ("--shape", "channels=1,height=9,width=9,maps=1,mask=3x3")
+    code, out, err = call("climb", "conv2d", *shape, "--strategy", "loops")
+    assert code == 0
+    assert "loops" in out
+    assert err.count("nothing is recorded") == 1
 
 
 def test_a_reader_that_leaves_is_no_error():

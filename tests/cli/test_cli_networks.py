@@ -63,7 +63,7 @@ def test_run_on_a_gpu_gives_the_cpus_accuracy(call, call_json, weights, data, op
 
 def test_peers_of_networks_on_opencl_there_are_none(call, weights, data):
     code, _, err = call("run", weights, "--data", data, "--device", "opencl", "--peers")
-    assert code == 1
+    assert code == 2
     assert "--peers" in err
 
 
@@ -222,5 +222,5 @@ def test_resume_ends_with_the_weights_of_an_unbroken_run(call, data, tmp_path, m
 
 def test_resume_without_a_checkpoint_is_an_error(call, data, tmp_path):
     code, _, err = call("train", "mnist8", "--data", data, "--out", tmp_path / "x", "--resume")
-    assert code == 1
+    assert code == 2
     assert "checkpoint" in err

@@ -38,7 +38,7 @@ def test_a_page_from_the_history(call_json, climbed, tmp_path):
 
 def test_an_empty_history_says_what_would_fill_it(call, history_path, tmp_path):
     code, _, err = call("report", "--out", tmp_path / "page.html")
-    assert code == 1
+    assert code == 2
     assert err == (
         "rooftile: records: got none; expected FILES of climb --json, or a history, which climb "
         "writes\n"
@@ -49,7 +49,7 @@ def test_an_empty_history_says_what_would_fill_it(call, history_path, tmp_path):
 def test_nothing_of_an_operation_or_a_device_is_said(call, climbed, tmp_path):
     for option, value in (("--operation", "linear"), ("--device", "cuda")):
         code, _, err = call("report", climbed, option, value, "--out", tmp_path / "page.html")
-        assert code == 1
+        assert code == 2
         assert f"none of {value}" in err or f"none on {value}" in err
 
 
@@ -57,7 +57,7 @@ def test_a_file_that_is_something_else_is_named(call, history_path, tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"rows": []}')
     code, _, err = call("report", path)
-    assert code == 1
+    assert code == 2
     assert "other.json" in err
 
 

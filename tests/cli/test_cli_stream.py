@@ -133,7 +133,7 @@ def test_a_wrong_label_is_an_error(call, weights, data, streaming):
 )
 def test_what_does_not_stream_is_refused(arguments, named, call, weights, data):
     code, _, err = call("run", weights, "--data", data, *arguments)
-    assert code == 1
+    assert code == 2
     assert named in err
 
 

@@ -75,4 +75,4 @@ def test_no_working_opencl_driver_says_what_to_install(tmp_path, name):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "DeviceMissing: not found: an OpenCL driver" in run.stderr
-    assert 'pip install "rooftile[opencl]"' in run.stderr
+    assert 'pip install "pyopencl' in run.stderr

@@ -209,6 +209,7 @@ BAD = {
         "precision",
         lambda: rooftile.conv2d(X.astype(np.float16), W, precision="tf32"),
     ),
+    "fp16 on the CPU": ("precision", lambda: rooftile.conv2d(X, W, precision="fp16")),
     "float64 weights": ("weights", lambda: rooftile.conv2d(X, W.astype(np.float64))),
     "float64 bias": ("bias", lambda: rooftile.conv2d(X, W, B.astype(np.float64))),
     "integers": ("x", lambda: rooftile.conv2d(X.astype(np.int32), W)),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from rooftile.errors import InputError
-from rooftile.nn import ConvLayer, LinearLayer, Network
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, load
 from rooftile.ops import Conv2d, Linear, Pool
 
 
@@ -98,8 +98,6 @@ def test_parameters_of_a_layer_come_in_its_problems_order():
         ((LinearLayer("a", 2), LinearLayer("a", 2)), "each with its own name"),
         ((ConvLayer("a", 2, 7),), "at most the image"),
         ((ConvLayer("a", 2, 3, pool=Pool.of("max", 5)),), "at most the image"),
-        ((LinearLayer("a", 0),), "outputs"),
-        ((ConvLayer("a", 2, 3, padding=-1),), "padding"),
         ((LinearLayer("a", 2), ConvLayer("b", 2, 1)), "layer b: .*images"),
     ],
 )
@@ -167,3 +165,75 @@ def test_a_network_without_parameters_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="without parameters"):
         small().save(tmp_path / "nothing")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: LinearLayer("a", 0), "outputs"),
+        (lambda: ConvLayer("a", 0, 3), "maps"),
+        (lambda: ConvLayer("a", 1, 0), "mask"),
+        (lambda: ConvLayer("a", 1, 3, padding=-1), "padding"),
+        (lambda: ConvLayer("a", 1, 3, pool=("median", 2)), "pool"),
+        (lambda: ConvLayer("a", 1, 3, activation="magic"), "activation"),
+    ],
+)
+def test_a_layer_of_impossible_sizes_is_refused_when_it_is_made(make, named):
+    with pytest.raises(InputError, match=named):
+        make()
+
+
+def test_a_pool_is_written_as_conv2d_takes_it():
+    assert ConvLayer("a", 1, 3, pool=("max", 2)) == ConvLayer("a", 1, 3, pool=Pool.of("max", 2))
+
+
+def colourful():
+    """A network of our own, of colour images that are not square."""
+    layers = (
+        ConvLayer("first", 3, 3, padding=1, activation="relu", pool=("average", 3, 2, "tanh")),
+        LinearLayer("last", 4),
+    )
+    return Network("colourful", (3, 7, 9), layers, pixels=Pixels((0.5, 0.4, 0.3), (0.2, 0.2, 0.1)))
+
+
+def test_a_file_carries_its_architecture(tmp_path):
+    network = colourful().initialise(1)
+    network.save(tmp_path / "mine.safetensors")
+    loaded = load(tmp_path / "mine.safetensors")
+    assert (loaded.name, loaded.layers, loaded.input_shape, loaded.pixels) == (
+        network.name, network.layers, network.input_shape, network.pixels,
+    )  # fmt: skip
+    x = np.random.default_rng(0).integers(0, 256, (5, 3, 12, 10), np.uint8)
+    np.testing.assert_array_equal(
+        loaded.predict(loaded.prepare(x)), network.predict(network.prepare(x))
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"input_shape": [1, 2]}', '{"input_shape": [1, 9, 9], "layers": [{}]}']
+)
+def test_an_architecture_that_cannot_be_read_is_named(tmp_path, text):
+    path = tmp_path / "mine.safetensors"
+    save_file(dict(small().initialise(0).parameters), path, {"architecture": text})
+    with pytest.raises(InputError, match=f"{path}.*architecture"):
+        load(path)
+
+
+def test_a_summary_a_person_can_read():
+    lines = colourful().summary().splitlines()
+    assert lines[2].split("  ") == [
+        "first", "convolution 3 x 3, padding 1, relu, average pool 3 x 3", "3 x 3 x 4", "84",
+    ]  # fmt: skip
+    assert lines[-1].split() == ["total", "232"]
+    assert repr(colourful()) == "<Network colourful: 3 x 7 x 9 -> first -> last>"
+    plan = colourful().initialise(1).plan(batch=2)
+    assert repr(plan) == "<CpuPlan of colourful: batch 2, ieee, cpu>"
+    assert plan.summary().splitlines()[-1].split("  ")[-1] == plan.strategies["last"]
+
+
+def test_images_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="images"):
+        colourful().prepare(np.zeros((2, 8, 8), np.uint8))
+    colour = Network("no pixels", (3, 6, 6), (LinearLayer("a", 2),))
+    with pytest.raises(InputError, match="pixels"):
+        colour.prepare(np.zeros((2, 3, 8, 8), np.uint8))

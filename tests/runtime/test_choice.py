@@ -353,7 +353,7 @@ def test_only_so_many_choices_are_kept(monkeypatch):
 def test_choosing_opens_no_device_that_is_not_needed(no_device, kind):
     # Strategies that run anywhere come first here, or no other pays.
     assert dispatch.choose(Softmax(2, 3), "ieee", kind).name == "block_rows"
-    assert dispatch.choose(Linear(1, 6272, 512), "fp16", kind).name == "warp_rows"
+    assert dispatch.choose(Linear(1, 6272, 512), "ieee", kind).name == "warp_rows"
     assert dispatch.choose(Conv2d(2, 16, 28, 28, 4, (3, 3)), "ieee", kind).name == "direct_tile"
     assert dispatch.decide(Conv2d(1, 1, 9, 9, 1, (3, 3)), "ieee", kind, "naive").strategy
     many = named("conv2d", "lenet-conv1", 10_000)
@@ -361,3 +361,10 @@ def test_choosing_opens_no_device_that_is_not_needed(no_device, kind):
         with pytest.raises(AssertionError, match="opened"):
             dispatch.choose(many, "ieee", kind)
     assert dispatch.choose(many, "ieee", "cpu").name == "register_tile"
+
+
+@pytest.mark.parametrize("kind", ["cpu", "opencl"])
+@pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
+def test_a_precision_that_rounds_is_refused_where_nothing_rounds(kind, precision):
+    with pytest.raises(InputError, match=f"'fast' on {kind}"):
+        dispatch.choose(Linear(1, 6272, 512), precision, kind)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rooftile.cli._output import milliseconds, percent, quantity, table
+from rooftile.cli._output import milliseconds, percent, quantity
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rooftile.lab.explain import Explanation, KernelView, Measured
     from rooftile.lab.explain.counters import Counters
     from rooftile.lab.explain.processor import CpuExplanation
@@ -169,10 +168,10 @@ def _measured_lines(measured: Measured | None, share: float | None, what: str) -
     return [f"measured: {milliseconds(measured.median_ms)} ms{cold}{rest} ({where})"]
 
 
-def comparison_table(compared: list[Comparison]) -> Table:
+def comparison_table(compared: list[Comparison]) -> Sheet:
     """What was predicted of each kernel beside what the counters say."""
     numbers = ("predicted", "counted", "off")
-    made = table("kernel", "what", *numbers, numbers=numbers)
+    made = Sheet("kernel", "what", *numbers, numbers=numbers)
     for row in compared:
         predicted = "" if row.predicted is None else _amount(row.predicted, row.unit)
         off = "" if row.off is None else f"{100 * row.off:+.0f} %"

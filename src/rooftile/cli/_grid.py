@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._output import Output, milliseconds
+from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def parse_grid(text: str, search: Search) -> Grid:
 def show_grid(output: Output, grid: Grid, trials: Sequence[Trial]) -> None:
     """The medians, from green for the fastest to red for the slowest."""
     (down, heights), (across, widths) = grid.rows, grid.columns
-    made = table(f"{down} \\ {across}", *map(str, widths), numbers=map(str, widths))
+    made = Sheet(f"{down} \\ {across}", *map(str, widths), numbers=map(str, widths))
     times = [trial.median_ms for trial in trials if trial.median_ms is not None]
     for height, row in zip(heights, grid.cells(trials), strict=True):
         made.add_row(str(height), *(_cell(cell, times, unicode=output.unicode) for cell in row))

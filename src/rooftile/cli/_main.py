@@ -9,11 +9,41 @@ import traceback
 from collections.abc import Sequence
 
 import rooftile
-from rooftile.cli import audit, climb, compare, devices, explain, history, report, run, train, tune
-from rooftile.errors import RooftileError
+from rooftile.cli import (
+    audit,
+    climb,
+    compare,
+    completion,
+    devices,
+    explain,
+    history,
+    predict,
+    report,
+    run,
+    train,
+    tune,
+)
+from rooftile.cli import list as listing
+from rooftile.cli._options import count
+from rooftile.errors import InputError, RooftileError
 
-_COMMANDS = (run, train, climb, tune, audit, explain, history, compare, report, devices)
+_COMMANDS = (
+    run,
+    train,
+    climb,
+    tune,
+    audit,
+    explain,
+    history,
+    compare,
+    report,
+    devices,
+    predict,
+    listing,
+    completion,
+)
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
+_USAGE = 2
 _INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
 
@@ -21,8 +51,9 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (None: the process's own); returns the exit code.
 
-    0 for success, 1 for an error, which is printed without a traceback unless
-    ``--debug``, 2 for wrong usage (by `SystemExit`, as argparse does).
+    0 for success, 1 for an error, 2 for wrong usage: an argument, or a file, that is not what the
+    command takes (argparse's own complaints end by `SystemExit`).  Errors are printed without a
+    traceback unless ``--debug``.
     """
     parsed = _parser().parse_args(arguments)
     try:
@@ -41,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         else:
             print(f"rooftile: {error}", file=sys.stderr)
-        return 1
+        return _USAGE if isinstance(error, InputError) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         module.add_arguments(command)
         _add_common(command)
         # A command that only looks things up shows every device, unless one is named.
-        command.set_defaults(command=module.command, **getattr(module, "DEFAULTS", {}))
+        command.set_defaults(
+            command=module.command, parser=parser, **getattr(module, "DEFAULTS", {})
+        )
     return parser
 
 
@@ -69,5 +102,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help="where to compute (default cpu); networks train on the cpu only",
     )
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    group.add_argument(
+        "--seed", type=count, default=0, metavar="N", help="of everything random (default 0)"
+    )
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table
 
 Say = Callable[[str], None]
 
 BAR = 16
 """Characters of a bar that is full."""
+_FULL_WIDTH = 10_000
+"""Characters of a line that no screen limits."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -28,7 +30,9 @@ class Output:
         from rich.console import Console
 
         self._json: bool = arguments.json
-        self._out: Console = Console(highlight=False)
+        # Whoever reads a pipe gets whole lines; a person's COLUMNS stays in force.
+        whole = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FULL_WIDTH
+        self._out: Console = Console(highlight=False, width=whole)
         self.progress: Console = Console(stderr=True, highlight=False)
 
     def show(self, *items: RenderableType) -> None:
@@ -36,6 +40,10 @@ class Output:
         if not self._json:
             for item in items:
                 self._out.print(item, markup=False)
+
+    def warn(self, line: str) -> None:
+        """Print a warning on standard error, also under ``--json``."""
+        self.progress.print(f"rooftile: warning: {line}", markup=False, soft_wrap=True)
 
     def path(self, path: Path) -> None:
         """Print a path to be copied: in one line, however long; nothing under ``--json``."""
@@ -64,17 +72,6 @@ class Output:
     def unicode(self) -> bool:
         """Whether standard output takes block characters."""
         return (self._out.encoding or "").lower().replace("-", "").startswith("utf")
-
-
-def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
-    """A table without a frame; the columns named in ``numbers`` are right-aligned."""
-    from rich.table import Table
-
-    made = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
-    for name in columns:
-        right = name in set(numbers)
-        made.add_column(name, justify="right" if right else "left", no_wrap=True)
-    return made
 
 
 def bar(fraction: float, *, unicode: bool = True) -> str:

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rooftile.cli._output import Output
     from rooftile.lab.history.compare import Comparison
-    from rooftile.lab.history.store import Record
+    from rooftile.lab.history.store import History, Record
+    from rooftile.ops import Array, Problem
+
+
+@contextlib.contextmanager
+def recording(output: Output, wanted: bool) -> Iterator[History | None]:
+    """The open history; None where none is ``wanted``, or nothing can be written there.
+
+    It is opened before anything is measured, so that whoever cannot record knows at once.
+    """
+    from rooftile.errors import InputError
+    from rooftile.lab.history.store import History
+    from rooftile.runtime.database import cannot_write
+
+    history = None
+    try:
+        history = History() if wanted else None
+    except InputError as error:
+        if not cannot_write(error):
+            raise
+        output.warn(f"nothing is recorded: {error}")
+    with history or contextlib.nullcontext():
+        yield history
 
 
 def problem_name(record: Record) -> str:
@@ -29,6 +54,20 @@ def problem_name(record: Record) -> str:
     if not sizes:
         sizes = [one for value in values if isinstance(value, list) for one in value]
     return f"{record.operation} {'x'.join(map(str, sizes))}{batch}"
+
+
+def shapes(problem: Problem) -> str:
+    """A problem's arrays: ``x[8,1,86,86] weights[4,1,7,7] bias[4] -> [8,4,40,40]``."""
+    outputs = problem.output_arrays
+    given = " ".join(f"{array.name}{_form(array)}" for array in problem.given_arrays)
+    made = " ".join(f"{array.name if len(outputs) > 1 else ''}{_form(array)}" for array in outputs)
+    return f"{given} -> {made}"
+
+
+def _form(array: Array) -> str:
+    """The shape, with the dtype where it is not float32."""
+    shape = f"[{','.join(map(str, array.shape))}]"
+    return shape if array.dtype == "float32" else f"{shape}:{array.dtype}"
 
 
 def words(config: Any) -> str:

@@ -10,7 +10,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import environment_of, loaded, peak_memory
-from rooftile.cli._output import Output, milliseconds, percent, table
+from rooftile.cli._output import Output, milliseconds, percent
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,7 +148,7 @@ def _show(output: Output, result: dict[str, Any]) -> None:
         "",
     )
     columns = ("segments", "ms", "host", "model", "copy in", "compute", "copy out", "hidden")
-    made = table(*columns, numbers=columns)
+    made = Sheet(*columns, numbers=columns)
     for row in result["stream"]:
         device, host = (
             row[key] and milliseconds(row[key]["median"]) for key in ("time_ms", "host_ms")

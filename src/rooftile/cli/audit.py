@@ -10,35 +10,29 @@ is named after.  A kernel of a .cu or .cl file needs --launch.  Exit code 0: eve
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from rooftile.cli._output import Output, milliseconds, percent, quantity, table
+from rooftile.cli._options import add_precision, add_problem, seconds, shape_of
+from rooftile.cli._output import Output, milliseconds, percent, quantity
+from rooftile.cli._records import recording
+from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
 if TYPE_CHECKING:
     from rooftile.lab.audit import Audit
 
-_USAGE = 2
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("kernel", metavar="KERNEL", help="FILE:FUNCTION")
-    parser.add_argument("--op", required=True, metavar="OP", help="conv2d, linear, ...")
     parser.add_argument(
-        "--shape",
+        "--op",
         required=True,
-        metavar="NAME|key=value,...",
-        help="a named problem, or its sizes, as in rooftile climb",
+        metavar="OP",
+        help="what it computes: rooftile list names operations",
     )
-    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
-    parser.add_argument(
-        "--precision",
-        default="ieee",
-        metavar="ieee|fast|tf32|fp16|bf16",
-        help="what the kernel claims of its arithmetic (default ieee)",
-    )
+    add_problem(parser)
+    add_precision(parser, "what the kernel claims of its arithmetic (default ieee)", "ieee")
     parser.add_argument(
         "--arrays",
         default="auto",
@@ -63,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=float,
+        type=seconds,
         default=60.0,
         metavar="S",
         help="a call of more seconds is a hang (default 60)",
@@ -73,45 +67,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
-    from rooftile.lab.audit import Foreign, UnusableKernel, audit
-    from rooftile.lab.history.store import History
-    from rooftile.ops import parse
+    from rooftile.lab.audit import UnusableKernel
 
     output = Output(arguments)
     try:
-        kernel = Foreign.parse(
-            arguments.kernel, arguments.device, arguments.arrays, arguments.launch
-        )
-        problem = parse(arguments.op, arguments.shape, arguments.batch)
-        with output.working(f"auditing {arguments.kernel}") as say:
-            found = audit(
-                kernel,
-                problem,
-                precision=arguments.precision,
-                allow_library=arguments.allow_library,
-                fixed_shape=arguments.fixed_shape,
-                deterministic=not arguments.nondeterministic,
-                limit_s=arguments.limit,
-                seed=arguments.seed,
-                progress=say,
-            )
-    except (InputError, UnusableKernel) as error:
-        if arguments.debug:
-            raise
-        print(f"rooftile: {error}", file=sys.stderr)
-        return _USAGE
-    if not arguments.no_history:
-        with History() as history:
-            history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
+        with recording(output, not arguments.no_history) as history:
+            found = _audited(arguments, output)
+            if history is not None:
+                history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
+    except UnusableKernel as error:
+        raise InputError("kernel", arguments.kernel, f"one that can be called: {error}") from error
     output.result(found.to_json())
     _show(output, found)
     return 0 if found.passed else 1
 
 
+def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
+    from rooftile.lab.audit import Foreign, audit
+    from rooftile.ops import parse
+
+    kernel = Foreign.parse(arguments.kernel, arguments.device, arguments.arrays, arguments.launch)
+    problem = parse(arguments.op, shape_of(arguments, arguments.op), arguments.batch)
+    with output.working(f"auditing {arguments.kernel}") as say:
+        return audit(
+            kernel,
+            problem,
+            precision=arguments.precision,
+            allow_library=arguments.allow_library,
+            fixed_shape=arguments.fixed_shape,
+            deterministic=not arguments.nondeterministic,
+            limit_s=arguments.limit,
+            seed=arguments.seed,
+            progress=say,
+        )
+
+
 def _show(output: Output, found: Audit) -> None:
     problem = found.problem
-    verdicts = table("check", "verdict", "evidence")
-    verdicts.columns[2].no_wrap = False
+    verdicts = Sheet("check", "verdict", "evidence", wraps=["evidence"])
     for check in found.checks:
         verdicts.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"

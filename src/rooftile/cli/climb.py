@@ -8,19 +8,18 @@ GPU's strategies are timed on data that lies in its memory.
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import TYPE_CHECKING
 
-from rooftile.cli._output import Output, bar, milliseconds, percent, quantity, table
+from rooftile.cli._options import add_operation, add_precision, add_problem, seconds, shape_of
+from rooftile.cli._output import Output, bar, milliseconds, percent, quantity
+from rooftile.cli._records import recording, shapes
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rooftile.devices.gpu import Description
     from rooftile.lab.ceilings.cpu import Ceilings
     from rooftile.lab.ceilings.gpu import GpuCeilings
     from rooftile.lab.records import Ladder, Row
-    from rooftile.ops import Array, Problem
 
 _BEYOND = {
     "compute": "effective: counted in the direct method's FLOPs, of which it saves some",
@@ -37,24 +36,13 @@ _NARROW_NOTE = "peers at fp16 and bf16 are given x and give their result in 16 b
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
-    parser.add_argument(
-        "--shape",
-        default="",
-        metavar="NAME|key=value,...",
-        help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes, as in "
-        "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
-    )
-    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
-    parser.add_argument(
-        "--precision",
-        metavar="ieee|fast|tf32|fp16|bf16",
-        help="only strategies as accurate as that (default: all, each judged by its own)",
-    )
+    add_operation(parser)
+    add_problem(parser)
+    add_precision(parser, "only strategies as accurate as that (default: all, each by its own)")
     parser.add_argument("--strategy", metavar="NAME", help="only this one")
     parser.add_argument(
         "--limit",
-        type=float,
+        type=seconds,
         default=20.0,
         metavar="S",
         help="skip a strategy that would take more seconds (default 20)",
@@ -67,15 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
     from rooftile.lab.climb import climb
-    from rooftile.lab.history.store import History
 
-    output = Output(arguments)
-    # Opened first: whoever cannot record should know before the measuring.
-    with contextlib.nullcontext() if arguments.no_history else History() as history:
+    output, shape = Output(arguments), shape_of(arguments, arguments.operation)
+    with recording(output, not arguments.no_history) as history:
         with output.working(f"climbing {arguments.operation}") as say:
             ladder = climb(
                 arguments.operation,
-                arguments.shape,
+                shape,
                 arguments.batch,
                 arguments.device,
                 precision=arguments.precision,
@@ -89,7 +75,7 @@ def command(arguments: argparse.Namespace) -> int:
         if history is not None:
             history.add_ladder(ladder, "climb", seed=arguments.seed)
     output.result(ladder.to_json())
-    _show(output, ladder, arguments.shape)
+    _show(output, ladder, shape)
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
     return 1 if wrong else 0
 
@@ -145,20 +131,6 @@ def _comparison(ladder: Ladder) -> list[str]:
     ]
 
 
-def shapes(problem: Problem) -> str:
-    """A problem's arrays: ``x[8,1,86,86] weights[4,1,7,7] bias[4] -> [8,4,40,40]``."""
-    outputs = problem.output_arrays
-    given = " ".join(f"{array.name}{_form(array)}" for array in problem.given_arrays)
-    made = " ".join(f"{array.name if len(outputs) > 1 else ''}{_form(array)}" for array in outputs)
-    return f"{given} -> {made}"
-
-
-def _form(array: Array) -> str:
-    """The shape, with the dtype where it is not float32."""
-    shape = f"[{','.join(map(str, array.shape))}]"
-    return shape if array.dtype == "float32" else f"{shape}:{array.dtype}"
-
-
 def ceiling_line(ceilings: Ceilings | GpuCeilings) -> str:
     """The measured ceilings of all cores, or of a GPU."""
     from rooftile.lab.ceilings.cpu import Ceilings
@@ -186,10 +158,10 @@ def gpu_line(gpu: Description) -> str:
     return f"{gpu.kind}:{gpu.index}: {gpu.name}, {gpu.units} units, {gpu.driver}{what}"
 
 
-def gpu_table(rows: tuple[Row, ...]) -> Table:
+def gpu_table(rows: tuple[Row, ...]) -> Sheet:
     """A rung a line, with what its most demanding kernel takes where the compiler tells."""
     numbers = ("ms", "GFLOP/s", "error", "cold", "roof", "regs", "smem", "spill", "occ")
-    made = table("rung", "prec", *numbers, numbers=numbers)
+    made = Sheet("rung", "prec", *numbers, numbers=numbers)
     last = rows[0].kind if rows else ""
     for row in rows:
         if row.kind != last:
@@ -207,9 +179,9 @@ def gpu_table(rows: tuple[Row, ...]) -> Table:
     return made
 
 
-def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Table:
+def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Sheet:
     """A rung a line, with a bar for its share of the roof; the peers after an empty line."""
-    made = table(
+    made = Sheet(
         "rung",
         "prec",
         "ms",

@@ -11,8 +11,10 @@ import collections
 import math
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._options import share
+from rooftile.cli._output import Output, milliseconds
 from rooftile.cli._records import comparison_json, problem_name, words
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from rooftile.lab.history.regressions import Change
@@ -26,14 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="B", help="what is compared with it")
     parser.add_argument(
         "--effect",
-        type=float,
+        type=share,
         default=_EFFECT,
         metavar="SHARE",
         help=f"the smallest difference of interest (default {_EFFECT}: runs differ by themselves)",
     )
     parser.add_argument(
         "--level",
-        type=float,
+        type=share,
         default=_LEVEL,
         metavar="P",
         help=f"at most so often a verdict is a false alarm (default {_LEVEL})",
@@ -61,8 +63,7 @@ def command(arguments: argparse.Namespace) -> int:
         }
     )
     numbers = ("B/A", "from", "to", "more", "A ms", "B ms")
-    made = table("verdict", *numbers, "problem", "strategy", numbers=numbers)
-    made.columns[-1].no_wrap = False
+    made = Sheet("strategy", "verdict", *numbers, "problem", "device", numbers=numbers)
     for change in found:
         made.add_row(*_cells(change))
     output.show(made, "", ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
@@ -87,7 +88,7 @@ def _cells(change: Change) -> tuple[str, ...]:
         cells = [f"{found.ratio:.3f}", *ends, more, *cells]
     else:
         cells = ["", "", "", "", *cells]
-    return (change.outcome, *cells, problem_name(change.before), name)
+    return (name, change.outcome, *cells, problem_name(change.before), change.before.device)
 
 
 def _json(change: Change) -> dict[str, Any]:

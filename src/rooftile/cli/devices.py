@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._output import Output, table
+from rooftile.cli._output import Output
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,7 @@ def memory_lines(found: Microbenchmarks | None) -> list[Any]:
     if found is None:
         return []
     numbers = ("footprint", "ns", "cycles")
-    made = table("latency of", *numbers, numbers=numbers)
+    made = Sheet("latency of", *numbers, numbers=numbers)
     for one in found.latencies:
         cycles = "-" if one.cycles is None else f"{one.cycles:.0f}"
         footprint = _size(one.footprint_bytes) if one.footprint_bytes else "-"
@@ -237,7 +238,7 @@ def _show(output: Output, found: Environment, roof: Ceilings) -> None:
         "",
     )
     names = ("cores", "FMA GFLOP/s", "read GB/s", "copy GB/s", "streaming GB/s")
-    made = table(*names, numbers=names)
+    made = Sheet(*names, numbers=names)
     for rates in (roof.one_core, roof.all_cores):
         numbers = (rates.fma_gflops, rates.read_gbps, rates.copy_gbps, rates.stream_copy_gbps)
         made.add_row(str(rates.threads), *(f"{number:.1f}" for number in numbers))

@@ -23,6 +23,7 @@ from rooftile.cli._explained import (
     title,
     why_lines,
 )
+from rooftile.cli._options import add_operation, add_problem, shape_of
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -35,14 +36,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, linear, ...")
-    parser.add_argument(
-        "--shape",
-        default="",
-        metavar="NAME|key=value,...",
-        help="a named problem (lenet-conv1, lab-conv5, ...), or its sizes",
-    )
-    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
+    add_operation(parser)
+    add_problem(parser)
     parser.add_argument(
         "--strategy", metavar="NAME", help="the rung to explain (default: the one that is picked)"
     )
@@ -83,6 +78,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.ops import parse
 
     kind, _ = parse_device(arguments.device)
+    arguments.shape = shape_of(arguments, arguments.operation)
     problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind != "cuda" and arguments.profile:
         raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")

@@ -6,10 +6,13 @@ Everything that is recorded lies in one SQLite file; ROOFTILE_HISTORY names anot
 from __future__ import annotations
 
 import argparse
+import itertools
 from typing import TYPE_CHECKING
 
-from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._options import add_precision, count, positive
+from rooftile.cli._output import Output, milliseconds
 from rooftile.cli._records import problem_name, words
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     import datetime
@@ -25,11 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("operation", nargs="?", metavar="OP", help="only this operation")
     parser.add_argument("--shape", metavar="NAME|key=value,...", help="only this problem of OP")
-    parser.add_argument("--batch", type=int, metavar="N", help="only the problem's batch N")
+    parser.add_argument("--batch", type=positive, metavar="N", help="only the problem's batch N")
     parser.add_argument("--strategy", metavar="NAME", help="only this strategy")
-    parser.add_argument(
-        "--precision", metavar="ieee|fast|tf32|fp16|bf16", help="only strategies of this precision"
-    )
+    add_precision(parser, "only strategies of this precision")
     parser.add_argument(
         "--status", metavar="passed|failed|skipped|error", help="only results of this kind"
     )
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--last",
-        type=int,
+        type=count,
         default=_LAST,
         metavar="N",
         help=f"the newest N (default {_LAST}; 0: all)",
@@ -113,14 +114,20 @@ def _show(output: Output, records: list[Record]) -> None:
     if not records:
         output.show("no records that fit; climb and tune write them")
         return
-    made = table("run", "problem", "device", "strategy", "ms", "config", numbers=("ms",))
-    made.columns[-1].no_wrap = False
-    last = ""
-    for record in records:
-        time = milliseconds(record.median_ms) if record.median_ms is not None else record.status
-        run = record.run if record.run != last else ""
-        last = record.run
-        made.add_row(
-            run, problem_name(record), record.device, record.strategy, time, words(record.config)
+    for run, of_run in itertools.groupby(records, lambda record: record.run):
+        made = Sheet(
+            "problem", "strategy", "prec", "ms", "config", numbers=("ms",), wraps=("config",)
         )
-    output.show(made)
+        together = list(of_run)
+        for record in together:
+            time = milliseconds(record.median_ms) if record.median_ms is not None else record.status
+            name, config = problem_name(record), words(record.config)
+            made.add_row(name, record.strategy, record.precision, time, config)
+        output.show(_heading(run, together[0]), made, "")
+    output.show("(rooftile compare takes two runs or revisions, or the beginnings of them)")
+
+
+def _heading(run: str, record: Record) -> str:
+    """A run's id, as `rooftile compare` takes it, with where and at which revision it ran."""
+    revision = f", revision {record.revision[:12]}" if record.revision else ""
+    return f"{run}: {record.command} on {record.device} ({record.hardware}){revision}"

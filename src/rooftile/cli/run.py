@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from rooftile.cli import _stream
 from rooftile.cli._network import environment_of, loaded, peak_memory, percent_of
-from rooftile.cli._output import Output, Say, milliseconds, table
+from rooftile.cli._options import add_precision, positive
+from rooftile.cli._output import Output, Say, milliseconds
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,18 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fetch the whole test set if it is not found (else: the sample of 1,000)",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N images")
     parser.add_argument(
         "--batch",
-        type=int,
+        type=positive,
         metavar="N",
         help="images at a time (default 256; with --stream at most: all)",
     )
-    parser.add_argument(
-        "--precision",
-        default="ieee",
-        metavar="ieee|fast|tf32|fp16|bf16",
-        help="fast admits transforms that lose about one decimal digit (default ieee)",
+    add_precision(
+        parser, "fast admits transforms that lose about one decimal digit (default ieee)", "ieee"
     )
     parser.add_argument(
         "--weights", type=Path, metavar="FILE", help="other weights for a built-in model"
@@ -75,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Classify, time, print.  Exit code 0."""
     from rooftile.lab.networks.layers import device_time, profile
-    from rooftile.nn.data import prepare
     from rooftile.nn.gpu_plan import GpuPlan
     from rooftile.runtime.timing.host import measure
 
@@ -89,11 +87,10 @@ def command(arguments: argparse.Namespace) -> int:
         plan = network.plan(
             batch=arguments.batch or _BATCH, precision=arguments.precision, device=arguments.device
         )
-        size = network.input_shape[1]
         say(f"classifying {len(images)} images")
-        labels = _classify(plan, images, size)
+        labels = _classify(plan, images)
         say("timing")
-        x = prepare(images.images[: plan.batch], size)
+        x = network.prepare(images.images[: plan.batch])
         layers = {name: timing.median for name, timing in profile(plan, x).items()}
         total = measure(lambda: plan(x)).median
         on_device = device_time(plan, x).median if isinstance(plan, GpuPlan) else None
@@ -122,15 +119,14 @@ def _check_peers(arguments: argparse.Namespace) -> None:
         raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
 
 
-def _classify(plan: Plan, images: ImageSet, size: int) -> NDArray[np.int64]:
+def _classify(plan: Plan, images: ImageSet) -> NDArray[np.int64]:
     """Each image's class; images are resized a batch at a time, so memory follows the batch."""
     import numpy as np
 
-    from rooftile.nn.data import prepare
-
+    prepare = plan.network.prepare
     starts = range(0, len(images), plan.batch)
     parts = (images.images[first : first + plan.batch] for first in starts)
-    return np.concatenate([plan(prepare(part, size)).argmax(axis=1) for part in parts])
+    return np.concatenate([plan(prepare(part)).argmax(axis=1) for part in parts])
 
 
 def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
@@ -199,7 +195,7 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
         f"data: {where['data']}",
         "",
     )
-    made = table(
+    made = Sheet(
         "operation", "strategy", f"ms for {batch} images", numbers=[f"ms for {batch} images"]
     )
     for name, median in result["op_times_ms"].items():
@@ -223,7 +219,7 @@ def _show_peers(output: Output, rows: tuple[Row, ...], own: float, batch: int) -
     if not rows:
         return
     numbers = ("ms", "images/s", "error", "our speed")
-    made = table("peer", "prec", *numbers, numbers=numbers)
+    made = Sheet("peer", "prec", *numbers, numbers=numbers)
     for row in rows:
         if row.time_ms is not None and row.error is not None:
             median = row.time_ms.median

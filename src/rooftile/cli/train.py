@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import download_report, percent_of
+from rooftile.cli._options import positive
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ _OPTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("model", metavar="MODEL", help="lenet5 or mnist8")
+    parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, or a safetensors file")
     parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
     parser.add_argument("--download", action="store_true", help="fetch the images if not found")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N training images")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="only the first N training images"
+    )
     parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
     parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
@@ -52,13 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
-    from rooftile.nn import architecture
+    from rooftile.nn import MODELS, load
     from rooftile.nn.data import load_images
     from rooftile.nn.training import train, with_record
 
     _check_device(arguments.device)
     output = Output(arguments)
-    network = architecture(arguments.model)
+    model = arguments.model
+    network = MODELS[model] if model in MODELS else load(model)
     given = _given(arguments)
     options = _options(arguments.seed, given)
     out: Path = arguments.out or Path(f"{network.name}.safetensors")

@@ -13,8 +13,17 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._output import Output, milliseconds, table
+from rooftile.cli._options import (
+    add_operation,
+    add_precision,
+    add_problem,
+    positive,
+    seconds,
+    shape_of,
+)
+from rooftile.cli._output import Output, milliseconds
 from rooftile.cli._records import comparison_json, words
+from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from rooftile.lab.tune.search import Pick, Search, Trial
@@ -26,17 +35,12 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("operation", metavar="OP", help="conv2d, ...")
-    parser.add_argument(
-        "--shape", default="", metavar="NAME|key=value,...", help="the problem, as climb takes it"
-    )
-    parser.add_argument("--batch", type=int, metavar="N", help="inputs at a time")
+    add_operation(parser)
+    add_problem(parser)
     parser.add_argument(
         "--strategy", metavar="NAME", help="whose tunables (default: the one that is picked)"
     )
-    parser.add_argument(
-        "--precision", default="ieee", metavar="ieee|fast|tf32|fp16|bf16", help="default ieee"
-    )
+    add_precision(parser, "of the calls that are to use the winner (default ieee)", "ieee")
     parser.add_argument(
         "--sampler",
         default="auto",
@@ -45,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--trials",
-        type=int,
+        type=positive,
         default=200,
         metavar="N",
         help="configs to try, earlier calls' included (default 200)",
@@ -55,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=float,
+        type=seconds,
         default=20.0,
         metavar="S",
         help="skip a config that would take more seconds (default 20)",
@@ -76,7 +80,8 @@ def command(arguments: argparse.Namespace) -> int:
     if parse_device(arguments.device)[0] == "cpu":
         expected = "cuda or opencl: strategies of the CPU have no tunables"
         raise InputError("device", repr(arguments.device), expected)
-    problem = parse(arguments.operation, arguments.shape, arguments.batch)
+    shape = shape_of(arguments, arguments.operation)
+    problem = parse(arguments.operation, shape, arguments.batch)
     asked = problem, arguments.precision, arguments.device
     strategy, pick = choose(*asked, arguments.strategy), choose(*asked)
     output, device = Output(arguments), open_gpu(arguments.device)
@@ -170,7 +175,7 @@ def _show(
     output: Output, search: Search, trials: Sequence[Trial], crowned: Crowned, pick: str
 ) -> None:
     names = [one.name for one in search.strategy.tunables]
-    made = table(*names, "ms", numbers=(*names, "ms"))
+    made = Sheet(*names, "ms", numbers=(*names, "ms"))
     passed = sorted((t for t in trials if t.median_ms), key=lambda one: one.median_ms or 0.0)
     for trial in passed[:_SHOWN]:
         cells = [str(trial.config[name]) for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from rooftile.devices import cuda, opencl
 from rooftile.devices.device import Device
@@ -12,6 +12,13 @@ from rooftile.errors import InputError
 
 KINDS = ("cpu", "cuda", "opencl")
 """Kinds of device; all but the CPU need an extra of the package."""
+
+_Cuda = Literal[
+    "cuda", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"
+]  # fmt: skip
+_OpenCl = Literal["opencl", "opencl:0", "opencl:1", "opencl:2", "opencl:3"]
+DeviceName = Literal["cpu"] | _Cuda | _OpenCl
+"""What a type checker lets a caller write; `parse_device` takes any number."""
 
 _GPU_KINDS: dict[str, ModuleType] = {"cuda": cuda, "opencl": opencl}
 

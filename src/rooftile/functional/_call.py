@@ -7,7 +7,8 @@ from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaArray
-from rooftile.ops import Problem
+from rooftile.devices.select import DeviceName
+from rooftile.ops import Precision, Problem
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.host_calls import note_call, run_on_host
@@ -38,9 +39,9 @@ def run(
     problem: Problem,
     inputs: Sequence[Taken],
     parameters: Mapping[str, Taken | None],
-    precision: str,
+    precision: Precision,
     strategy: str | None,
-    device: str | None,
+    device: DeviceName | None,
     out: Array | None,
 ) -> Array:
     """Compute a problem that has one output.
@@ -48,7 +49,7 @@ def run(
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
     """
     place = given.device(device)
-    choice = decide(problem, given.precision(precision), place, strategy)
+    choice = decide(problem, given.precision(precision, place), place, strategy)
     (result,) = problem.output_arrays
     to = None
     if out is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.histogram import DTYPES, Histogram
@@ -25,7 +26,7 @@ def histogram(
     weights: Array | None = None,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """How many elements of x lie in each bin, int64[bins]; with weights, their sums, float32[bins].
@@ -79,7 +80,7 @@ def _even(
     low: float,
     high: float,
     strategy: str | None,
-    device: str | None,
+    device: DeviceName | None,
     out: Array | None = None,
 ) -> Array:
     given = Arguments(x)
@@ -144,7 +145,7 @@ def scatter(
     function: Function = "add",
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """x, with every ``values[i]`` joined to element ``index[i]``, in any order.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec
+from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.matmul import Matmul
@@ -25,9 +26,9 @@ def conv2d(
     activation: FusedActivation = "none",
     pool: PoolSpec | Pool | None = None,
     boundary: Boundary = "zero",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``pool(activation(x * weights + bias))``; ``*`` is cross-correlation.
@@ -90,9 +91,9 @@ def pool2d(
     weights: Array | None = None,
     bias: Array | None = None,
     activation: FusedActivation = "none",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``activation(pool(x) + bias)``, with one pooled value for each window of x.
@@ -123,9 +124,9 @@ def _pooled(
     window: int | tuple[int, int],
     stride: int | tuple[int, int] | None,
     activation: FusedActivation,
-    precision: str,
+    precision: Precision,
     strategy: str | None,
-    device: str | None,
+    device: DeviceName | None,
     out: Array | None,
 ) -> Array:
     given = Arguments(x, forms=True)
@@ -167,9 +168,9 @@ def linear(
     bias: Array | None = None,
     *,
     activation: FusedActivation = "none",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``activation(x weights^T + bias)``.
@@ -204,9 +205,9 @@ def matmul(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The matrix product ``a b``, with either matrix transposed on request.
@@ -244,9 +245,9 @@ def matvec(
     x: Array,
     *,
     transpose: bool = False,
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The product ``a x`` of a matrix with a vector.
@@ -278,9 +279,9 @@ def _matvec(matrix: tuple[int, ...], count: int, turned: bool) -> Matvec:
 def softmax(
     x: Array,
     *,
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``exp(x - max) / sum(exp(x - max))`` of each row of x[batch, classes].

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.elementwise import DTYPES, Elementwise
@@ -18,7 +19,7 @@ def add(
     b: Array,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``a + b``, element by element.
@@ -41,7 +42,7 @@ def axpy(
     y: Array,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``alpha x + y``, element by element.
@@ -64,7 +65,7 @@ def scale(
     x: Array,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``alpha x``, element by element.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.ops import Precision
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.separable import Around, Separable
@@ -17,9 +19,9 @@ def conv1d(
     mask: Array,
     *,
     boundary: Boundary = "zero",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The cross-correlation of x with a mask along the last axis.
@@ -61,9 +63,9 @@ def separable(
     row: Array,
     *,
     boundary: Around = "zero",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The cross-correlation of images with the mask ``column[:, None] * row``, in two passes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.box_blur import BoxBlur
@@ -21,7 +22,7 @@ def grayscale(
     weights: Sequence[float] = BOOK,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The brightness of every pixel: uint8[height, width] of uint8[height, width, 3].
@@ -47,7 +48,7 @@ def box_blur(
     radius: int,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The mean of the square window around every pixel, rounded down.
@@ -70,7 +71,7 @@ def equalize(
     image: Array,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """A picture whose gray levels are spread evenly: its histogram equalised.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.devices.cuda import CudaArray
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import remembered, run
 from rooftile.ops.permute_columns import PermuteColumns
@@ -27,7 +28,7 @@ def transpose(
     axes: Sequence[int] | None = None,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """x with its axes in the order of ``axes``, a contiguous array; None reverses them.
@@ -56,7 +57,7 @@ def permute_columns(
     index: Array,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``y[i, j] = x[i, index[j]]``: the columns of x in another order, or any choice of them.
@@ -82,7 +83,7 @@ def rotate(
     shift: int = 1,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """Each row of x moved on by ``shift`` places, as NumPy's `roll` along the last axis.
@@ -109,7 +110,7 @@ def _in_place(
     problem: Transpose | Rotate,
     done: bool,
     strategy: str | None,
-    device: str | None,
+    device: DeviceName | None,
 ) -> None:
     """Compute where x lies, unless that is ``done`` already.
 

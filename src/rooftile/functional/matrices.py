@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.analysis.spmv import Estimate, Structure, described, estimates
 from rooftile.devices.cuda import CudaArray
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.sparse_input import rows_from
@@ -253,7 +254,7 @@ def spmv(
     *,
     transposed: bool = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Any = None,
 ) -> Any:
     """``alpha A x + beta y``; with ``transposed`` of A's transpose.
@@ -296,7 +297,7 @@ def spmm(
     *,
     transposed: bool = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Any = None,
 ) -> Any:
     """``A b``, a sparse matrix times a dense one; with ``transposed`` A's transpose times it.

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda import CudaArray
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.layout import transpose
+from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.operator import Operator, operator_of
 from rooftile.ops.reduce import DTYPES, Reduce, axes_of
@@ -24,9 +26,9 @@ def reduce(
     operator: str | Operator = "sum",
     axis: int | tuple[int, ...] | None = None,
     *,
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """x combined over all of it (``axis`` None), along one axis or along several.
@@ -63,7 +65,7 @@ def argreduce(
     axis: int | None = None,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """Where the greatest (``"max"``) or least (``"min"``) element lies: int64, as NumPy counts.
@@ -84,7 +86,7 @@ def segmented_reduce(
     operator: str | Operator = "sum",
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """Each segment ``x[offsets[s]:offsets[s + 1]]`` combined on its own; empty: the identity.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rooftile.devices.select import DeviceName
 from rooftile.functional.dense import conv2d_problem, linear_problem
 from rooftile.ops import Conv2d as Conv2dProblem
-from rooftile.ops import FusedActivation, Pool, PoolSpec, Problem
+from rooftile.ops import FusedActivation, Pool, PoolSpec, Precision, Problem
 from rooftile.ops import Linear as LinearProblem
 from rooftile.ops.activation import check_fused
 from rooftile.ops.boundary import Boundary, check_boundary
@@ -48,9 +49,9 @@ class Conv2d(Prepared):
         activation: FusedActivation = "none",
         pool: PoolSpec | Pool | None = None,
         boundary: Boundary = "zero",
-        precision: str = "ieee",
+        precision: Precision = "ieee",
         strategy: str | None = None,
-        device: str | None = None,
+        device: DeviceName | None = None,
     ) -> None:
         """See the class.  Raises `InputError`, `UnsupportedProblem`."""
         axes = "maps, channels, mask height, mask width"
@@ -85,9 +86,9 @@ class Linear(Prepared):
         bias: Any = None,
         *,
         activation: FusedActivation = "none",
-        precision: str = "ieee",
+        precision: Precision = "ieee",
         strategy: str | None = None,
-        device: str | None = None,
+        device: DeviceName | None = None,
     ) -> None:
         """See the class.  Raises `InputError`, `UnsupportedProblem`."""
         super().__init__(weights, bias, "outputs, inputs", precision, strategy, device)

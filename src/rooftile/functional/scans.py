@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda import CudaArray
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.combining import DTYPES
@@ -27,7 +28,7 @@ def scan(
     exclusive: bool = False,
     reverse: bool = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``y[i] = x[0] op x[1] op ... op x[i]`` along an axis of x, which has any shape.
@@ -68,7 +69,7 @@ def segmented_scan(
     *,
     exclusive: bool = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The scan of each segment ``x[offsets[s]:offsets[s + 1]]`` of x[count].

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.ops import Precision
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.stencil import Stencil
 from rooftile.ops.volumes import Boundary
@@ -17,9 +19,9 @@ def conv3d(
     mask: Array,
     *,
     boundary: Boundary = "zero",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``x * mask``; ``*`` is cross-correlation.
@@ -63,9 +65,9 @@ def stencil(
     *,
     steps: int = 1,
     boundary: Boundary = "zero",
-    precision: str = "ieee",
+    precision: Precision = "ieee",
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """``steps`` time steps of a stencil: each cell becomes the weighted sum of its neighbours.

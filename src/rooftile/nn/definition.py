@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.nn.data.images import FASHION, prepared
 from rooftile.nn.data.pixels import Pixels
 from rooftile.nn.layers import Layer, Shape
 from rooftile.nn.tensors import read_tensors, write_tensors
+from rooftile.nn.written import ARCHITECTURE_KEY, written
 from rooftile.ops import Float32
 from rooftile.ops import Layer as LayerProblem
+from rooftile.ops.problem import check_positive
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NetworkDefinition:
     """Layers in a row over images of ``input_shape`` (channels, height, width).
 
@@ -45,11 +48,37 @@ class NetworkDefinition:
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
+        check_positive(**dict(zip(("channels", "height", "width"), self.input_shape, strict=True)))
         if self.pixels is not None:
             self.pixels.check(self.input_shape[0])
         shapes = self.parameter_shapes
         if self.parameters:
             _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
+
+    def __repr__(self) -> str:
+        layers = " -> ".join(layer.name for layer in self.layers)
+        return f"<{type(self).__name__} {self.name}: {_sizes(self.input_shape)} -> {layers}>"
+
+    def summary(self) -> str:
+        """The layers with the shapes of their results and their parameters, as a table of text."""
+        rows = [("layer", "what", "result", "parameters"), ("", "", _sizes(self.input_shape), "")]
+        for layer, (name, problem) in zip(self.layers, self.problems(1), strict=True):
+            count = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
+            rows.append((name, str(layer), _sizes(problem.output_shape[1:]), f"{count:,}"))
+        total = sum(math.prod(shape) for shape in self.parameter_shapes.values())
+        rows.append(("total", "", "", f"{total:,}"))
+        return aligned(rows)
+
+    def prepare(self, images: NDArray[np.uint8]) -> Float32:
+        """float32[n, *input_shape] of uint8[n, height, width] or [n, channels, height, width].
+
+        Each image is resized to the network's input and standardised by its ``pixels``; those of
+        one channel as Fashion-MNIST's, where the network has none.  Raises `InputError`, also for
+        a network of colour images without ``pixels``.
+        """
+        if self.pixels is None and self.input_shape[0] > 1:
+            raise InputError("network", f"{self.name} without pixels", "one with pixels")
+        return prepared(images, self.input_shape, self.pixels or FASHION)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
         """Each layer's name and problem for a batch, in the order of the layers."""
@@ -107,10 +136,14 @@ class NetworkDefinition:
         return self.with_parameters(parameters)
 
     def save(self, path: str | Path) -> None:
-        """Write the parameters and the metadata as safetensors, in one step."""
+        """Write architecture, parameters and metadata as safetensors, in one step.
+
+        `rooftile.load` makes the network of such a file.
+        """
         if not self.parameters:
             raise InputError("network", f"{self.name} without parameters", "a network with weights")
-        write_tensors(Path(path), self.parameters, {**self.metadata, MODEL_KEY: self.name})
+        own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: written(self)}
+        write_tensors(Path(path), self.parameters, {**self.metadata, **own})
 
     def load(self, path: str | Path) -> Self:
         """The same layers with the parameters of a safetensors file.
@@ -120,7 +153,19 @@ class NetworkDefinition:
         """
         tensors, metadata = read_tensors(Path(path))
         _check_parameters(tensors, self.parameter_shapes, where=str(path))
+        metadata.pop(ARCHITECTURE_KEY, None)  # It is what the layers say.
         return replace(self, parameters=tensors, metadata=metadata)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as lines of text, whose columns stand under each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)
+
+
+def _sizes(shape: Shape) -> str:
+    return " x ".join(map(str, shape))
 
 
 def is_bias(key: str) -> bool:

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from rooftile.errors import InputError
-from rooftile.ops import Conv2d, FusedActivation, Linear, Pool
+from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, PoolSpec
+from rooftile.ops.activation import check_fused
+from rooftile.ops.problem import check_positive
 
 Shape = tuple[int, ...]
 """Shape of one image or of one feature vector, without the batch."""
@@ -14,7 +16,11 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class ConvLayer:
-    """A 2D convolution with bias, activation and pooling; the mask is square."""
+    """A 2D convolution with bias, activation and pooling; the mask is square.
+
+    ``pool`` is a `Pool`, or ``(kind, window[, stride[, activation]])`` as `rooftile.conv2d` takes
+    it.  Raises `InputError` for sizes that no image could have.
+    """
 
     name: str
     maps: int
@@ -22,7 +28,23 @@ class ConvLayer:
     stride: int = 1
     padding: int = 0
     activation: FusedActivation = "none"
-    pool: Pool | None = None
+    pool: Pool | PoolSpec | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(maps=self.maps, mask=self.mask, stride=self.stride)
+        if not isinstance(self.padding, int) or self.padding < 0:
+            raise InputError("padding", repr(self.padding), "an integer of at least 0")
+        check_fused(self.activation)
+        object.__setattr__(self, "pool", Pool.parse(self.pool))
+
+    def __str__(self) -> str:
+        words = [f"convolution {self.mask} x {self.mask}"]
+        words += [f"stride {self.stride}"] * (self.stride > 1)
+        words += [f"padding {self.padding}"] * (self.padding > 0)
+        words += [self.activation] * (self.activation != "none")
+        pool = Pool.parse(self.pool)
+        words += [f"{pool.kind} pool {pool.window[0]} x {pool.window[1]}"] if pool else []
+        return ", ".join(words)
 
     def problem(self, input_shape: Shape, batch: int) -> Conv2d:
         """The convolution over images of shape (channels, height, width).
@@ -43,17 +65,28 @@ class ConvLayer:
             (self.stride, self.stride),
             (self.padding, self.padding),
             self.activation,
-            self.pool,
+            Pool.parse(self.pool),
         )
 
 
 @dataclass(frozen=True)
 class LinearLayer:
-    """A fully connected layer with bias and activation; images are flattened in C order."""
+    """A fully connected layer with bias and activation; images are flattened in C order.
+
+    Raises `InputError` for a number of outputs below 1.
+    """
 
     name: str
     outputs: int
     activation: FusedActivation = "none"
+
+    def __post_init__(self) -> None:
+        check_positive(outputs=self.outputs)
+        check_fused(self.activation)
+
+    def __str__(self) -> str:
+        after = f", {self.activation}" if self.activation != "none" else ""
+        return f"fully connected{after}"
 
     def problem(self, input_shape: Shape, batch: int) -> Linear:
         """The product over inputs of any shape, flattened."""

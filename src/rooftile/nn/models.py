@@ -10,6 +10,7 @@ from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors
+from rooftile.nn.written import ARCHITECTURE_KEY, read
 from rooftile.ops import Pool
 
 MODELS: dict[str, Network] = {
@@ -58,8 +59,9 @@ def architecture(name: str) -> Network:
 def load(name_or_file: str | Path) -> Network:
     """A built-in network with its shipped weights, or the network of a safetensors file.
 
-    A file's metadata names the built-in model whose weights it holds.  Raises
-    `InputError` for an unknown name, and for a file that does not fit its model.
+    A file that `Network.save` wrote holds its own architecture; an older one names the built-in
+    model whose weights it holds.  Raises `InputError` for an unknown name, and for a file that does
+    not fit its model.
     """
     if str(name_or_file) in MODELS:
         return MODELS[str(name_or_file)].load(WEIGHTS / f"{name_or_file}.safetensors")
@@ -67,9 +69,14 @@ def load(name_or_file: str | Path) -> Network:
     if not path.is_file():
         raise InputError("model", repr(str(name_or_file)), f"one of {sorted(MODELS)}, or a file")
     _, metadata = read_tensors(path)
-    name = metadata.get(MODEL_KEY)
+    name, text = metadata.get(MODEL_KEY), metadata.get(ARCHITECTURE_KEY)
+    if text is not None:
+        shape, layers, pixels = read(text, str(path))
+        return Network(name or path.stem, shape, layers, pixels=pixels).load(path)
     if name not in MODELS:
         raise InputError(
-            str(path), f"metadata with {MODEL_KEY}={name!r}", f"one of {sorted(MODELS)}"
+            str(path),
+            f"metadata with {MODEL_KEY}={name!r} and no {ARCHITECTURE_KEY}",
+            f"one of {sorted(MODELS)}, or a file that a network's save wrote",
         )
     return MODELS[name].load(path)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import parse_device
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.nn.definition import NetworkDefinition
@@ -28,7 +28,7 @@ class Network(NetworkDefinition):
         *,
         batch: int = PREDICT_BATCH,
         precision: Precision = "ieee",
-        device: str | None = None,
+        device: DeviceName | None = None,
         threads: int | None = None,
         strategies: Mapping[str, str] | None = None,
     ) -> Plan:
@@ -45,7 +45,7 @@ class Network(NetworkDefinition):
         return GpuPlan(self, batch, precision, device=device, strategies=strategies)
 
     def predict(
-        self, images: Float32, *, precision: Precision = "ieee", device: str | None = None
+        self, images: Float32, *, precision: Precision = "ieee", device: DeviceName | None = None
     ) -> NDArray[np.int64]:
         """The most likely class of each of float32[N, channels, height, width], int64[N].
 
@@ -59,5 +59,7 @@ class Network(NetworkDefinition):
 
 
 @lru_cache(maxsize=4)
-def _kept_plan(network: Network, batch: int, precision: Precision, device: str | None) -> Plan:
+def _kept_plan(
+    network: Network, batch: int, precision: Precision, device: DeviceName | None
+) -> Plan:
     return network.plan(batch=batch, precision=precision, device=device)

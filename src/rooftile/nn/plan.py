@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.nn.definition import NetworkDefinition
+from rooftile.nn.definition import NetworkDefinition, aligned
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive, numpy_dtype
 from rooftile.runtime.arguments import FLOATS, Arguments
@@ -68,6 +68,18 @@ class Plan(ABC):
         self._turn = threading.Lock()
         # A network works its shapes out of its layers at each question.
         self._shapes, self._scores_shape = _shapes(network), network.output_shape
+
+    def __repr__(self) -> str:
+        where = f"batch {self.batch}, {self.precision}, {self.device}"
+        return f"<{type(self).__name__} of {self.network.name}: {where}>"
+
+    def summary(self) -> str:
+        """Each layer's result and strategy, as a table of text."""
+        rows = [("layer", "result", "strategy")]
+        for layer in self.layers:
+            shape = " x ".join(map(str, layer.problem.output_shape))
+            rows.append((layer.name, shape, layer.strategy.name))
+        return f"{self!r}\n{aligned(rows)}"
 
     @property
     def strategies(self) -> dict[str, str]:

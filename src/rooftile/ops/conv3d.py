@@ -188,9 +188,9 @@ class Conv3d(Problem):
 
 
 NAMED = {
+    "cube-256-mask-3": Conv3d(256, 256, 256, (3, 3, 3)),
     "cube-512-mask-3": Conv3d(512, 512, 512, (3, 3, 3)),
     "cube-512-mask-5": Conv3d(512, 512, 512, (5, 5, 5)),
-    "cube-256-mask-3": Conv3d(256, 256, 256, (3, 3, 3)),
     "cube-256-mask-5-valid": Conv3d(256, 256, 256, (5, 5, 5), "valid"),
     "cube-64": Conv3d(64, 64, 64, (3, 3, 3)),
     "video": Conv3d(16, 112, 112, (3, 3, 3), batch=2, channels=3, maps=8, form="batch"),

@@ -29,6 +29,14 @@ def names(operation: str) -> list[str]:
     return sorted(known[operation].named) if operation in known else []
 
 
+def default_shape(operation: str) -> str:
+    """The named problem that stands for an operation where nobody names one: its first.
+
+    Raises `InputError` for an unknown operation.
+    """
+    return next(iter(registry.operation(operation).named))
+
+
 def named(operation: str, shape: str, batch: int | None = None) -> Problem:
     """The problem of an operation called ``shape``, for ``batch`` (or its own default)."""
     problems = registry.operation(operation).named

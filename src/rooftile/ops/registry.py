@@ -21,6 +21,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -44,6 +45,8 @@ class Operation:
     """Named problems: a problem, or how to build one for a batch and the batch by default."""
     package: str
     """The package of its strategies, with ``ladder``, ``cpu`` and ``gpu`` in it."""
+    summary: str = ""
+    """What it computes, in one sentence."""
 
     @property
     def has_batch(self) -> bool:
@@ -127,4 +130,10 @@ def _of_module(module: ModuleType, package: str) -> Operation:
             f"{module.__name__} with {len(kinds)} problems",
             "one subclass of Problem, and a mapping NAMED of its named problems",
         )
-    return Operation(kinds[0].operation, kinds[0], named, package)
+    return Operation(kinds[0].operation, kinds[0], named, package, _summary(module))
+
+
+def _summary(module: ModuleType) -> str:
+    """The first paragraph of what a module says of itself, without the operation's name."""
+    paragraph = (module.__doc__ or "").partition("\n\n")[0]
+    return " ".join(re.sub(r"^`\w+`: ", "", paragraph).split())

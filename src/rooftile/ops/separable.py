@@ -182,9 +182,9 @@ class Separable(Problem):
 
 
 NAMED = {
+    "image-1024-radius2": Separable(1024, 1024, (5, 5), "replicate"),
     "image-8192-radius2": Separable(8192, 8192, (5, 5)),
     "image-8192-radius8": Separable(8192, 8192, (17, 17)),
-    "image-1024-radius2": Separable(1024, 1024, (5, 5), "replicate"),
     "sobel-512": Separable(512, 768, (3, 3), "valid"),
     "thumbnails": (lambda batch: Separable(224, 224, (7, 7), "replicate", batch, 3), 256),
 }

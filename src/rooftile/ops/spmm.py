@@ -144,6 +144,7 @@ class Spmm(Problem):
 
 _SIZE = 2**20
 NAMED = {
+    "random-small-32": Spmm(2**16, 2**16, 2**20, 32, pattern="even"),
     **{
         f"banded-{width}": Spmm(_SIZE, _SIZE, band_entries(_SIZE, 13), width, pattern="banded")
         for width in (8, 32, 128)
@@ -152,6 +153,5 @@ NAMED = {
         f"random-{width}": Spmm(_SIZE, _SIZE, 16 * _SIZE, width, pattern="even")
         for width in (8, 32, 128)
     },
-    "random-small-32": Spmm(2**16, 2**16, 2**20, 32, pattern="even"),
 }
 """Named problems, by the columns of b."""

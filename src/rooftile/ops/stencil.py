@@ -235,6 +235,7 @@ def _added(a: tuple[int, ...], b: tuple[int, ...]) -> Size3:
 
 
 NAMED = {
+    "star-7-256": Stencil((256, 256, 256), 7),
     "star-7": Stencil((512, 512, 512), 7),
     "star-25": Stencil((512, 512, 512), 25),
     "star-7-steps-8": Stencil((512, 512, 512), 7, 8),
@@ -242,7 +243,6 @@ NAMED = {
     "star-13": Stencil((512, 512, 512), 13),
     "star-5": Stencil((16384, 16384), 5),
     "box-9-steps-8": Stencil((16384, 16384), 9, 8),
-    "star-7-256": Stencil((256, 256, 256), 7),
     "star-7-small": Stencil((64, 64, 64), 7, 2),
     "box-9-small": Stencil((256, 256), 9),
 }

@@ -14,6 +14,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.problem import Array as ArrayOf
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays import FLOAT32, library_of
+from rooftile.runtime.choice import ROUNDING_KINDS
 
 Array = TypeVar("Array")
 """The kind of array that a call is given and gives back."""
@@ -58,17 +59,18 @@ class Arguments(Generic[Array]):
             raise InputError("device", repr(asked), f"None or {own!r}, where {self.first} is")
         return own
 
-    def precision(self, asked: str) -> str:
-        """The precision of the call: that of x's numbers where they have 16 bits.
+    def precision(self, asked: str, place: str) -> str:
+        """The precision of the call in a ``place``: that of x's numbers where they have 16 bits.
 
-        Raises `InputError` for one that they do not have.
+        Where no strategy rounds, numbers of 16 bits are computed with as float32, which keeps them.
+        Raises `InputError` for a precision that they do not have.
         """
         if self.dtype == "float32":
             return asked
         own = _PRECISIONS[self.dtype]
         if asked not in ("ieee", own):
             raise InputError("precision", repr(asked), f"{own!r}: {self.first} is {self.dtype}")
-        return own
+        return own if parse_device(place)[0] in ROUNDING_KINDS else "ieee"
 
     def take(
         self,

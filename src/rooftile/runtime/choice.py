@@ -16,11 +16,13 @@ from typing import Any
 
 from rooftile.devices.select import describe_gpu, open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.ops import Chain, Problem, admits, check_precision
+from rooftile.ops import FORMATS, Chain, Problem, admits, check_precision
 from rooftile.runtime.winners import Stamp, stamp, tuned_choice, tuned_config
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
 
+ROUNDING_KINDS = ("cuda",)
+"""The kinds of device with strategies at ``tf32``, ``fp16`` and ``bf16``, on tensor cores."""
 _RECENT_S = 0.05
 """Seconds for which another process's winner may go unseen."""
 _MOST_KEPT = 4096
@@ -157,6 +159,7 @@ def explain_choice(
 def _decided(problem: Problem, precision: str, device: str, strategy: str | None) -> Strategy:
     check_precision(precision)
     kind, _ = parse_device(device)
+    _check_rounding(precision, kind)
     _check_operation(problem, kind)
     if strategy is not None:
         return _named(problem, precision, strategy, kind)
@@ -167,6 +170,16 @@ def _decided(problem: Problem, precision: str, device: str, strategy: str | None
         if reason is None:
             return rung
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
+
+
+def _check_rounding(precision: str, kind: str) -> None:
+    """Raise `InputError` for a precision that rounds, where no strategy does."""
+    if precision in FORMATS and kind not in ROUNDING_KINDS:
+        raise InputError(
+            "precision",
+            repr(precision),
+            f"'ieee' or 'fast' on {kind}: only tensor cores of device 'cuda' round their inputs",
+        )
 
 
 def _check_operation(problem: Problem, kind: str) -> None:

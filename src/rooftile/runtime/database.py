@@ -64,6 +64,13 @@ def connect(path: Path) -> sqlite3.Connection:
         return database
 
 
+def cannot_write(error: InputError) -> bool:
+    """Whether a database was refused because nothing can be written where it lies."""
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", None)
+    return isinstance(cause, OSError) or code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
     """An immediate transaction: waits for other writers, and is all or nothing."""

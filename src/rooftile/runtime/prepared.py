@@ -95,7 +95,7 @@ class Prepared(ABC):
 
     def _choose(self, key: Any, shape: tuple[int, ...], given: Arguments[Any]) -> Choice:
         asked, strategy = self._asked
-        precision = given.precision(asked)
+        precision = given.precision(asked, self._device)
         choice = decide(self.problem(shape), precision, self._device, strategy)
         if len(self._choices) >= _MOST_SHAPES:
             self._choices.clear()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.nn import ConvLayer, LinearLayer, Network, architecture
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture
 from rooftile.nn.data import ImageSet, fashion, load_images, prepare
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training import Progress, TrainingOptions, predict, train, with_record
@@ -197,8 +197,9 @@ def test_predictions_are_those_of_the_reference():
         (IMAGES[:, 0], LABELS, {}, "images: got uint8"),
         (IMAGES[:0], LABELS[:0], {}, "images: got uint8"),
         (IMAGES, LABELS[:-1], {}, r"labels: got uint8\[149\]"),
-        (IMAGES, LABELS.astype(np.int64), {}, "labels: got int64"),
+        (IMAGES, LABELS.astype(np.float32), {}, "labels: got dtype <f4"),
         (IMAGES, LABELS + np.uint8(1), {}, "a label of 10; expected labels below 10"),
+        (IMAGES, LABELS.astype(np.int64) - 1, {}, "a label of -1"),
         (IMAGES, LABELS, {"holdout": 150}, "holdout"),
         (IMAGES, LABELS, {"learning_rate": 1e30}, "learning_rate.*loss is"),
     ],
@@ -217,10 +218,9 @@ def test_resume_without_its_checkpoint_is_refused(tmp_path):
 
 
 def test_networks_of_other_inputs_are_refused():
-    for shape in ((3, 14, 14), (1, 14, 15)):
-        network = dataclasses.replace(NETWORK, input_shape=shape).initialise(0)
-        with pytest.raises(InputError, match="square images of one channel"):
-            predict(network, IMAGES)
+    network = dataclasses.replace(NETWORK, input_shape=(3, 14, 14)).initialise(0)
+    with pytest.raises(InputError, match=r"expected uint8\[n, 3, height, width\]"):
+        predict(network, IMAGES)
     with pytest.raises(InputError, match="without parameters"):
         predict(NETWORK, IMAGES)
 
@@ -236,3 +236,22 @@ def test_a_record_holds_the_accuracies_and_the_options():
     assert recorded.metadata["command"] == "rooftile train tiny"
     assert (recorded.metadata["seed"], recorded.metadata["epochs"]) == ("3", "4")
     assert same(recorded, network)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("kind", ["uint8", "float32"])
+def test_colour_of_any_size_with_labels_of_64_bits(library, kind):
+    layers = (ConvLayer("first", 2, 3, pool=("max", 2)), LinearLayer("last", 2))
+    network = Network("colour", (3, 6, 8), layers, pixels=Pixels((0.5,), (0.25,)))
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, 40)
+    images = generator.integers(0, 100, (40, 3, 9, 10), np.uint8)
+    images[labels == 1, 0] += 120
+    x = network.prepare(images) if kind == "float32" else images
+    given = [x, labels]
+    if library == "torch":
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+        given = [torch.from_numpy(array) for array in given]
+    trained = train(network, *given, TrainingOptions(epochs=8, batch=8, learning_rate=1e-2))
+    assert (predict(trained, given[0]) == labels).mean() > 0.9
+    assert (trained.predict(network.prepare(images)) == labels).mean() > 0.9

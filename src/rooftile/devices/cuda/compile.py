@@ -13,7 +13,7 @@ from rooftile.devices.gpu import key_of, macro_lines, prelude
 from rooftile.devices.text import whole
 from rooftile.errors import CompileFailure, DeviceMissing
 
-INSTALL = 'pip install "rooftile[cuda]", which brings cuda-core and NVRTC'
+INSTALL = 'pip install "cuda-core[cu13]>=0.4", which brings NVRTC too'
 _FIRST_SPECIFIC = 90
 """The first architecture with instructions that later ones do not keep."""
 

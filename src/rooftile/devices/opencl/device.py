@@ -48,7 +48,7 @@ _BUILT = 128
 """Programs that a device keeps built: a text that is bound anew is not built anew."""
 _STALE_S = 2.0
 """Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
-_INSTALL = 'pip install "rooftile[opencl]", which brings PyOpenCL and PoCL for the CPU'
+_INSTALL = 'pip install "pyopencl>=2025.1" "pocl-binary-distribution>=3.0", with PoCL for the CPU'
 
 
 def _pyopencl() -> Any:

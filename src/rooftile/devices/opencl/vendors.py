@@ -18,7 +18,10 @@ from rooftile.devices.cache import cache_directory
 _SYSTEM = Path("/etc/OpenCL/vendors")
 _POCL = "Portable Computing Language"
 
-ANOTHER = 'pip install "rooftile[opencl-intel]", Intel\'s OpenCL for every x86-64 processor'
+ANOTHER = (
+    'pip install "pyopencl>=2025.1" "intel-opencl-rt>=2025.0" "intel-cmplr-lib-rt>=2025.0", '
+    "Intel's OpenCL for every x86-64 processor"
+)
 
 
 def announce_wheels() -> None:
@@ -33,7 +36,10 @@ def announce_wheels() -> None:
     texts = {file.name: file.read_text() for file in _SYSTEM.glob("*.icd")}
     for name, text in {**texts, "intel-wheel.icd": f"{library}\n"}.items():
         if not (folder / name).exists() or (folder / name).read_text() != text:
-            write_atomically(folder / name, text.encode())
+            try:
+                write_atomically(folder / name, text.encode())
+            except OSError:
+                return  # With a read-only home there are the system's drivers.
     os.environ["OCL_ICD_VENDORS"] = str(folder)
 
 

@@ -36,7 +36,9 @@ class Change:
 
     @property
     def outcome(self) -> str:
-        """The comparison's, or ``broken``, ``mended``, ``not timed``."""
+        """The comparison's, or ``same record``, ``broken``, ``mended``, ``not timed``."""
+        if self.before == self.after:
+            return "same record"
         if self.comparison is not None:
             return self.comparison.outcome
         if self.before.status == "passed":

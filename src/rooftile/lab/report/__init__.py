@@ -15,7 +15,7 @@ except ImportError as error:
 
     raise DeviceMissing(
         "the Python package jinja2, which puts the page together",
-        'pip install "rooftile[report]"',
+        'pip install "jinja2>=3.1"',
     ) from error
 
 from rooftile.lab.report.page import page

@@ -13,6 +13,8 @@ from rooftile.strategies.gpu import Tunable
 SAMPLERS = ("random", "tpe", "gp")
 """Uniform; tree-structured Parzen estimators; a Gaussian process."""
 _NEEDS = {"random": ("optuna",), "tpe": ("optuna",), "gp": ("optuna", "scipy", "torch")}
+_PACKAGES = {"optuna": "optuna>=4.0", "scipy": "scipy>=1.13", "torch": "torch>=2.6"}
+"""What pip is told of each, as in pyproject.toml."""
 
 
 class Sampler:
@@ -26,9 +28,10 @@ class Sampler:
         """``name`` is one of `SAMPLERS`.  Raises `DeviceMissing` where a package is missing."""
         missing = [one for one in _NEEDS[name] if importlib.util.find_spec(one) is None]
         if missing:
+            packages = " ".join(f'"{_PACKAGES[one]}"' for one in missing)
             raise DeviceMissing(
                 f"{', '.join(missing)}, which the sampler {name!r} needs",
-                f"pip install {' '.join(missing)} (sampler 'exhaustive' needs nothing)",
+                f"pip install {packages} (sampler 'exhaustive' needs nothing)",
             )
         import optuna
 

@@ -30,8 +30,26 @@ def prepare(images: NDArray[np.uint8], size: int) -> Float32:
     An image's result does not depend on the images beside it, so that any slice may be
     prepared by itself.  Raises `InputError`.
     """
-    x = _resized(images, size)[:, None]
-    FASHION.standardise(x)
+    if images.ndim != 3:
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
+    check_positive(size=size)
+    return prepared(images, (1, size, size), FASHION)
+
+
+def prepared(
+    images: NDArray[np.uint8], input_shape: tuple[int, int, int], pixels: Pixels
+) -> Float32:
+    """x[n, *input_shape] float32 from uint8[n, height, width] or [n, channels, height, width].
+
+    Resized as `prepare` does, and standardised by ``pixels``.  Raises `InputError`.
+    """
+    channels, height, width = input_shape
+    with_channels = images[:, None] if images.ndim == 3 else images
+    if images.ndim not in (3, 4) or with_channels.shape[1] != channels:
+        expected = f"uint8[n, {channels}, height, width]"
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
+    x = _resized(with_channels, (height, width))
+    pixels.standardise(x)
     return x
 
 
@@ -41,18 +59,21 @@ def resize(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     ``prepare(resize(images, size), size)`` differs from ``prepare(images, size)`` by that
     rounding alone.  Raises `InputError`.
     """
-    return np.rint(_resized(images, size)).astype(np.uint8)
-
-
-def _resized(images: NDArray[np.uint8], size: int) -> Float32:
-    """Levels 0 to 255, not rounded."""
-    if images.ndim != 3 or images.dtype != np.uint8 or 0 in images.shape[1:]:
+    if images.ndim != 3:
         raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
     check_positive(size=size)
-    height, width = images.shape[1:]
+    return np.rint(_resized(images, (size, size))).astype(np.uint8)
+
+
+def _resized(images: NDArray[np.uint8], size: tuple[int, int]) -> Float32:
+    """Levels 0 to 255 of images[..., height, width], not rounded."""
+    if images.dtype != np.uint8 or 0 in images.shape[1:]:
+        expected = "uint8 images of at least a pixel"
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
+    height, width = images.shape[-2:]
     x: Float32 = images.astype(np.float32)
-    if (height, width) != (size, size):
-        x = np.matmul(np.matmul(_weights(height, size), x), _weights(width, size).T)
+    if (height, width) != size:
+        x = np.matmul(np.matmul(_weights(height, size[0]), x), _weights(width, size[1]).T)
     return x
 
 

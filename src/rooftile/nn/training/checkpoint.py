@@ -32,7 +32,7 @@ class Run:
     """A hash of the images and labels."""
 
     @classmethod
-    def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[np.uint8]) -> Run:
+    def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> Run:
         """The run that trains a network on these arrays."""
         digest = hashlib.sha256()
         for array in arrays:

@@ -1,0 +1,91 @@
+"""What several commands ask for in the same words, and the numbers that options take.
+
+A number that makes no sense is refused here, by the option's name: none is silently replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
+"""As `rooftile.ops.Precision`, which loads NumPy: the command line gives help without it."""
+
+
+def operation_names() -> list[str]:
+    """The package's own operations, found without importing what computes."""
+    package = Path(__file__).parents[1]
+    ladders = (path.parent.name for path in package.glob("strategies/*/ladder.py"))
+    return sorted(name for name in ladders if (package / "ops" / f"{name}.py").exists())
+
+
+def add_operation(parser: argparse.ArgumentParser) -> None:
+    """The operation, whose names the help tells."""
+    known = ", ".join(operation_names())
+    parser.add_argument(
+        "operation", metavar="OP", help=f"{known}; or one that a package of yours brings"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return _whole(text, least=1)
+
+
+def count(text: str) -> int:
+    """A whole number of at least 0."""
+    return _whole(text, least=0)
+
+
+def _whole(text: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds."""
+    return _number(text, "a positive number of seconds", math.inf)
+
+
+def share(text: str) -> float:
+    """A share between 0 and 1."""
+    return _number(text, "a number between 0 and 1", 1.0)
+
+
+def _number(text: str, what: str, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """The problem of an operation: ``--shape`` and ``--batch``."""
+    parser.add_argument(
+        "--shape",
+        default="",
+        metavar="NAME|key=value,...",
+        help="a named problem (`rooftile list shapes OP` names them; default: the operation's "
+        "first), or its sizes, as in "
+        "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
+    )
+    parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
+
+
+def shape_of(arguments: argparse.Namespace, operation: str) -> str:
+    """The shape that was asked for, or the operation's default.  Raises `InputError`."""
+    from rooftile.ops import default_shape
+
+    return arguments.shape or default_shape(operation)
+
+
+def add_precision(
+    parser: argparse.ArgumentParser, meaning: str, default: str | None = None
+) -> None:
+    """``--precision``, which means something of its own to each command."""
+    parser.add_argument("--precision", choices=PRECISIONS, default=default, help=meaning)

@@ -1,0 +1,140 @@
+"""List what there is: operations, their named problems, their strategies, and models.
+
+Without a word it lists the operations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._options import operation_names
+from rooftile.cli._output import Output
+from rooftile.cli._records import shapes
+from rooftile.cli._tables import Sheet
+
+if TYPE_CHECKING:
+    from rooftile.ops.registry import Operation
+    from rooftile.strategies import Strategy
+
+_KINDS = ("cpu", "cuda", "opencl")
+DEFAULTS = {"device": None}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("operations", "shapes", "strategies", "models"),
+        default="operations",
+        help="what to list (default operations)",
+    )
+    parser.add_argument(
+        "operation",
+        nargs="?",
+        metavar="OP",
+        help=f"whose shapes or strategies (default: of all): {', '.join(operation_names())}",
+    )
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Print the list.  Exit code 0."""
+    output = Output(arguments)
+    if arguments.what == "models":
+        found, sheet = _models()
+    elif arguments.what == "operations":
+        found, sheet = _operations(_asked(arguments))
+    elif arguments.what == "shapes":
+        found, sheet = _shapes(_asked(arguments))
+    else:
+        found, sheet = _strategies(_asked(arguments), arguments.device)
+    output.result({arguments.what: found})
+    output.show(sheet)
+    return 0
+
+
+Found = tuple[list[dict[str, Any]], Sheet]
+"""The same for a program, and for a person."""
+
+
+def _asked(arguments: argparse.Namespace) -> list[Operation]:
+    """The operations to tell of.  Raises `InputError`."""
+    from rooftile.ops.registry import operation, operations
+
+    if arguments.operation is not None:
+        return [operation(arguments.operation)]
+    return list(operations().values())
+
+
+def _operations(asked: list[Operation]) -> Found:
+    sheet = Sheet("operation", "what it computes", wraps=["what it computes"])
+    found = []
+    for one in asked:
+        sheet.add_row(one.name, one.summary)
+        found.append({"name": one.name, "summary": one.summary, "shapes": list(one.named)})
+    return found, sheet
+
+
+def _shapes(asked: list[Operation]) -> Found:
+    from rooftile.lab.records import problem_json
+    from rooftile.ops import named
+
+    sheet = Sheet("operation", "shape", "arrays", wraps=["arrays"])
+    found = []
+    for one in asked:
+        for number, shape in enumerate(one.named):
+            problem = named(one.name, shape)
+            sheet.add_row("" if number else one.name, shape, shapes(problem))
+            found.append({"operation": one.name, "name": shape, "problem": problem_json(problem)})
+    return found, sheet
+
+
+def _strategies(asked: list[Operation], device: str | None) -> Found:
+    """Every rung, on kinds of device, in rising order."""
+    from rooftile.devices.select import parse_device
+
+    kinds = _KINDS if device is None else (parse_device(device)[0],)
+    sheet = Sheet("strategy", "devices", "prec", "what it changes", wraps=["what it changes"])
+    found = []
+    for one in asked:
+        sheet.add_row(f"{one.name}:")
+        for rung in _rungs(one.name, kinds):
+            devices = ", ".join(kind for kind in rung.devices if kind in kinds)
+            sheet.add_row(f"  {rung.name}", devices, rung.precision, rung.summary)
+            found.append(
+                {
+                    "operation": one.name,
+                    "name": rung.name,
+                    "devices": list(rung.devices),
+                    "precision": rung.precision,
+                    "summary": rung.summary,
+                }
+            )
+    return found, sheet
+
+
+def _rungs(operation: str, kinds: Sequence[str]) -> list[Strategy]:
+    """The rungs on each kind of device, each once."""
+    from rooftile.errors import InputError
+    from rooftile.strategies import ladder
+
+    found: list[Strategy] = []
+    for kind in kinds:
+        with contextlib.suppress(InputError):  # It has none on that kind of device.
+            found += [rung for rung in ladder(operation, kind) if rung not in found]
+    return found
+
+
+def _models() -> Found:
+    from rooftile.nn import MODELS
+
+    sheet = Sheet("model", "images", "layers", wraps=["layers"])
+    found = []
+    for name, network in MODELS.items():
+        layers = [layer.name for layer in network.layers]
+        sheet.add_row(name, "x".join(map(str, network.input_shape)), ", ".join(layers))
+        found.append({"name": name, "images": list(network.input_shape), "layers": layers})
+    return found, sheet

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+
+import rooftile
+from rooftile.cli import completion, main
+from rooftile.cli._main import _parser
+from rooftile.cli._options import operation_names
+from rooftile.ops import default_shape, named
+from rooftile.ops.registry import operations
+
+
+def test_every_operation_has_one_sentence(call, call_json):
+    found = call_json("list")["operations"]
+    assert [one["name"] for one in found] == list(operations())
+    assert all(one["summary"].endswith(".") for one in found)
+    code, out, _ = call("list")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(name in out for name in operations())
+
+
+def test_shapes_with_their_arrays(call, call_json):
+    found = call_json("list", "shapes", "conv2d")["shapes"]
+    assert {one["name"] for one in found} == set(operations()["conv2d"].named)
+    assert "x[1000,1,86,86] weights[4,1,7,7]" in call("list", "shapes", "conv2d")[1]
+    everyone = call_json("list", "shapes")["shapes"]
+    assert {one["operation"] for one in everyone} == set(operations())
+
+
+def test_strategies_in_rising_order(call, call_json):
+    found = call_json("list", "strategies", "conv2d", "--device", "cpu")["strategies"]
+    assert [one["name"] for one in found][:2] == ["loops", "threads"]
+    assert all(one["summary"] and "cpu" in one["devices"] for one in found)
+    _, out, _ = call("list", "strategies", "conv2d")
+    assert "direct_tile" in out
+    assert "loops" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_models(call):
+    assert "lenet5" in call("list", "models")[1]
+
+
+def test_an_unknown_operation_is_wrong_usage(call):
+    code, _, err = call("list", "shapes", "conv9d")
+    assert code == 2
+    assert "conv9d" in err
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_the_default_shape_is_not_a_large_one(operation):
+    assert named(operation, default_shape(operation)).bytes < 2**28
+
+
+def test_help_names_the_operations(capsys):
+    assert operation_names() == sorted(operations())
+    with pytest.raises(SystemExit):
+        main(["climb", "--help"])
+    assert "segmented_reduce" in capsys.readouterr().out
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "rooftile", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"rooftile {rooftile.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("rooftile clim", {"climb"}),
+        ("rooftile climb conv3", {"conv3d"}),
+        ("rooftile climb --preci", {"--precision"}),
+        ("rooftile list sh", {"shapes"}),
+    ],
+)
+def test_bash_completes(words, expected):
+    script = completion.script(_parser(), "bash")
+    typed = words.split()
+    setting = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _rooftile"
+    done = subprocess.run(
+        ["bash", "-c", f'{script}\n{setting}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.split()) == expected
+
+
+def test_zsh_loads_bashs_completion_first():
+    parser = argparse.ArgumentParser()
+    assert completion.script(parser, "zsh").startswith("autoload")

@@ -1,0 +1,31 @@
+"""What errors tell to install is what the package's extras install."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rooftile.cli import predict
+from rooftile.devices.cuda import compile as cuda
+from rooftile.devices.opencl import device as opencl
+from rooftile.devices.opencl import vendors
+from rooftile.lab.tune import sampler
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+WANTED = {
+    item.partition(";")[0].strip()
+    for items in PROJECT["optional-dependencies"].values()
+    for item in items
+}
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [cuda.INSTALL, opencl._INSTALL, vendors.ANOTHER, predict._INSTALL, *sampler._PACKAGES.values()],
+)
+def test_hints_name_packages_with_their_versions(hint):
+    named = re.findall(r'"([^"]+)"', hint) or [hint]
+    assert set(named) <= WANTED

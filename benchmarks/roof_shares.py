@@ -42,18 +42,16 @@ Calls = dict[str, Callable[[], object]]
 
 def problems() -> dict[str, Layer]:
     """Convolutions and products that have enough work for each element to be bound by FMAs."""
-    same, block = {"activation": "relu", "padding": (1, 1)}, Pool.of("max", 2)
+    one, two, block = (1, 1), (2, 2), Pool.of("max", 2)
     found: dict[str, Layer] = {
         f"{name} B={batch}": _layer(name, batch)
         for name, batch in (("lenet-conv1", 100), ("lenet-conv2", 100))
     }
     return found | {
-        "16 channels 3x3, 28x28 B=200": Conv2d(200, 16, 28, 28, 16, (3, 3), padding=(1, 1)),
-        "64 channels 3x3, 56x56": Conv2d(1, 64, 56, 56, 64, (3, 3), **same),
-        "256 channels 5x5, 28x28": Conv2d(
-            1, 256, 28, 28, 256, (5, 5), padding=(2, 2), activation="relu", pool=block
-        ),
-        "mnist8 conv1 B=1000": Conv2d(1000, 1, 28, 28, 8, (5, 5), (1, 1), (2, 2), "relu"),
+        "16 channels 3x3, 28x28 B=200": Conv2d(200, 16, 28, 28, 16, (3, 3), one, one),
+        "64 channels 3x3, 56x56": Conv2d(1, 64, 56, 56, 64, (3, 3), one, one, "relu"),
+        "256 channels 5x5, 28x28": Conv2d(1, 256, 28, 28, 256, (5, 5), one, two, "relu", block),
+        "mnist8 conv1 B=1000": Conv2d(1000, 1, 28, 28, 8, (5, 5), one, two, "relu"),
         "mnist8 linear1 B=1000": Linear(1000, 6272, 512, "relu"),
         "linear 512^3": Linear(512, 512, 512),
         "linear 1000^3": Linear(1000, 1000, 1000),
@@ -142,7 +140,10 @@ def main() -> None:
             for name, bind, x, shape in cases()
             if any(word in name for word in SUBNORMAL)
         ]
-        record = {"environment": dataclasses.asdict(environment()), "versions": versions(PACKAGES)}
+        record: Record = {
+            "environment": dataclasses.asdict(environment()),
+            "versions": versions(PACKAGES),
+        }
         record |= {"rows": rows, "subnormal": subnormal}
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         write()

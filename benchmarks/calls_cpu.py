@@ -31,7 +31,7 @@ from rooftile.runtime.timing.host import interleaved
 RESULTS = Path(__file__).parent / "results" / "calls-cpu.json"
 PACKAGES = ("numpy", "llvmlite", "torch")
 TORCH = ("torch eager", "torch compile, frozen")
-SECONDS = 3.0
+SECONDS = 1.5
 
 Record = dict[str, Any]
 Compute = Callable[..., None]

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unwritten_memory import best_times, cases
 
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import vector
 from rooftile.lab.ceilings.cpu_kernels import fma_work
 from rooftile.lab.environment import environment, versions
 from rooftile.lab.judge.verify import random_inputs
@@ -42,18 +43,17 @@ Calls = dict[str, Callable[[], object]]
 
 def problems() -> dict[str, Layer]:
     """Convolutions and products that have enough work for each element to be bound by FMAs."""
-    same, block = {"activation": "relu", "padding": (1, 1)}, Pool.of("max", 2)
+    one, two, block = (1, 1), (2, 2), Pool.of("max", 2)
     found: dict[str, Layer] = {
         f"{name} B={batch}": _layer(name, batch)
         for name, batch in (("lenet-conv1", 100), ("lenet-conv2", 100))
     }
     return found | {
-        "16 channels 3x3, 28x28 B=200": Conv2d(200, 16, 28, 28, 16, (3, 3), padding=(1, 1)),
-        "64 channels 3x3, 56x56": Conv2d(1, 64, 56, 56, 64, (3, 3), **same),
-        "256 channels 5x5, 28x28": Conv2d(
-            1, 256, 28, 28, 256, (5, 5), padding=(2, 2), activation="relu", pool=block
-        ),
-        "mnist8 conv1 B=1000": Conv2d(1000, 1, 28, 28, 8, (5, 5), (1, 1), (2, 2), "relu"),
+        "16 channels 3x3, 28x28 B=200": Conv2d(200, 16, 28, 28, 16, (3, 3), one, one),
+        "16 channels 3x3, 28x28 B=4": Conv2d(4, 16, 28, 28, 16, (3, 3), one, one),
+        "64 channels 3x3, 56x56": Conv2d(1, 64, 56, 56, 64, (3, 3), one, one, "relu"),
+        "256 channels 5x5, 28x28": Conv2d(1, 256, 28, 28, 256, (5, 5), one, two, "relu", block),
+        "mnist8 conv1 B=1000": Conv2d(1000, 1, 28, 28, 8, (5, 5), one, two, "relu"),
         "mnist8 linear1 B=1000": Linear(1000, 6272, 512, "relu"),
         "linear 512^3": Linear(512, 512, 512),
         "linear 1000^3": Linear(1000, 1000, 1000),
@@ -109,7 +109,16 @@ def shares(label: str, problem: Layer) -> Record:
             best[name] = min(best[name], 1e3 * taken)
             found[name].append(problem.flops / taken / roof)
     medians = {name: float(np.median(values)) for name, values in found.items()}
-    return {"label": label, "strategy": strategy, "shares": medians, "best_ms": best}
+    lanes = _lanes_used(problem) if strategy == "register_tile" else 1.0
+    row = {"label": label, "strategy": strategy, "lanes": lanes}
+    return {**row, "shares": medians, "best_ms": best}
+
+
+def _lanes_used(problem: Layer) -> float:
+    """The share of lanes that columns of a convolution's rows fill."""
+    assert isinstance(problem, Conv2d)
+    columns, wide = problem.conv_read[1], vector.lanes()
+    return columns / (-(-columns // wide) * wide)
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -138,11 +147,14 @@ def main() -> None:
                 print(label, {k: round(v, 3) for k, v in rows[-1]["shares"].items()}, flush=True)
     if options.write:
         subnormal = [
-            {"label": name, **best_times(bind, x, shape)}
+            {"label": name.partition(" Conv2d")[0], **best_times(bind, x, shape)}
             for name, bind, x, shape in cases()
             if any(word in name for word in SUBNORMAL)
         ]
-        record = {"environment": dataclasses.asdict(environment()), "versions": versions(PACKAGES)}
+        record: Record = {
+            "environment": dataclasses.asdict(environment()),
+            "versions": versions(PACKAGES),
+        }
         record |= {"rows": rows, "subnormal": subnormal}
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         write()

@@ -16,14 +16,15 @@ from unwritten import check_new_memory
 
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.judge.verify import verify
-from rooftile.ops import Conv2d, Linear, Pool
+from rooftile.ops import Conv2d, Linear, Pool, Softmax
 from rooftile.strategies import strategy
 
 assert lanes() == 8
 ragged = Conv2d(2, 3, 15, 23, 5, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 2))
 rows = Conv2d(1, 2, 13, 19, 3, (7, 7), activation="tanh")
 for problem, name in ((ragged, "register_tile"), (ragged, "map_vectors"), (ragged, "winograd"),
-                      (rows, "winograd"), (Linear(9, 70, 21, "relu"), "blocked")):
+                      (rows, "winograd"), (Linear(9, 70, 21, "relu"), "blocked"),
+                      (Softmax(3, 6), "vectors"), (Softmax(3, 45), "vectors")):
     rung = strategy(problem.operation, name)
     verify(problem, rung, neighbours=False).raise_if_wrong()
     check_new_memory(rung, problem)

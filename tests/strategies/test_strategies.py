@@ -26,7 +26,7 @@ SHARED = {
     "conv2d": {"loops", "threads", "im2col", "im2col_fused", "fft"},
     "linear": {"loops", "threads", "blas"},
     "pool2d": {"loops", "threads", "rows"},
-    "softmax": {"loops", "threads"},
+    "softmax": {"loops", "threads", "vectors"},
 }
 """Strategies that do not compile anew for each problem: they get many examples."""
 

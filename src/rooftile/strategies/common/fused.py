@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import native, source
 
 ACTIVATION_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
 POOL_CODES = {"max": 0, "average": 1, "l2": 2, "weighted": 3}
@@ -52,16 +52,22 @@ def pooled_with(pooled, y, kind):  # type: ignore[no-untyped-def]
     return norm(pooled, y) if kind == 2 else pooled + y
 
 
-@native
-def activate_row(row, start, count, code):  # type: ignore[no-untyped-def]
-    """Activate ``count`` elements in place."""
-    if code == 1:
-        for j in range(count):
-            z = row[start + j]
-            row[start + j] = np.float32(0.0) if z < np.float32(0.0) else z
-    elif code > 1:
-        for j in range(start, start + count):
-            row[j] = activate(row[j], code)
+_ACTIVATE_ROW = """
+@apart
+def kernel(row, start, count, code):
+    stop = start + count
+    for j in range(start, stop, lanes()):
+        z = load_part(row, j, stop - j)
+        if code == 1:
+            z = relu(z)
+        elif code == 2:
+            z = sigmoid(z)
+        elif code == 3:
+            z = tanh(z)
+        store_part(row, j, z, stop - j)
+"""
+activate_row = source("activate_row", _ACTIVATE_ROW)
+"""Activate ``count`` elements of ``row`` from ``start`` in place, a vector at a time."""
 
 
 @native

@@ -164,6 +164,7 @@ class _Text:
     def known(self, name: str) -> Any:
         """What a name means in the text."""
         from rooftile.devices.cpu.native.vector import VECTORS
+        from rooftile.devices.cpu.native.vector_math import VECTOR_MATH
 
         if name in self.trees:
             if name not in self._made:
@@ -171,7 +172,7 @@ class _Text:
                     name, self._digest, lambda: self.trees[name], self.known, self._flags
                 )
             return self._made[name]
-        for scope in (self._using, VECTORS, _COMMON):
+        for scope in (self._using, VECTORS, VECTOR_MATH, _COMMON):
             if name in scope:
                 return scope[name]
         return getattr(builtins, name)

@@ -7,7 +7,8 @@ an LLVM ``<lanes x float>`` and lives in compiled code only.
 Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
 others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``stream`` (both on a
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
-``fma(x, y, z)`` (x*y + z), ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
+``divide``, ``fma(x, y, z)`` (x*y + z), ``joined(n, x, y)`` (x's first n lanes, y's others),
+``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
 ``splat_last(x)``, ``last_of(x)``, ``gather(a, c, i)`` (the elements of a at the indices, int32,
@@ -112,6 +113,12 @@ def _store_part(to: Expressions, given: list[Value]) -> Value:
     mask = _mask(to, count)
     given = [value, _place(to, array, index), _ALIGNMENT, mask]
     return to.intrinsic(f"llvm.masked.store.v{to.lanes}f32.p0", NONE, given)
+
+
+def _joined(to: Expressions, given: list[Value]) -> Value:
+    count, x, y = given
+    mask, of = _mask(to, count), x.type.llvm
+    return to.made(x.type, f"select {mask.type.llvm} {mask.name}, {of} {x.name}, {of} {y.name}")
 
 
 def _splat_of(to: Expressions, scalar: Value, of: str) -> str:
@@ -277,6 +284,8 @@ def _count_of(to: Expressions, given: list[Value]) -> Value:
 
 
 def _packed(to: Expressions, given: list[Value]) -> Value:
+    from rooftile.devices.cpu.native.instructions import KernelError
+
     if to.lanes != _LANES_OF_AVX512:
         from rooftile.devices.cpu.native.instructions import KernelError
 
@@ -292,7 +301,8 @@ VECTORS = {
         "load": _load, "load_part": _load_part, "store": _store(False),
         "store_part": _store_part, "store_aligned": _store(True), "stream": _store(True, True),
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
-        "subtract": _operation("fsub"), "multiply": _operation("fmul"), "fma": _fma,
+        "subtract": _operation("fsub"), "multiply": _operation("fmul"),
+        "divide": _operation("fdiv"), "fma": _fma, "joined": _joined,
         "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
         "even": _every_second(0), "odd": _every_second(1),
         "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,

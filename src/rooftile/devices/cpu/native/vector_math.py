@@ -1,0 +1,175 @@
+"""The exponential and what is made of it, for vectors of kernels; each lane by itself.
+
+Generated kernels know by name: ``exp(x)``, ``sigmoid(x)``, ``tanh(x)``, ``larger(x, y)`` (y where
+either is NaN: one instruction, where ``maximum`` is four), ``largest(x)`` and ``summed(x)`` (the
+lanes' maximum, whatever it is where one is NaN, and their sum, in every lane), and ``lanes()``.
+
+With ``n`` the integer nearest to ``x / ln 2`` and ``r = x - n ln 2``, ``exp(x)`` is
+``2^n (1 + r + r^2 q(r))``; ``r`` takes two subtractions, since ``ln 2`` is kept as a short number
+and a small one (Cody and Waite).  ``q`` is a polynomial whose largest relative error in the result
+is least.  `ULPS` rests on every float32, but for tangents of those below 2^-30 and above 12.
+
+Source: Muller, "Elementary Functions", third edition (2016), chapters 3 and 11.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rooftile.devices.cpu.native.build import processor
+from rooftile.devices.cpu.native.types import FLOAT, INTEGER, Function, Type, Value, constant
+
+if TYPE_CHECKING:
+    from rooftile.devices.cpu.native.expressions import Expressions
+
+ULPS = {"exp": 1.2, "sigmoid": 2.5, "tanh": 2.6}
+"""Bounds of the error, in units of the result's last place."""
+
+_LEAST, _MOST = -104.0, 89.0
+"""Below the one an exponential rounds to zero, above the other to infinity."""
+_FLAT = 10.0
+"""From here on a hyperbolic tangent rounds to one."""
+_SHORT, _SMALL = 0.693359375, math.log(2.0) - 0.693359375
+"""Their sum is ln 2; the first has so few digits that its products with integers are exact."""
+_ROUND = 1.5 * 2.0**23
+"""To whom a small number is added, the sum's last bits are the nearest integer."""
+_Q = (0.5, 0.1666652113199234, 0.04166838899254799, 0.008368716575205326, 0.001381459878757596)
+_WORD, _SHORT_WORD = Type("word", "integer", "i32"), Type("short", "integer", "i16")
+
+
+class _Lanes:
+    """Writes arithmetic on vectors."""
+
+    def __init__(self, to: Expressions, x: Value) -> None:
+        self.to, self.of = to, x.type
+        self.integers = Type("integers", "vector", f"<{to.lanes} x i32>")
+
+    def all(self, number: float) -> Value:
+        """A number in every lane."""
+        return Value(self.of, f"splat (float {constant(number, FLOAT).name})")
+
+    def do(self, instruction: str, x: Value, y: Value) -> Value:
+        """``fadd`` and others of two operands."""
+        return self.to.made(x.type, f"{instruction} {x.type.llvm} {x.name}, {y.name}")
+
+    def of_integers(self, instruction: str, x: Value, number: int) -> Value:
+        """The same of integers and a number."""
+        return self.do(instruction, x, Value(self.integers, f"splat (i32 {number})"))
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """``x y + z``, rounded once."""
+        return self.to.intrinsic(f"llvm.fma.v{self.to.lanes}f32", self.of, [x, y, z])
+
+    def bits(self, x: Value, into: Type) -> Value:
+        """The same bits as another type."""
+        return self.to.made(into, f"bitcast {x.type.llvm} {x.name} to {into.llvm}")
+
+    def where(self, condition: str, x: Value, y: Value, yes: Value, no: Value) -> Value:
+        """Lane by lane ``yes`` where the condition holds of x and y, else ``no``."""
+        of = self.of.llvm
+        mask = Type("mask", "mask", f"<{self.to.lanes} x i1>")
+        found = self.to.made(mask, f"fcmp {condition} {of} {x.name}, {y.name}").name
+        return self.to.made(self.of, f"select {mask.llvm} {found}, {of} {yes.name}, {of} {no.name}")
+
+    def called(self, name: str, *given: Value) -> Value:
+        """A function of LLVM's."""
+        return self.to.intrinsic(f"llvm.{name}.v{self.to.lanes}f32", self.of, list(given))
+
+    def below(self, x: Value, limit: float) -> Value:
+        """The smaller of both; NaN stays."""
+        return self.where("ogt", x, self.all(limit), self.all(limit), x)
+
+    def parts(self, x: Value) -> tuple[Value, Value, Value]:
+        """``e^r - 1``, and ``n`` as a number and behind the bits of `_ROUND`."""
+        shifted = self.fma(x, self.all(1.0 / math.log(2.0)), self.all(_ROUND))
+        n = self.do("fsub", shifted, self.all(_ROUND))
+        r = self.fma(n, self.all(-_SHORT), x)
+        r = self.fma(n, self.all(-_SMALL), r)
+        q = self.all(_Q[-1])
+        for coefficient in reversed(_Q[:-1]):
+            q = self.fma(q, r, self.all(coefficient))
+        return self.fma(self.do("fmul", r, r), q, r), n, shifted
+
+    def scaled(self, x: Value, n: Value, shifted: Value) -> Value:
+        """``2^n x``, rounded once where it is subnormal."""
+        if self.to.lanes == 16 and "+avx512f" in processor()[1].split(","):
+            zero = Value(self.of, "zeroinitializer")
+            all_lanes, round_as_ever = Value(_SHORT_WORD, "-1"), Value(_WORD, "4")
+            given = [x, n, zero, all_lanes, round_as_ever]
+            return self.to.intrinsic("llvm.x86.avx512.mask.scalef.ps.512", self.of, given)
+        # 2^n itself may be beyond float32. _ROUND's own last bits are zero.
+        count = self.of_integers("shl", self.bits(shifted, self.integers), 16)
+        count = self.of_integers("ashr", count, 16)
+        half = self.of_integers("ashr", count, 1)
+        x = self.do("fmul", x, self.power(half))
+        return self.do("fmul", x, self.power(self.do("sub", count, half)))
+
+    def power(self, n: Value) -> Value:
+        """``2^n`` of integers."""
+        biased = self.of_integers("add", n, 127)
+        return self.bits(self.of_integers("shl", biased, 23), self.of)
+
+
+def _exp(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    at = _Lanes(to, x)
+    x = at.below(x, _MOST)
+    x = at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x)
+    grown, n, shifted = at.parts(x)
+    return at.scaled(at.do("fadd", grown, at.all(1.0)), n, shifted)
+
+
+def _sigmoid(to: Expressions, given: list[Value]) -> Value:
+    # The exponential of a number that is not positive is at most one.
+    (x,) = given
+    at, zero = _Lanes(to, x), Value(x.type, "zeroinitializer")
+    minus = to.made(x.type, f"fneg {x.type.llvm} {at.called('fabs', x).name}")
+    e = _exp(to, [minus])
+    upper = at.where("olt", x, zero, e, at.all(1.0))
+    return at.do("fdiv", upper, at.do("fadd", e, at.all(1.0)))
+
+
+def _tanh(to: Expressions, given: list[Value]) -> Value:
+    # With m = e^(2|x|) - 1, which small numbers lose nothing of, it is m / (m + 2).
+    (x,) = given
+    at = _Lanes(to, x)
+    size = at.below(at.called("fabs", x), _FLAT)
+    grown, n, shifted = at.parts(at.do("fadd", size, size))
+    power = at.scaled(at.all(1.0), n, shifted)
+    m = at.fma(power, grown, at.do("fsub", power, at.all(1.0)))
+    return at.called("copysign", at.do("fdiv", m, at.do("fadd", m, at.all(2.0))), x)
+
+
+def _over_lanes(combine: Callable[[_Lanes, Value, Value], Value]) -> Function:
+    """All lanes combined, halves with halves; the result is in every lane."""
+
+    def write(to: Expressions, given: list[Value]) -> Value:
+        (x,) = given
+        at, distance = _Lanes(to, x), to.lanes // 2
+        while distance:
+            numbers = ", ".join(f"i32 {k ^ distance}" for k in range(to.lanes))
+            of = x.type.llvm
+            words = f"shufflevector {of} {x.name}, {of} poison, <{to.lanes} x i32> <{numbers}>"
+            x = combine(at, x, to.made(x.type, words))
+            distance //= 2
+        return x
+
+    return Function("over lanes", write)
+
+
+def _larger(at: _Lanes, x: Value, y: Value) -> Value:
+    return at.where("ogt", x, y, x, y)
+
+
+VECTOR_MATH = {
+    "exp": Function("exp", _exp),
+    "sigmoid": Function("sigmoid", _sigmoid),
+    "tanh": Function("tanh", _tanh),
+    "larger": Function("larger", lambda to, given: _larger(_Lanes(to, given[0]), *given)),
+    "largest": _over_lanes(_larger),
+    "summed": _over_lanes(lambda at, x, y: at.do("fadd", x, y)),
+    "lanes": Function("lanes", lambda to, given: Value(INTEGER, str(to.lanes))),
+}
+"""The functions by name."""

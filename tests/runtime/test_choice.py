@@ -38,11 +38,18 @@ def test_every_strategy_is_explained_and_one_is_taken(problem):
         assert taken == [dispatch.choose(problem, precision).name]
 
 
+ON_CPUS_ALONE = {
+    "conv2d_input_gradient", "conv2d_weights_gradient", "pool2d_gradient", "pool2d_winners",
+}  # fmt: skip
+"""Those of training, which runs on CPUs."""
+
+
 def test_every_operation_ends_with_what_takes_all():
     first = {"naive", "row_threads", "sequential", "strided"}
     for operation in operations():
         assert preference(operation, "cpu")[-1].name == "loops"
-        assert preference(operation, "opencl")[-1].name in first
+        if operation not in ON_CPUS_ALONE:
+            assert preference(operation, "opencl")[-1].name in first
 
 
 def test_every_preference_exists():

@@ -137,7 +137,7 @@ class ArrayKernel:
 
     function: Native
     units: int
-    """Of independent work, which the cores share out."""
+    """Of independent work, which the cores share out; as many for each item of a batch."""
     sizes: tuple[int, ...] = ()
     """What the kernel wants to know at run time."""
 
@@ -161,10 +161,14 @@ class ArrayStrategy(HostStrategy):
         run = cpu.Spread(kernel.function, [array.dtype for array in problem.arrays])
         sizes = np.array(kernel.sizes or (0,), np.int64)
         count, first = threads if self.parallel else 1, len(problem.input_arrays)
+        batch = problem.batch_size
         held = tuple(np.ascontiguousarray(parameter) for parameter in parameters)
 
         def call(*arrays: AnyArray) -> None:
-            run((*arrays[:first], *held, *arrays[first:]), sizes, kernel.units, count)
+            units = kernel.units
+            if batch is not None:
+                units = units // batch * problem.items_in(arrays)
+            run((*arrays[:first], *held, *arrays[first:]), sizes, units, count)
 
         return call
 

@@ -11,6 +11,7 @@ from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture
 from rooftile.nn.data import ImageSet, fashion, load_images, prepare
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training import Progress, TrainingOptions, predict, train, with_record
+from rooftile.nn.training.loss import cross_entropy
 from rooftile.nn.training.model import Model
 from rooftile.ops import Pool
 
@@ -58,28 +59,42 @@ def test_a_small_lenet5_learns():
     assert losses[3, 8] < 0.8 * losses[1, 8]
 
 
+SMOOTH = Network(
+    "smooth",
+    (1, 9, 9),
+    (ConvLayer("c1", 3, 3, activation="tanh", pool=Pool.of("average", 2, 1)),
+     ConvLayer("c2", 2, 2, padding=1, activation="sigmoid"),
+     LinearLayer("l1", 6, "tanh"), LinearLayer("l2", 4)),
+)  # fmt: skip
+
+
+def exact_loss(parameters, x, labels):
+    """The loss of `SMOOTH` by the layers' references, in float64."""
+    for name, problem in SMOOTH.problems(len(x)):
+        own = (parameters[f"{name}.{kind}"] for kind in problem.parameter_shapes)
+        x = problem.reference(x.reshape(problem.input_shape), *own)
+    return cross_entropy(x, labels)[0]
+
+
 def test_the_gradient_of_a_whole_network_is_that_of_finite_differences():
-    network = Network(
-        "smooth",
-        (1, 9, 9),
-        (ConvLayer("c1", 3, 3, activation="tanh", pool=Pool.of("average", 2, 1)),
-         ConvLayer("c2", 2, 2, padding=1, activation="sigmoid"),
-         LinearLayer("l1", 6, "tanh"), LinearLayer("l2", 4)),
-    ).initialise(0)  # fmt: skip
-    generator = np.random.default_rng(1)
-    x = generator.standard_normal((5, 1, 9, 9))
+    network, generator = SMOOTH.initialise(0), np.random.default_rng(1)
+    x = generator.standard_normal((5, 1, 9, 9), np.float32)
     labels = generator.integers(0, 4, 5)
-    parameters = {k: p.astype(np.float64) for k, p in network.parameters.items()}
-    model = Model(network, 1)
-    _, gradients = model.loss_and_gradients(parameters, x, labels)
-    for key, value in parameters.items():
+    exact = {k: p.astype(np.float64) for k, p in network.parameters.items()}
+    loss, gradients = Model(network, 1).loss_and_gradients(network.parameters, x, labels)
+    assert loss == pytest.approx(exact_loss(exact, x, labels), rel=1e-6)
+    for key, value in exact.items():
         direction = generator.standard_normal(value.shape)
         ahead, behind = (
-            model.loss_and_gradients(parameters | {key: value + step * direction}, x, labels)[0]
-            for step in (1e-5, -1e-5)
+            exact_loss(exact | {key: value + step * direction}, x, labels) for step in (1e-5, -1e-5)
         )
         slope = (ahead - behind) / 2e-5
-        assert (gradients[key] * direction).sum() == pytest.approx(slope, rel=1e-5, abs=1e-9)
+        assert (gradients[key] * direction).sum() == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_images_of_another_dtype_are_refused():
+    with pytest.raises(InputError, match="float64"):
+        Model(SMOOTH, 1).scores(SMOOTH.initialise(0).parameters, np.zeros((1, 1, 9, 9)))
 
 
 def test_equal_seeds_give_equal_bits_and_other_seeds_do_not():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.errors import InputError
 from rooftile.nn.network import Network
 from rooftile.nn.training.loss import cross_entropy
 from rooftile.nn.training.optimisers import Arrays
@@ -24,7 +25,9 @@ class Model:
         ]
 
     def scores(self, parameters: Mapping[str, Array], x: Array) -> Array:
-        """The last layer's output for x[n, channels, height, width]."""
+        """The last layer's output for float32 x[n, channels, height, width]."""
+        if x.dtype != np.float32:
+            raise InputError("x", x.dtype, "float32")
         for name, kinds, layer in self._layers:
             x = layer.forward(x, _of(parameters, name, kinds))
         return x

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import Native, native
 from rooftile.nn.definition import is_bias
-from rooftile.nn.training.kernels import adam, run
 from rooftile.nn.training.options import TrainingOptions
 
 Arrays = dict[str, NDArray[np.floating[Any]]]
@@ -54,11 +55,8 @@ class Sgd:
     def step(self, parameters: Arrays, gradients: Arrays, rate: float) -> None:
         """velocity = momentum * velocity + gradient; parameter -= rate * velocity."""
         for key, parameter in parameters.items():
-            velocity = self.state[f"velocity.{key}"]
-            velocity *= self._momentum
-            velocity += gradients[key]
-            _decay(key, parameter, rate * self._decay)
-            parameter -= rate * velocity
+            rates = (self._momentum, rate, _kept(key, rate * self._decay))
+            _run(_sgd, (parameter, gradients[key], self.state[f"velocity.{key}"]), rates)
 
 
 class Adam:
@@ -87,16 +85,57 @@ class Adam:
         step_size = rate / (1 - self._momentum**steps)
         correction = math.sqrt(1 - self._SQUARE_DECAY**steps)
         for key, parameter in parameters.items():
-            gradient = gradients[key]
-            mean, square = self.state[f"mean.{key}"], self.state[f"square.{key}"]
-            _decay(key, parameter, rate * self._decay)
-            shares = (1 - self._momentum, 1 - self._SQUARE_DECAY)
-            rates = np.array((*shares, step_size, correction, self._EPSILON), parameter.dtype)
-            arrays = (parameter, np.ascontiguousarray(gradient), mean, square, rates)
-            run(adam, arrays, (_UNIT,), -(-parameter.size // _UNIT), cpu.cores())
+            rates = (
+                1 - self._momentum,
+                1 - self._SQUARE_DECAY,
+                step_size,
+                correction,
+                self._EPSILON,
+                _kept(key, rate * self._decay),
+            )
+            memory = (self.state[f"mean.{key}"], self.state[f"square.{key}"])
+            _run(_adam, (parameter, gradients[key], *memory), rates)
 
 
-def _decay(key: str, parameter: NDArray[np.floating[Any]], share: float) -> None:
-    """Shrink weights; a bias stays, since it only moves the function up and down."""
-    if share > 0 and not is_bias(key):
-        parameter *= 1 - share
+def _kept(key: str, share: float) -> float:
+    """What weight decay leaves; a bias stays, since it only moves the function up and down."""
+    return 1.0 if is_bias(key) else 1 - share
+
+
+# One pass over memory instead of NumPy's five or ten: most of a large linear layer's step.
+
+
+@native
+def _sgd(parameter, gradient, velocity, rates, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """``rates``: momentum, learning rate, what decay leaves.  A unit is sizes[0] elements."""
+    for i in range(begin * sizes[0], min(end * sizes[0], parameter.size)):
+        velocity[i] = rates[0] * velocity[i] + gradient[i]
+        parameter[i] = rates[2] * parameter[i] - rates[1] * velocity[i]
+
+
+@native
+def _adam(  # type: ignore[no-untyped-def]
+    parameter, gradient, mean, square, rates, sizes, begin, end
+):
+    """``rates``: shares of the new gradient in mean and square, step size, correction, epsilon,
+    what weight decay leaves.  A unit is sizes[0] elements."""
+    for i in range(begin * sizes[0], min(end * sizes[0], parameter.size)):
+        mean[i] += rates[0] * (gradient[i] - mean[i])
+        square[i] += rates[1] * (gradient[i] * gradient[i] - square[i])
+        move = rates[2] * mean[i] / (np.sqrt(square[i]) / rates[3] + rates[4])
+        parameter[i] = rates[5] * parameter[i] - move
+
+
+@cache
+def _spread(kernel: Native, dtypes: tuple[str, ...]) -> cpu.Spread:
+    return cpu.Spread(kernel, dtypes)
+
+
+def _run(kernel: Native, arrays: Sequence[NDArray[Any]], rates: Sequence[float]) -> None:
+    """Change the first of some arrays, and those behind the second, which is the gradient."""
+    parameter, gradient, *memory = arrays
+    own = np.array(rates, parameter.dtype)
+    given = [parameter, np.ascontiguousarray(gradient), *memory, own]
+    units = -(-arrays[0].size // _UNIT)
+    dtypes = tuple(str(array.dtype) for array in given)
+    _spread(kernel, dtypes)(given, cpu.sizes_of(_UNIT), units, cpu.cores())

@@ -1,23 +1,33 @@
 """A layer's forward and backward pass over a batch.
 
-Arrays keep the dtype of the input: float32 in training, float64 where a test compares
-gradients with finite differences.
+Arrays are float32.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices import cpu
 from rooftile.errors import InputError
-from rooftile.nn.training.kernels import SHARES, correlate, correlate_back, maximum, run
-from rooftile.ops import Conv2d, Linear, Pool, Problem, activation
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Problem, activation
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.runtime.choice import decide
+from rooftile.strategies import Bound
 
 Array = NDArray[np.floating[Any]]
 Parameters = tuple[Array, ...]
+
+_GROUP = 16
+"""So many images are convolved before their windows' maxima are taken, while they are in cache."""
 
 
 class Pass(Protocol):
@@ -40,114 +50,133 @@ def layer_pass(problem: Problem, threads: int) -> Pass:
     return _PASSES[problem.operation](problem, threads)
 
 
+class _Operations:
+    """Runs operations by the strategies that the CPU has for each, on threads of ours alone: those
+    of BLAS would wait for work on the same cores."""
+
+    def __init__(self, threads: int) -> None:
+        self._device = cpu.open_device(threads)
+        self._bound: dict[Problem, Bound] = {}
+
+    def run(
+        self,
+        problem: Problem,
+        *inputs: Array,
+        parameters: Parameters = (),
+        into: tuple[NDArray[Any], ...] = (),
+    ) -> tuple[Array, ...]:
+        """The outputs of a problem, in the arrays ``into`` where these have the shapes."""
+        bound = self._bound.get(problem)
+        if bound is None:
+            bound = decide(problem).strategy.bind(problem, parameters, self._device)
+            self._bound[problem] = bound
+        elif parameters:
+            bound.renew(parameters)
+        places = problem.output_arrays
+        if [array.shape for array in into] != [place.shape for place in places]:
+            into = tuple(np.empty(place.shape, place.numpy) for place in places)
+        bound(*map(np.ascontiguousarray, inputs), *into)
+        return into
+
+
 class LinearPass:
-    """``y = activation(x w^T + b)`` by BLAS, whose threads are its own; x is flattened."""
+    """``y = activation(x w^T + b)``; x is flattened."""
 
     def __init__(self, problem: Linear, threads: int) -> None:
+        self._problem, self._operations = problem, _Operations(threads)
         self._activation = activation(problem.activation)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """See `Pass`."""
-        weights, bias = parameters
-        self._shape = x.shape
-        self._x = x.reshape(len(x), -1)
-        self._z = self._x @ weights.T + bias
-        self._y = self._activation.value(self._z)
+        self._shape, self._x = x.shape, x.reshape(len(x), -1)
+        problem = self._problem.with_batch(len(x))
+        # Of a fused activation the result tells the derivative as well as its argument does.
+        (self._y,) = self._operations.run(problem, self._x, parameters=parameters)
         return self._y
 
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
         """See `Pass`."""
-        dz = dy * self._activation.derivative(self._z, self._y)
-        dx = (dz @ parameters[0]).reshape(self._shape) if with_input else _nothing(self._shape, dz)
-        return (dz.T @ self._x, dz.sum(axis=0)), dx
+        images, inputs, outputs = len(dy), self._problem.inputs, self._problem.outputs
+        dz = dy * self._activation.derivative(self._y, self._y)
+        of_weights = Matmul(outputs, images, inputs, transpose_a=True)
+        (dweights,) = self._operations.run(of_weights, dz, self._x)
+        if not with_input:
+            return (dweights, dz.sum(axis=0)), _nothing(self._shape, dz)
+        of_input = Matmul(images, outputs, inputs)
+        (dx,) = self._operations.run(of_input, dz, parameters[0])
+        return (dweights, dz.sum(axis=0)), dx.reshape(self._shape)
 
 
 class ConvPass:
     """``y = pool(activation(x * w + b))``.
 
     The fused activations are monotone, so under max-pool the maximum is taken first and
-    only the winners are activated.
+    only the winners are activated; the gradient has one position a window, and no more is kept.
     """
 
     def __init__(self, problem: Conv2d, threads: int) -> None:
         pool = problem.pool
-        if pool is not None and (pool.kind == "l2" or pool.activation != "none"):
+        if pool is not None and (pool.kind not in ("max", "average") or pool.activation != "none"):
             expected = "a maximum or an average with nothing behind it"
             raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
         if problem.ghosts != "zero":
             raise InputError("boundary", repr(problem.boundary), "'zero'")
-        self._problem, self._threads = problem, threads
-        self._rows, self._columns = _extent(problem)
+        self._problem, self._operations = problem, _Operations(threads)
+        self._maximum = pool if pool is not None and pool.kind == "max" else None
+        self._average = pool if self._maximum is None else None
         self._activation = activation(problem.activation)
-        self._sizes = (
-            problem.channels,
-            problem.height + 2 * problem.padding[0],
-            problem.width + 2 * problem.padding[1],
-            problem.maps,
-            *problem.mask,
-            *problem.stride,
-            self._rows,
-            self._columns,
-        )
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """See `Pass`."""
-        problem, pool = self._problem, self._problem.pool
-        vertical, horizontal = problem.padding
-        around = ((0, 0), (0, 0), (vertical, vertical), (horizontal, horizontal))
-        self._x = np.ascontiguousarray(np.pad(x, around) if any(problem.padding) else x)
-        z = self._correlate(parameters)
-        self._where: NDArray[np.int32]
-        if pool is not None and pool.kind == "max":
-            z, self._where = self._maximum(z, pool)
-        else:
-            self._where = _everywhere(z.shape)
-        self._z, self._y = z, self._activation.value(z)
-        if pool is not None and pool.kind == "average":
-            return _average(self._y, pool, problem.output_size)
-        return self._y
+        self._x = x
+        if self._maximum is not None:
+            z = self._winners(self._x, parameters, self._maximum)
+            self._z, self._y = z, self._activation.value(z)
+            return self._y
+        problem = dataclasses.replace(self._problem, batch=len(x), pool=None)
+        # Of a fused activation the result tells the derivative as well as its argument does.
+        (self._z,) = self._operations.run(problem, self._x, parameters=parameters)
+        self._y = self._z
+        if self._average is None:
+            return self._y
+        size = self._problem.conv_size
+        pooled = Pool2d(len(x), self._problem.maps, *size, self._average)
+        return self._operations.run(pooled, self._y)[0]
 
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
         """See `Pass`."""
-        pool = self._problem.pool
-        if pool is not None and pool.kind == "average":
-            dy = _spread(dy, pool, (self._rows, self._columns))
+        p, images = self._problem, len(dy)
+        if self._average is not None:
+            spread = Pool2dGradient(images, p.maps, *p.conv_size, self._average)
+            (dy,) = self._operations.run(spread, self._y, dy)
         dz = dy * self._activation.derivative(self._z, self._y)
-        dz = np.ascontiguousarray(dz).reshape(*dz.shape[:2], -1)
-        dweights, dx = self._gradients(dz, parameters[0], with_input)
-        return (dweights, dz.sum(axis=(0, 2))), dx
+        shape = (p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
+        gradients = (dz,) if self._maximum is None else (dz, self._where)
+        of_weights = Conv2dWeightsGradient(images, *shape, self._maximum)
+        dweights, dbias = self._operations.run(of_weights, self._x, *gradients)
+        if not with_input:
+            return (dweights, dbias), _nothing(self._x.shape, dz)
+        of_input = Conv2dInputGradient(images, *shape, self._maximum)
+        (dx,) = self._operations.run(of_input, *gradients, parameters=parameters[:1])
+        return (dweights, dbias), dx
 
-    def _correlate(self, parameters: Parameters) -> Array:
-        """The convolution with bias, as far as the pool reads it."""
-        shape = (len(self._x), self._problem.maps, self._rows, self._columns)
-        z: Array = np.empty(shape, self._x.dtype)
-        arrays = (self._x, *map(np.ascontiguousarray, parameters), z)
-        run(correlate, arrays, self._sizes, shape[0] * shape[1], self._threads)
-        return z
-
-    def _maximum(self, z: Array, pool: Pool) -> tuple[Array, NDArray[np.int32]]:
-        """Each window's maximum and its position."""
-        shape = (*z.shape[:2], *self._problem.output_size)
-        best, where = np.empty(shape, z.dtype), np.empty(shape, np.int32)
-        sizes = (*z.shape[2:], *shape[2:], *pool.window, *pool.stride)
-        run(maximum, (z, best, where), sizes, shape[0] * shape[1], self._threads)
-        return best, where
-
-    def _gradients(self, dz: Array, weights: Array, with_input: bool) -> tuple[Array, Array]:
-        """Gradients of the weights and of the input."""
-        problem, x = self._problem, self._x
-        parts = np.zeros((SHARES, *weights.shape), x.dtype)
-        dx = np.zeros_like(x) if with_input else _nothing(x.shape, x)
-        arrays = (x, np.ascontiguousarray(weights), self._where, dz, parts, dx)
-        sizes = (*self._sizes, dz.shape[2], len(dz), SHARES)
-        run(correlate_back, arrays, sizes, SHARES, self._threads)
-        vertical, horizontal = problem.padding
-        inside = dx[:, :, vertical : vertical + problem.height, horizontal:][..., : problem.width]
-        return parts.sum(axis=0), inside
+    def _winners(self, x: Array, parameters: Parameters, pool: Pool) -> Array:
+        """The maximum of each window of the convolution; where it stands is kept."""
+        p, z = self._problem, np.empty((0,), np.float32)
+        best = np.empty((len(x), p.maps, *p.output_size), np.float32)
+        self._where = np.empty(best.shape, np.int32)
+        for first in range(0, len(x), _GROUP):
+            part = slice(first, min(first + _GROUP, len(x)))
+            count = part.stop - part.start
+            conv = dataclasses.replace(p, batch=count, activation="none", pool=None)
+            (z,) = self._operations.run(conv, x[part], parameters=parameters, into=(z,))
+            winners = Pool2dWinners(count, p.maps, *p.conv_size, pool)
+            self._operations.run(winners, z, into=(best[part], self._where[part]))
+        return best
 
 
 _PASSES: dict[str, Callable[[Any, int], Pass]] = {"conv2d": ConvPass, "linear": LinearPass}
@@ -156,48 +185,3 @@ _PASSES: dict[str, Callable[[Any, int], Pass]] = {"conv2d": ConvPass, "linear": 
 def _nothing(shape: tuple[int, ...], like: Array) -> Array:
     """An array of no images."""
     return np.empty((0, *shape[1:]), like.dtype)
-
-
-def _extent(problem: Conv2d) -> tuple[int, int]:
-    """Rows and columns of the convolution up to the last one that the pool reads."""
-    if problem.pool is None:
-        return problem.conv_size
-    (height, width), (down, right) = problem.pool.window, problem.pool.stride
-    rows, columns = problem.output_size
-    return (rows - 1) * down + height, (columns - 1) * right + width
-
-
-def _everywhere(shape: tuple[int, ...]) -> NDArray[np.int32]:
-    """The positions of all elements of each image and map, in order."""
-    positions = np.arange(shape[2] * shape[3], dtype=np.int32).reshape(shape[2:])
-    # The kernels are compiled for contiguous arrays: a broadcast view would be another type.
-    return np.ascontiguousarray(np.broadcast_to(positions, shape))
-
-
-def _average(y: Array, pool: Pool, size: tuple[int, int]) -> Array:
-    """The mean of each window: a sum of shifted, strided views."""
-    total: Array = np.zeros((*y.shape[:2], *size), y.dtype)
-    for view in _window_views(y, pool, size):
-        total += view
-    return total / y.dtype.type(pool.window[0] * pool.window[1])
-
-
-def _spread(dy: Array, pool: Pool, read: tuple[int, int]) -> Array:
-    """The gradient of `_average`: every element gets its share from each of its windows."""
-    dx: Array = np.zeros((*dy.shape[:2], *read), dy.dtype)
-    part = dy / dy.dtype.type(pool.window[0] * pool.window[1])
-    for view in _window_views(dx, pool, (dy.shape[2], dy.shape[3])):
-        view += part
-    return dx
-
-
-def _window_views(image: Array, pool: Pool, size: tuple[int, int]) -> list[Array]:
-    """For each place in the window, the view of what stands there in every window."""
-    (height, width), (down, right) = pool.window, pool.stride
-    return [
-        image[:, :, a : a + down * size[0] : down, b : b + right * size[1] : right][
-            :, :, : size[0], : size[1]
-        ]
-        for a in range(height)
-        for b in range(width)
-    ]

@@ -15,8 +15,10 @@ lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last la
 that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes; nothing else is read,
 and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``, ``chosen(a, i)`` (which
 of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many those are), ``packed(x, m)``
-(the chosen lanes first, then zeros; of 16 lanes), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the
-element's cache line on its way to the first or second level, wherever i points), and
+(the chosen lanes first, then zeros; of 16 lanes), ``nonzero(x)`` (an integer with a bit for each
+lane that is not zero, the first lane's the lowest), ``lowest(n)`` (the number of an integer's
+lowest bit that is set), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on
+its way to the first or second level, wherever i points), and
 ``anchored(a)``: the array, at an address in a register of its own.  The compiler then keeps no
 element of it for later, and addresses are a register and a constant; with an index register
 besides, Intel's processors split an instruction that loads and multiplies in two.
@@ -295,6 +297,17 @@ def _packed(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic(f"llvm.x86.avx512.mask.compress.v{to.lanes}f32", x.type, [x, zeros, mask])
 
 
+def _nonzero(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    found = to.made(BOOL, f"fcmp une {x.type.llvm} {x.name}, zeroinitializer").name
+    bits = to.made(INTEGER, f"bitcast <{to.lanes} x i1> {found} to i{to.lanes}").name
+    return to.made(INTEGER, f"zext i{to.lanes} {bits} to i64")
+
+
+def _lowest(to: Expressions, given: list[Value]) -> Value:
+    return to.intrinsic("llvm.cttz.i64", INTEGER, [*given, Value(BOOL, "true")])
+
+
 VECTORS = {
     name: Function(name, write)
     for name, write in {
@@ -309,6 +322,7 @@ VECTORS = {
         "gather": _gather, "gather_part": _gather_part,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored, "chosen": _chosen, "count_of": _count_of, "packed": _packed,
+        "nonzero": _nonzero, "lowest": _lowest,
     }.items()
 }  # fmt: skip
 """The functions by name."""

@@ -1,0 +1,163 @@
+"""`conv2d_input_gradient`: what a convolution's input changes in what follows it.
+
+``dx[n,c,i*s+p-P,j*s+q-P] += dy[n,m,i,j] * w[m,c,p,q]`` for all m, i, j, p and q, where dy is the
+gradient of the convolution's outputs before activation and pool.  Behind a max-pool, dy has one
+gradient a window and comes with their places (`rooftile.ops.places`).
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.places import check_pool, gradient_arrays, random_places, seen_from
+from rooftile.ops.pooling import Pool
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
+
+
+@dataclass(frozen=True)
+class Conv2dInputGradient(Problem):
+    """dy[batch, maps, rows, columns] and weights[maps, channels, *mask] to dx.
+
+    dx is [batch, channels, height, width].  ``stride`` and ``padding`` are (vertical, horizontal).
+    Behind ``pool``, a maximum, there is also where[batch, maps, rows, columns].  Raises
+    `InputError`.
+    """
+
+    operation: ClassVar[str] = "conv2d_input_gradient"
+    counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
+
+    batch: int
+    channels: int
+    height: int
+    width: int
+    maps: int
+    mask: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    pool: Pool | None = None
+
+    def __post_init__(self) -> None:
+        check_pool(self.pool)
+        assert self.layer.flops
+
+    @cached_property
+    def layer(self) -> Conv2d:
+        """The convolution whose gradient this is.  Raises `InputError` where there is none."""
+        return Conv2d(
+            self.batch, self.channels, self.height, self.width, self.maps, self.mask,
+            self.stride, self.padding, pool=self.pool,
+        )  # fmt: skip
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """dy, where behind a pool, weights and dx."""
+        shape = self.layer.parameter_shapes["weights"]
+        return (
+            *gradient_arrays(self.layer, batched=True),
+            Array("weights", shape, role="parameter"),
+            Array("dx", self.layer.input_shape, role="output", batched=True),
+        )
+
+    def with_batch(self, batch: int) -> Conv2dInputGradient:
+        """The same problem for another batch."""
+        return dataclasses.replace(self, batch=batch)
+
+    @property
+    def reduction(self) -> int:
+        """The outputs that one pixel is part of."""
+        down, right = self.stride
+        return self.maps * math.ceil(self.mask[0] / down) * math.ceil(self.mask[1] / right)
+
+    @property
+    def flops(self) -> int:
+        """Two for each tap of each gradient."""
+        return 2 * self.arrays[0].size * math.prod(self.mask) * self.channels
+
+    def sizes(self) -> dict[str, int]:
+        """The rows and columns of dy."""
+        return self.layer.sizes()
+
+    def shrunk(self) -> Conv2dInputGradient:
+        """One image."""
+        return dataclasses.replace(self, batch=1)
+
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """Normal values; places in their windows."""
+        dy, *_, weights = super().random(seed)
+        where = () if self.pool is None else (random_places(self.layer, seed),)
+        return dy, *where, weights
+
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """Those of every operation, at places in their windows, and gradients mostly zero."""
+        dy, *others = self.random(seed)
+        thin = np.where(np.random.default_rng(seed).integers(0, 7, dy.shape) == 0, dy, 0 * dy)
+        found = {
+            kind: (arrays[0], *others[:-1], arrays[-1])
+            for kind, arrays in super().hard(seed).items()
+        }
+        return {**found, "zeros": (thin, *others)}
+
+    def reference(self, dy: Float32, *others: AnyArray) -> Float64:
+        """dx in float64; after dy come the places, behind a pool, and the weights."""
+        *where, weights = others
+        exact, taps = dy.astype(np.float64), weights.astype(np.float64)
+        (above, left) = self.padding
+        height, width = self.height + 2 * above, self.width + 2 * left
+        dx = np.zeros((len(dy), self.channels, height, width))
+        with np.errstate(invalid="ignore", over="ignore"):
+            if where:
+                _add_at_places(self, dx, exact, taps, *where)
+            else:
+                _add_all(self, dx, exact, taps)
+        return dx[:, :, above : above + self.height, left : left + self.width]
+
+    def magnitude(self, dy: Float32, *others: AnyArray) -> Float64:
+        """The same of |dy| and |weights|."""
+        *where, weights = others
+        return self.reference(np.abs(dy), *where, np.abs(weights))
+
+
+def _add_all(problem: Conv2dInputGradient, dx: Float64, dy: Float64, weights: Float64) -> None:
+    """Add what gradients of all outputs bring."""
+    (down, right), (rows, columns) = problem.stride, dy.shape[2:]
+    for p, q in np.ndindex(*problem.mask):
+        brought = np.tensordot(weights[:, :, p, q], dy, axes=([0], [1])).swapaxes(0, 1)
+        met = dx[:, :, p : p + down * rows : down, q : q + right * columns : right]
+        met[:, :, :rows, :columns] += brought
+
+
+def _add_at_places(
+    problem: Conv2dInputGradient,
+    dx: Float64,
+    dy: Float64,
+    weights: Float64,
+    where: NDArray[np.int32],
+) -> None:
+    """Add what gradients with their places bring."""
+    first, width = seen_from(problem.layer, where), dx.shape[3]
+    gradients, images = dy.reshape(first.shape), np.arange(len(dy))[:, None, None]
+    for c, p, q in np.ndindex(*weights.shape[1:]):
+        brought = gradients * weights[None, :, c, p, q, None]
+        np.add.at(dx[:, c].reshape(len(dx), -1), (images, first + p * width + q), brought)
+
+
+NAMED = {
+    "lenet-conv2": (
+        lambda batch: Conv2dInputGradient(batch, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)), 64,
+    ),
+    "mnist-conv": (
+        lambda batch: Conv2dInputGradient(batch, 1, 28, 28, 8, (5, 5), padding=(2, 2)), 64,
+    ),
+}  # fmt: skip
+"""Named problems: how to build one for a batch, and the batch where none is given."""

@@ -1,0 +1,1 @@
+"""The CPU's ladder of `conv2d_input_gradient`."""

@@ -1,0 +1,72 @@
+"""Rung 1, `loops`: one gradient after the other, on one thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def one_gradient(value, weights, tap, dx, to, y, z, sizes):  # type: ignore[no-untyped-def]
+    """Add to a channel what a gradient brings to the pixels that its output saw."""
+    height, width = sizes[1], sizes[2]
+    for p in range(sizes[4]):
+        for q in range(sizes[5]):
+            if 0 <= y + p < height and 0 <= z + q < width:
+                dx[to + (y + p) * width + z + q] += value * weights[tap + p * sizes[5] + q]
+
+
+@native
+def each_image(dy, where, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are channels of images; ``where`` is read where sizes[12] says that there is one."""
+    channels, plane, maps, taps = sizes[0], sizes[1] * sizes[2], sizes[3], sizes[4] * sizes[5]
+    outputs, columns = sizes[10] * sizes[11], sizes[13]
+    for unit in range(begin, end):
+        n, c = unit // channels, unit % channels
+        for k in range(unit * plane, (unit + 1) * plane):
+            dx[k] = 0.0
+        for m in range(maps):
+            for k in range(outputs):
+                at, place = (n * maps + m) * outputs + k, k
+                if sizes[12]:
+                    place = where[at]
+                y = place // columns * sizes[6] - sizes[8]
+                z = place % columns * sizes[7] - sizes[9]
+                tap = (m * channels + c) * taps
+                one_gradient(dy[at], weights, tap, dx, unit * plane, y, z, sizes)
+
+
+@native
+def of_all(dy, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients of all outputs: nothing is read of what stands for their places."""
+    each_image(dy, sizes, weights, dx, sizes, begin, end)
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "conv2d_input_gradient"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one gradient after the other, on one thread"
+
+    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Conv2dInputGradient) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        p = problem
+        sizes = (
+            p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,
+            *p.layer.output_size, int(p.pool is not None), p.layer.conv_size[1],
+        )  # fmt: skip
+        return ArrayKernel(of_all if p.pool is None else each_image, p.batch * p.channels, sizes)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,1 @@
+"""How `conv2d_weights_gradient` is computed."""

@@ -1,0 +1,90 @@
+"""Rung 1, `loops`: one weight after the other, on one thread.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def one_row(x, dy, where, plane, row, y, z, sizes):  # type: ignore[no-untyped-def]
+    """A row of gradients times the pixels that its outputs saw at tap y, z; ``where`` is read where
+    sizes[13] says that there is one.
+
+    Ghost cells take part, as zeros: an infinite gradient on one gives NaN.
+    """
+    height, width, columns, across = sizes[2], sizes[3], sizes[12], sizes[14]
+    total = np.float32(0.0)
+    for j in range(columns):
+        i, k = row % sizes[11], j
+        if sizes[13]:
+            i, k = where[row * columns + j] // across, where[row * columns + j] % across
+        r, s = i * sizes[7] + y, k * sizes[8] + z
+        seen = np.float32(0.0)
+        if 0 <= r < height and 0 <= s < width:
+            seen = x[plane + r * width + s]
+        total += dy[row * columns + j] * seen
+    return total
+
+
+@native
+def each_weight(x, dy, where, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are maps.  Rows are summed by themselves: long sums round worse."""
+    images, channels, plane, maps = sizes[0], sizes[1], sizes[2] * sizes[3], sizes[4]
+    tall, wide, rows, columns = sizes[5], sizes[6], sizes[11], sizes[12]
+    for m in range(begin, end):
+        for tap in range(channels * tall * wide):
+            c, p, q = tap // (tall * wide), tap // wide % tall, tap % wide
+            total = np.float32(0.0)
+            for n in range(images):
+                at = (n * channels + c) * plane
+                for i in range(rows):
+                    row, y, z = (n * maps + m) * rows + i, p - sizes[9], q - sizes[10]
+                    total += one_row(x, dy, where, at, row, y, z, sizes)
+            dweights[m * channels * tall * wide + tap] = total
+        total = np.float32(0.0)
+        for n in range(images):
+            for i in range((n * maps + m) * rows, (n * maps + m + 1) * rows):
+                line = np.float32(0.0)
+                for j in range(columns):
+                    line += dy[i * columns + j]
+                total += line
+        dbias[m] = total
+
+
+@native
+def of_all(x, dy, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients of all outputs: nothing is read of what stands for their places."""
+    each_weight(x, dy, sizes, dweights, dbias, sizes, begin, end)
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "conv2d_weights_gradient"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "one weight after the other, on one thread"
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: Conv2dWeightsGradient) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        p = problem
+        sizes = (
+            p.images, p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,
+            *p.layer.output_size, int(p.pool is not None), p.layer.conv_size[1],
+        )  # fmt: skip
+        return ArrayKernel(of_all if p.pool is None else each_weight, p.maps, sizes)
+
+
+STRATEGY = Loops()

@@ -1,0 +1,1 @@
+"""How `pool2d_gradient` is computed."""

@@ -1,0 +1,4 @@
+"""Which strategies of `pool2d_gradient` are picked without being named."""
+
+PREFERENCE = {"cpu": ("rows", "threads", "loops")}
+"""The fastest first; each says itself which problems it takes."""

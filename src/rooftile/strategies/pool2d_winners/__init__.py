@@ -1,0 +1,1 @@
+"""How `pool2d_winners` is computed."""

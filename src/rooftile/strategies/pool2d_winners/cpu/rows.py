@@ -1,0 +1,59 @@
+"""Rung 3, `rows`: windows beside each other at once, without a jump.
+
+The winners of a row of windows are found by comparing and selecting, which becomes vectors.  The
+window and its horizontal stride are written out.  A unit is a plane.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from rooftile.devices.cpu.emit import Writer
+from rooftile.devices.cpu.native import Native, source
+from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common.winner import emit_winner
+
+_MOST = 64
+"""Elements of the largest window that is written out."""
+
+
+class Rows(ArrayStrategy):
+    """Takes small windows."""
+
+    operation = "pool2d_winners"
+    name = "rows"
+    order = 3
+    summary = "a row of windows at once, compared and selected in vectors"
+
+    def why_not(self, problem: Pool2dWinners) -> str | None:
+        """It refuses large windows."""
+        window = problem.pool.window
+        if math.prod(window) > _MOST:
+            return f"a window of {window} has more than {_MOST} elements"
+        return None
+
+    def kernel(self, problem: Pool2dWinners) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        p = problem
+        sizes = (p.height, p.width, *p.output_size, p.pool.stride[0])
+        return ArrayKernel(_kernel(p.pool.window, p.pool.stride[1]), p.batch * p.channels, sizes)
+
+
+STRATEGY = Rows()
+
+
+@cache
+def _kernel(window: tuple[int, int], right: int) -> Native:
+    """The kernel for windows of this size and horizontal stride."""
+    to = Writer()
+    with to.block("def kernel(x, y, where, sizes, begin, end):"):
+        to.line("height, width, rows, columns = sizes[0], sizes[1], sizes[2], sizes[3]")
+        with to.block("for unit in range(begin, end):"), to.block("for i in range(rows):"):
+            to.line("row, of = i * sizes[4] * width, (unit * rows + i) * columns")
+            to.line("plane = unit * height * width")
+            with to.block("for j in range(columns):"):
+                emit_winner(to, window, "plane", f"row + j * {right}")
+                to.line("y[of + j], where[of + j] = best, place")
+    return source("pool2d_winners_rows", to.text())

@@ -185,11 +185,9 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "matmul", "conv1d", "conv3d", "transpose", "elementwise", "images", "reduce", "scan",
-        "histogram", "compact", "equalize", "atomics",
-    ],
-)  # fmt: skip
+    "matmul conv1d conv3d transpose elementwise images reduce scan histogram compact "
+    "equalize atomics".split(),
+)
 def test_the_pages_are_in_step_with_the_records(scripts, name):
     text = (scripts.page.DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert scripts.page.page(text, name, scripts.page.records()) == text

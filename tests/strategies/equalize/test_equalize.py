@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labs import cases_of
 
 import rooftile
 from rooftile.devices import cpu
@@ -89,12 +87,8 @@ def picture(path):
 
 
 def course():
-    """Input and expected output of each case of the course's lab.  Skips where there is none."""
-    named = os.environ.get("ROOFTILE_COURSE_LABS")
-    folder = Path(named or "") / "histogram_equalization"
-    if not named or not folder.is_dir():
-        pytest.skip("ROOFTILE_COURSE_LABS names no folder with the course's labs")
-    for case in sorted(folder.iterdir()):
+    """Input and expected output of each case of the course's lab."""
+    for case in cases_of("histogram_equalization"):
         yield picture(case / "input.ppm"), picture(case / "output.ppm")
 
 

@@ -277,6 +277,8 @@ def _count_of(to: Expressions, given: list[Value]) -> Value:
 
 
 def _packed(to: Expressions, given: list[Value]) -> Value:
+    from rooftile.devices.cpu.native.instructions import KernelError
+
     if to.lanes != _LANES_OF_AVX512:
         from rooftile.devices.cpu.native.instructions import KernelError
 

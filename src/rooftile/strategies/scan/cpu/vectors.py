@@ -91,8 +91,8 @@ def sum_block(x, origin, first, last):
         all = one(all, x[origin + {sign} * i])
     return all
 """
-# A whole block, while one ahead is summed: loads from memory are always under way.  The block behind
-# that one is asked for already, which the processor's own prefetching does too late.
+# A whole block, while one ahead is summed: loads from memory are always under way.  The block
+# behind that one is asked for already, which the processor's own prefetching does too late.
 _BOTH = """
 def scan_and_sum(x, y, origin, first, base, ahead, sums):
     none = splat({identity})

@@ -37,8 +37,9 @@ def reduce(
     shape and is float32, float16, bfloat16, float64, int32, int64 or uint8.  Numbers of 16 bits are
     combined in float32 and rounded once; sums and products of integers have 64 bits and wrap
     around; what is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
-    shape without the axes.  Of an empty array a sum is 0, a product 1, and another operator gives
-    its identity; the least and the greatest of nothing are errors.  Axes with others between them
+    shape without the axes.  Of an empty array of NumPy a sum is 0, a product 1, and another
+    operator gives its identity; the least and the greatest of nothing are errors, and so is an
+    empty array of another library.  Axes with others between them
     cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.

@@ -31,7 +31,7 @@ class TestRungs(EveryRung):
     )
     near = (Compact(64), ANY_ORDER)
     configured = (ANY_ORDER,)
-    compiled = (Compact(2**20), Compact(2**20, "uint8", ordered=False), Compact(2**20, "int64"))
+    compiled = (Compact(2**20), Compact(2**20, "uint8", ordered=False))
     wrong = Wrong(
         ANY_ORDER,
         ("sequential", "if (mask[i])", "if (i % 2)"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labs import cases_of
 
 import rooftile
 from rooftile.devices import cpu
@@ -27,7 +25,7 @@ class TestRungs(EveryRung):
     problems = (Equalize(1, 1), Equalize(33, 65, 1), COLOURS)
     near = (Equalize(16, 32),)
     configured = (COLOURS,)
-    compiled = (COLOURS, Equalize(33, 65, 1))
+    compiled = (COLOURS,)
     wrong = Wrong(
         COLOURS,
         ("naive", "PLUS(TIMES(255.0, sum), 0.5)", "TIMES(255.0, sum)"),
@@ -68,7 +66,7 @@ def test_gray_levels_are_rounded_as_float64_has_it():
     assert gray_levels(white)[0, 0] == 252
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     height=st.integers(1, 40), width=st.integers(1, 70), channels=st.sampled_from([1, 3]),
     seed=st.integers(0, 99),
@@ -89,12 +87,8 @@ def picture(path):
 
 
 def course():
-    """Input and expected output of each case of the course's lab.  Skips where there is none."""
-    named = os.environ.get("ROOFTILE_COURSE_LABS")
-    folder = Path(named or "") / "histogram_equalization"
-    if not named or not folder.is_dir():
-        pytest.skip("ROOFTILE_COURSE_LABS names no folder with the course's labs")
-    for case in sorted(folder.iterdir()):
+    """Input and expected output of each case of the course's lab."""
+    for case in cases_of("histogram_equalization"):
         yield picture(case / "input.ppm"), picture(case / "output.ppm")
 
 

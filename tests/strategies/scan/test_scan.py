@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labs import cases_of
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -116,11 +115,8 @@ def test_any_length_on_opencl(count, lines, seed, opencl_device):
 
 
 def course():
-    """Input and expected output of each case of a course's lab.  Skips where there is no folder."""
-    folder = Path(os.environ.get("ROOFTILE_COURSE_LABS", "")) / "scan_inclusive"
-    if not os.environ.get("ROOFTILE_COURSE_LABS") or not folder.is_dir():
-        pytest.skip("ROOFTILE_COURSE_LABS names no folder with the course's labs")
-    for case in sorted(folder.iterdir()):
+    """Input and expected output of each case of a course's lab."""
+    for case in cases_of("scan_inclusive"):
         yield tuple(
             np.array((case / name).read_text().split()[1:], np.float32)
             for name in ("input.raw", "output.raw")

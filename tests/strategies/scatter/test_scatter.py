@@ -33,7 +33,7 @@ class TestRungs(EveryRung):
     )
     near = (SUMS,)
     configured = (SUMS,)
-    compiled = (SUMS, Scatter(501, 97, "max", "int64", "int64"), Scatter(501, 97, "add", "float64"))
+    compiled = (SUMS, Scatter(501, 97, "max", "int64", "int64"))
     wrong = Wrong(
         SUMS,
         ("sequential", "combined(y[place], VALUE(i))", "VALUE(i)"),
@@ -50,7 +50,7 @@ def test_every_function_and_dtype_on_the_cpu(function, dtype):
     verify(problem, strategy("scatter", "loops"), hard=True, neighbours=False).raise_if_wrong()
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(count=st.integers(1, 2000), places=st.integers(1, 300), seed=st.integers(0, 99))
 def test_any_size_on_opencl(count, places, seed, opencl_device):
     problem = Scatter(count, places, "add", "float32")

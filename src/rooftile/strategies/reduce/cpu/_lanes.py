@@ -6,6 +6,9 @@ x[slabs][columns][inner] is walked as rows of ``width`` neighbours, and each pla
 it is large, a row's chunk of lanes is taken at a time.  64 rows are combined one after the other,
 and what they give as a tree, so that the error grows with the tree's height only.
 
+Rows that are far ahead are asked for: the processor's own prefetching leaves a fifth of the read
+rate.
+
 A unit is a segment of some rows.  Segments follow from the problem and not from the threads, so
 that results do not depend on the machine.
 """
@@ -26,6 +29,9 @@ _CHUNK = 512
 _SEGMENT = 2**18
 """Elements of a segment."""
 _BLOCK = 64
+_AHEAD = 32
+"""Rows that are on their way from memory."""
+_LINE_BYTES = 64
 _LEVELS = 16
 
 TEXT = """
@@ -46,6 +52,8 @@ def kernel(x, made, sizes, begin, end):
                 own[k] = IDENTITY
             for row in range(top, min(top + BLOCK, last)):
                 at = (slab * columns + row * together) * inner + lane
+                for k in range(0, width, LINE):
+                    prefetch2(x, at + k + AHEAD * together * inner)
                 for k in range(width):
                     own[k] = combined(own[k], x[at + k])
             level = 0
@@ -116,8 +124,9 @@ class Walk:
         numbers = self.columns, self.inner, self.chunks, self.segments, self.rows, self.together
         return np.array(numbers, np.int64)
 
-    def text(self) -> str:
-        """The kernel's text; the lanes of a row of few are a number in it."""
+    def text(self, itemsize: int) -> str:
+        """The kernel's text for elements of so many bytes; the lanes of a row of few are a number
+        in it."""
         lanes = min(self.together * self.inner, _CHUNK)
         count = str(lanes) if self.chunks == 1 else f"min({lanes}, inner - lane)"
         words: dict[str, Any] = {
@@ -125,6 +134,8 @@ class Walk:
             "LANES": lanes,
             "LEVELS": _LEVELS,
             "BLOCK": _BLOCK,
+            "AHEAD": _AHEAD,
+            "LINE": _LINE_BYTES // itemsize,
             "COUNT": count,
         }
         text = TEXT

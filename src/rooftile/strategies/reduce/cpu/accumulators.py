@@ -46,7 +46,8 @@ class Accumulators(HostStrategy):
         carried, made = problem.carried, problem.output_arrays[0].dtype
         count = threads if self.parallel else 1
         first = carried if walk.segments > 1 else made
-        run = combining("reduce_lanes", walk.text(), operator, (problem.dtype, first), carried)
+        text = walk.text(problem.arrays[0].numpy.itemsize)
+        run = combining("reduce_lanes", text, operator, (problem.dtype, first), carried)
         sizes = walk.sizes
         if walk.segments == 1:
             return lambda x, results: run((x, results), sizes, walk.units, count)

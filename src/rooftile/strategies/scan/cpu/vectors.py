@@ -91,7 +91,8 @@ def sum_block(x, origin, first, last):
         all = one(all, x[origin + {sign} * i])
     return all
 """
-# A whole block, while one ahead is summed: loads from memory are always under way.
+# A whole block, while one ahead is summed: loads from memory are always under way.  The block
+# behind that one is asked for already, which the processor's own prefetching does too late.
 _BOTH = """
 def scan_and_sum(x, y, origin, first, base, ahead, sums):
     none = splat({identity})
@@ -99,6 +100,7 @@ def scan_and_sum(x, y, origin, first, base, ahead, sums):
     carry = none
     a = none
     for i in range(first, first + {block}, {lanes}):
+        prefetch1(x, origin + {sign} * (i + ahead + {block}))
         a = {word}(a, vector(x, origin, i + ahead))
         v = vector(x, origin, i)
 {passes}

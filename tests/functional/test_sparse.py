@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ import rooftile
 from rooftile.errors import InputError
 from rooftile.ops.sparse_rows import FORMS
 
-LABS = Path(__file__).parents[2] / ".." / "shared" / "course-labs" / "spmv"
 GENERATOR = np.random.default_rng(0)
 DENSE = GENERATOR.standard_normal((70, 50), np.float32) * (GENERATOR.random((70, 50)) < 0.1)
 X = GENERATOR.standard_normal(50, np.float32)
@@ -20,34 +17,6 @@ X = GENERATOR.standard_normal(50, np.float32)
 def triplets(dense=DENSE):
     places = np.nonzero(dense)
     return dense[places], places
-
-
-def numbers(path: Path):
-    return np.array(path.read_text(encoding="utf-8").split()[1:], np.float64)
-
-
-@pytest.mark.skipif(not LABS.exists(), reason="no ../shared/course-labs beside the repository")
-@pytest.mark.parametrize("case", ["0", "2", "4", "6"])
-def test_the_courses_lab(case):
-    names = ("data", "col", "row", "vec", "output")
-    values, columns, offsets, x, expected = (numbers(LABS / case / f"{n}.raw") for n in names)
-    given = values.astype(np.float32), columns.astype(np.int64), offsets.astype(np.int32)
-    matrix = rooftile.sparse(given, shape=(len(x), len(x)))
-    for form in FORMS:
-        held = matrix.to(form)
-        assert (held @ x.astype(np.float32) == expected).all(), form
-
-
-@pytest.mark.skipif(not LABS.exists(), reason="no ../shared/course-labs beside the repository")
-def test_the_courses_lab_on_opencl(opencl_device):
-    values, columns, offsets, x, expected = (
-        numbers(LABS / "2" / f"{name}.raw") for name in ("data", "col", "row", "vec", "output")
-    )
-    given = values.astype(np.float32), columns.astype(np.int32), offsets.astype(np.int32)
-    matrix = rooftile.sparse(given, shape=(len(x), len(x)))
-    for form in FORMS:
-        made = rooftile.spmv(matrix.to(form), x.astype(np.float32), device="opencl")
-        assert (made == expected).all(), form
 
 
 def test_whatever_it_is_made_from():

@@ -40,7 +40,8 @@ def test_every_strategy_is_explained_and_one_is_taken(problem):
 
 def test_every_operation_ends_with_what_takes_all():
     first = {"naive", "row_threads", "sequential", "strided"}
-    for operation in operations():
+    # Each of its formats has rungs of its own: tests/strategies/spmv asks for every one.
+    for operation in {*operations()} - {"spmv"}:
         assert preference(operation, "cpu")[-1].name == "loops"
         assert preference(operation, "opencl")[-1].name in first
 

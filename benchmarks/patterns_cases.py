@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import rooftile
 from rooftile.ops import Precision, Problem, named
+from rooftile.ops.sparse_rows import ARRAYS
+from rooftile.ops.spmv import Spmv
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 Call = Callable[..., Any]
@@ -49,6 +51,8 @@ CALLS: Mapping[str, Callable[..., Call]] = {
     "compact": lambda p, x, mask: partial(rooftile.compact, x, mask, ordered=p.ordered),
     "equalize": lambda p, image: partial(rooftile.equalize, image),
     "scatter": lambda p, x, index, values: partial(rooftile.scatter, x, index, values, p.function),
+    "spmv": lambda p, *arrays: partial(rooftile.spmv, _sparse(p, arrays), arrays[-1]),
+    "spmm": lambda p, *arrays: partial(rooftile.spmm, _sparse(p.vector, arrays), arrays[-1]),
 }
 """The public call of a problem on its arrays; it takes ``strategy``, ``out`` and, where the
 operation has them, ``precision``."""
@@ -78,6 +82,8 @@ PAGES = {
     "compact": "compact",
     "equalize": "equalize",
     "scatter": "atomics",
+    "spmv": "sparse",
+    "spmm": "sparse",
 }
 """The page of ``docs/`` that has an operation's numbers."""
 
@@ -128,6 +134,12 @@ def _elementwise(function: str, arrays: tuple[Any, ...]) -> Call:
         return partial(rooftile.add, *arrays)
     *others, alpha = arrays
     return partial(getattr(rooftile, function), float(alpha[0]), *others)
+
+
+def _sparse(problem: Spmv, arrays: tuple[Any, ...]) -> rooftile.Sparse:
+    """The matrix of a problem's arrays, whose last one is no part of it."""
+    held = dict(zip(ARRAYS[problem.form], arrays, strict=False))
+    return rooftile.Sparse((problem.rows, problem.columns), problem.form, held, problem.entries)
 
 
 def _products() -> tuple[Case, ...]:
@@ -206,4 +218,8 @@ CPU: tuple[Case, ...] = (
     Case("compact", "half-10^8", (Goal("numpy", 3.0),), ladder=True),
     Case("equalize", "picture-1024", ladder=True),
     Case("scatter", "add-10^6-in-1000", ladder=True),
+    Case("spmv", "entries-10^7", (Goal("peer", 1.0),), ladder=True),
+    Case("spmv", "entries-10^7-long", (Goal("peer", 1.0),)),
+    Case("spmv", "banded-csr", (Goal("peer", 1.0),)),
+    Case("spmm", "random-small-32", (Goal("peer", 1.0),), ladder=True),
 )

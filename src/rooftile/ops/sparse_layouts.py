@@ -145,7 +145,8 @@ def _bsr(rows: Rows, block: int, sorting: Sorting) -> tuple[AnyArray, ...]:
     number = np.cumsum(fresh) - 1
     count = max(1, int(fresh.sum()))
     values = np.zeros((count, block, block), rows.values.dtype)
-    values[number, owners[every] % block, rows.columns[every] % block] = rows.values[every]
+    at = (number * block + owners[every] % block) * block + rows.columns[every] % block
+    values.reshape(-1)[at] = rows.values[every]
     columns = np.zeros(count, index)
     columns[: int(fresh.sum())] = column_blocks[fresh]
     offsets = offsets_of(np.bincount(owner_blocks[fresh], minlength=high), index)

@@ -81,18 +81,22 @@ class Sorting:
     """How entries are brought into another order; a faster way may stand in for NumPy's."""
 
     grouped: Callable[[AnyArray, int, AnyArray, AnyArray], tuple[AnyArray, AnyArray, AnyArray]]
-    """``grouped(keys, count, values, others)``: values and others in the order of rising keys
-    below ``count``, equal ones as they came; and where each key's begin, as offsets."""
+    """``grouped(keys, count, values, others)``: where each key's begin, as offsets; values and
+    others in the order of rising keys below ``count``, equal ones as they came."""
     turned: Callable[[Rows], Rows]
     """The transpose."""
+    looked: Callable[[AnyArray, AnyArray, AnyArray], tuple[bool, bool, bool]]
+    """``looked(values, rows, columns)``: whether a value is 0, whether a place lies before the one
+    that was named before it, and whether it is the same."""
+    starts: Callable[[AnyArray, int], AnyArray]
+    """``starts(rows, count)``: offsets of rows, where entries lie in their order."""
 
 
 def _grouped(
     keys: AnyArray, count: int, values: AnyArray, others: AnyArray
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
     order = np.argsort(keys, kind="stable")
-    sizes = np.bincount(keys, minlength=count)
-    return offsets_of(sizes, keys.dtype), values[order], others[order]
+    return _starts(keys, count), values[order], others[order]
 
 
 def _turned(rows: Rows) -> Rows:
@@ -101,7 +105,18 @@ def _turned(rows: Rows) -> Rows:
     return Rows(rows.shape[::-1], values, columns, offsets)
 
 
-NUMPY = Sorting(_grouped, _turned)
+def _looked(values: AnyArray, rows: AnyArray, columns: AnyArray) -> tuple[bool, bool, bool]:
+    same = rows[1:] == rows[:-1]
+    falls = (rows[1:] < rows[:-1]) | (same & (columns[1:] < columns[:-1]))
+    repeats = same & (columns[1:] == columns[:-1])
+    return bool((values == 0).any()), bool(falls.any()), bool(repeats.any())
+
+
+def _starts(rows: AnyArray, count: int) -> AnyArray:
+    return offsets_of(np.bincount(rows, minlength=count), rows.dtype)
+
+
+NUMPY = Sorting(_grouped, _turned, _looked, _starts)
 
 
 def offsets_of(sizes: AnyArray, dtype: Any) -> AnyArray:
@@ -119,17 +134,15 @@ def of_triplets(
     sorting: Sorting = NUMPY,
 ) -> Rows:
     """Entries in any order; those of one place are added in float64, and zeros are left out."""
-    kept = values != 0
-    if not kept.all():
+    zeros, falls, repeats = sorting.looked(values, row_index, column_index)
+    if zeros:
+        kept = values != 0
         values, row_index, column_index = values[kept], row_index[kept], column_index[kept]
-    same, falls = row_index[1:] == row_index[:-1], row_index[1:] < row_index[:-1]
-    falls |= same & (column_index[1:] < column_index[:-1])
-    if falls.any():
+    if falls:
         offsets, values, row_index = sorting.grouped(column_index, shape[1], values, row_index)
-        rows = sorting.turned(Rows(shape[::-1], values, row_index, offsets))
-        return summed(rows)
-    offsets = offsets_of(np.bincount(row_index, minlength=shape[0]), column_index.dtype)
-    return summed(Rows(shape, values, column_index, offsets))
+        return summed(sorting.turned(Rows(shape[::-1], values, row_index, offsets)))
+    rows = Rows(shape, values, column_index, sorting.starts(row_index, shape[0]))
+    return summed(rows) if repeats else rows
 
 
 def summed(rows: Rows) -> Rows:

@@ -319,8 +319,8 @@ def _family(prefix: str, size: int, pattern: Pattern, entries: int, width: int) 
     }
 
 
-def _named(size: int, side: int, longest: int, suffix: str) -> dict[str, Spmv]:
-    """The families of one size."""
+def families(size: int, side: int, longest: int, suffix: str = "") -> dict[str, Spmv]:
+    """Matrices of ``size`` rows, and of a grid of ``side`` points a side, by name."""
     band, grid = patterns.band_entries(size, 13), patterns.grid_entries(side)
     blocks = {"pattern": "blocks", "block": 4}
     return {
@@ -339,8 +339,8 @@ def _named(size: int, side: int, longest: int, suffix: str) -> dict[str, Spmv]:
 
 
 NAMED = {
-    **_named(2**16, 512, 2_000, "-small"),
-    **_named(2**20, 4096, 20_000, ""),
+    **families(2**16, 512, 2_000, "-small"),
+    **families(2**20, 4096, 20_000, ""),
     "entries-10^7": Spmv(100_000, 100_000, 10**7, pattern="even", width=100),
     "entries-10^7-long": Spmv(10**6, 10**6, 10**7, pattern="even", width=10),
 }

@@ -6,6 +6,7 @@ from every_rung import EveryRung, Wrong
 
 from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmv import Spmv
+from rooftile.strategies import preference
 
 SIZES = {
     "ell": {"width": 20},
@@ -16,11 +17,10 @@ SIZES = {
 }
 
 
-def each_form(*more: str, updated: bool) -> tuple[Spmv, ...]:
+def each_form(*more: str, updated: bool, forms=FORMS) -> tuple[Spmv, ...]:
     """A small problem of every format."""
     return tuple(
-        Spmv(301, 157, 1400, form, *more, updated=updated, **SIZES.get(form, {}))  # type: ignore[arg-type]
-        for form in FORMS
+        Spmv(301, 157, 1400, form, *more, updated=updated, **SIZES.get(form, {})) for form in forms
     )
 
 
@@ -28,7 +28,11 @@ PLAIN = each_form(updated=False)
 
 
 class TestRungs(EveryRung):
-    problems = (*each_form("float16", "int64", updated=True), *PLAIN)
+    problems = (
+        *each_form("float16", "int64", updated=True, forms=("csr", "csc", "hybrid")),
+        *each_form("float64", updated=True, forms=("bsr", "jds_t")),
+        *PLAIN,
+    )
     near = PLAIN
     wrong = Wrong(
         Spmv(301, 157, 1400),
@@ -40,3 +44,10 @@ class TestRungs(EveryRung):
         Spmv(301, 157, 1400, "coo"),
         Spmv(301, 157, 1400, "csc"),
     )
+
+
+def test_every_format_is_computed_without_naming_a_rung():
+    for kind in ("cpu", "opencl"):
+        for problem in PLAIN:
+            taking = [rung.why_not(problem) is None for rung in preference("spmv", kind)]
+            assert any(taking), (kind, problem)

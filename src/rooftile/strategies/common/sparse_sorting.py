@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse_rows import Rows, Sorting
 
@@ -77,6 +77,37 @@ def kernel(columns, offsets, values, counts, sorted_values, sorted_rows, sizes, 
                 sorted_values[to] = values[e]
                 sorted_rows[to] = r
 """
+_LOOK = """
+def kernel(values, rows, columns, found, sizes, begin, end):
+    count, shares = rows.size, sizes[0]
+    for share in range(begin, end):
+        zeros, falls, repeats = 0, 0, 0
+        for e in range(count * share // shares, count * (share + 1) // shares):
+            # The first entry is compared with itself, which does not count as a repetition.
+            before = max(e - 1, 0)
+            step = rows[e] - rows[before]
+            across = columns[e] - columns[before]
+            zeros += values[e] == 0
+            falls += step < 0
+            if step == 0:
+                falls += across < 0
+                repeats += across == 0
+        found[3 * share] = zeros
+        found[3 * share + 1] = falls
+        found[3 * share + 2] = repeats
+"""
+_STARTS = """
+def kernel(rows, offsets, sizes, begin, end):
+    count = sizes[0]
+    row = 0
+    for e in range(rows.size):
+        while row <= rows[e]:
+            offsets[row] = e
+            row += 1
+    while row <= count:
+        offsets[row] = rows.size
+        row += 1
+"""
 _SQUARES = """
 def kernel(columns, offsets, last_seen, found, sizes, begin, end):
     # Each column of squares keeps the last row of squares in which it had an entry.
@@ -131,6 +162,28 @@ def turned(rows: Rows) -> Rows:
     return Rows((count, height), values, columns, offsets)
 
 
+def looked(values: AnyArray, rows: AnyArray, columns: AnyArray) -> tuple[bool, bool, bool]:
+    """See `Sorting.looked`."""
+    shares, index = _shares(len(values)), rows.dtype.name
+    found = np.zeros((shares, 3), np.int64)
+    given = tuple(map(np.ascontiguousarray, (values, rows, columns)))
+    # Of float16 the kernel takes the numbers, so that a negative zero is one too.
+    run = _spread("sparse_look", _LOOK, values_of(values.dtype.name), index, index, "int64")
+    if len(values):
+        run((*given, found), cpu.sizes_of(shares), shares, shares)
+        found[0, 2] -= 1
+    zeros, falls, repeats = (bool(count > 0) for count in found.sum(axis=0))
+    return zeros, falls, repeats
+
+
+def starts(rows: AnyArray, count: int) -> AnyArray:
+    """See `Sorting.starts`."""
+    offsets, index = np.empty(count + 1, rows.dtype), rows.dtype.name
+    run = _spread("sparse_starts", _STARTS, index, index)
+    run((np.ascontiguousarray(rows), offsets), cpu.sizes_of(count), 1, 1)
+    return offsets
+
+
 def squares_with_entries(rows: Rows, block: int) -> int:
     """How many squares of so many rows and columns have an entry."""
     index = rows.columns.dtype.name
@@ -145,4 +198,4 @@ def _shares(entries: int) -> int:
     return 1 if entries < _FEW else cpu.cores()
 
 
-SORTING = Sorting(grouped, turned)
+SORTING = Sorting(grouped, turned, looked, starts)

@@ -239,6 +239,8 @@ def _gathered(to: Expressions, given: list[Value], mask: Value) -> Value:
     """The elements of an array at the indices, int32, that lie in another from a place on."""
     array, indices, index = given
     numbers, of = f"<{to.lanes} x i32>", _vector(to)
+    from rooftile.devices.cpu.native.instructions import KernelError
+
     if indices.type.llvm != "int32":
         from rooftile.devices.cpu.native.instructions import KernelError
 

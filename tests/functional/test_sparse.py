@@ -1,0 +1,167 @@
+"""`rooftile.sparse`, products and solvers as their user calls them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rooftile
+from rooftile.errors import InputError
+from rooftile.ops.sparse_rows import FORMS
+
+GENERATOR = np.random.default_rng(0)
+DENSE = GENERATOR.standard_normal((70, 50), np.float32) * (GENERATOR.random((70, 50)) < 0.1)
+X = GENERATOR.standard_normal(50, np.float32)
+
+
+def triplets(dense=DENSE):
+    places = np.nonzero(dense)
+    return dense[places], places
+
+
+def test_whatever_it_is_made_from():
+    values, (rows, columns) = triplets()
+    order = GENERATOR.permutation(len(values))
+    shuffled = values[order], (rows[order], columns[order])
+    offsets = np.concatenate([[0], np.cumsum((DENSE != 0).sum(axis=1))])
+    places = {(int(i), int(j)): float(DENSE[i, j]) for i, j in zip(rows, columns, strict=True)}
+    for matrix in (
+        rooftile.sparse(DENSE),
+        rooftile.sparse(shuffled, shape=DENSE.shape),
+        rooftile.sparse((values, columns, offsets), shape=DENSE.shape, index="int64"),
+        rooftile.sparse(places, shape=DENSE.shape),
+        rooftile.sparse(rooftile.sparse(DENSE), "jds_t"),
+    ):
+        assert np.array_equal(matrix.to_dense(), DENSE)
+        assert matrix.nnz == len(values)
+        assert np.allclose(matrix @ X, DENSE @ X, atol=1e-5)
+    twice = np.concatenate([values, values]), [np.concatenate([i, i]) for i in (rows, columns)]
+    assert np.array_equal(rooftile.sparse(twice, shape=DENSE.shape).to_dense(), 2 * DENSE)
+    assert rooftile.sparse(DENSE).to_dok() == places
+
+
+def test_between_any_two_formats():
+    matrix = rooftile.sparse(DENSE)
+    for first in FORMS:
+        held = matrix.to(first)
+        assert held.bytes == sum(array.nbytes for array in held.arrays.values())
+        again = rooftile.Sparse(held.shape, first, held.arrays, held.nnz)
+        for second in FORMS:
+            assert np.array_equal(again.to(second).to_dense(), DENSE), (first, second)
+        assert np.array_equal(again.T.to_dense(), DENSE.T), first
+    packed = rooftile.to_packets(matrix, 16)
+    assert np.array_equal(rooftile.from_packets(packed).to_dense(), DENSE)
+
+
+def test_updates_and_transposes():
+    y = GENERATOR.standard_normal(70, np.float32)
+    matrix = rooftile.sparse(DENSE)
+    made = rooftile.spmv(matrix, X, alpha=2, y=y, beta=-0.5)
+    assert np.allclose(made, 2 * DENSE @ X - 0.5 * y, atol=1e-5)
+    assert np.allclose(rooftile.spmv(matrix, X, alpha=3), 3 * DENSE @ X, atol=1e-5)
+    nothing = np.full(70, np.nan, np.float32)
+    assert np.isfinite(rooftile.spmv(matrix, X, alpha=3, y=nothing)).all()
+    for form in ("csr", "ell"):
+        made = rooftile.spmv(matrix.to(form), y, transposed=True)
+        assert np.allclose(made, DENSE.T @ y, atol=1e-5)
+    out = np.empty(70, np.float32)
+    assert rooftile.spmv(matrix, X, out=out) is out
+    b = GENERATOR.standard_normal((50, 33), np.float32)
+    assert np.allclose(matrix @ b, DENSE @ b, atol=1e-4)
+    assert np.allclose(rooftile.spmm(matrix.to("coo"), b[:, :1]), DENSE @ b[:, :1], atol=1e-4)
+
+
+def test_padding_is_never_multiplied():
+    values = np.zeros((6, 6), np.float32)
+    values[0, 3], values[4, :5] = 1, 2
+    x = np.array([np.inf, 1, 1, 1, 1, np.nan], np.float32)
+    for form in FORMS:
+        made = rooftile.sparse(values).to(form) @ x
+        assert made.tolist() == [1, 0, 0, 0, np.inf, 0], form
+
+
+def test_matrices_without_entries():
+    empty = rooftile.sparse({}, shape=(3, 4), dtype="float32")
+    for form in FORMS:
+        assert (empty.to(form) @ np.ones(4, np.float32) == 0).all(), form
+    y = np.ones(3, np.float32)
+    assert (rooftile.spmv(empty, np.ones(4, np.float32), y=y, beta=2) == 2).all()
+    assert (rooftile.sparse({}, shape=(0, 4), dtype="float32") @ np.ones(4, np.float32)).size == 0
+    flat = rooftile.sparse({}, shape=(3, 0), dtype="float32")
+    assert (flat @ np.ones(0, np.float32) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "named"),
+    [
+        ((np.ones(2, np.float32), ([0, 5], [0, 1])), r"rows\[1\]"),
+        ((np.ones(2, np.float32), ([0, 1], [0, -1])), r"columns\[1\]"),
+        ((np.ones(2, np.float32), np.array([0, 1]), np.array([0, 2, 1])), r"offsets\[2\]"),
+        ((np.ones(2, np.float32), np.array([0, 1]), np.array([1, 1, 2])), r"offsets\[0\]"),
+        ((np.ones(3, np.float32), np.zeros(3, int), np.array([0, 3, 1, 3])), r"offsets"),
+        ((np.ones(2, np.float32), np.array([0, 9]), np.array([0, 1, 2])), r"columns\[1\]"),
+        ((np.ones(2, np.int64), ([0, 1], [0, 1])), "values"),
+        ("a word", "matrix"),
+    ],
+)
+def test_invalid_matrices_are_errors_that_name_the_entry(matrix, named):
+    with pytest.raises(InputError, match=named):
+        rooftile.sparse(matrix, shape=(2, 2))
+
+
+def test_other_errors():
+    matrix = rooftile.sparse(DENSE)
+    for call, named in (
+        (lambda: matrix.to("sky"), "format"),
+        (lambda: rooftile.spmv(DENSE, X), "A"),
+        (lambda: matrix @ X[:3], "x"),
+        (lambda: rooftile.spmv(matrix, X, beta=1), "y"),
+        (lambda: rooftile.sparse(triplets()), "shape"),
+        (lambda: rooftile.cg(matrix, X), "A"),
+        (lambda: matrix.estimates(0), "gbps"),
+        (lambda: rooftile.to_packets(matrix, 0), "size"),
+    ):
+        with pytest.raises(InputError, match=named):
+            call()
+
+
+def test_a_format_of_padding_alone_is_refused():
+    long = np.zeros((3000, 3000), np.float32)
+    long[0] = 1
+    with pytest.raises(InputError, match="format"):
+        rooftile.sparse(long).to("ell")
+
+
+def test_the_chooser():
+    size = 2000
+    band = sum(np.diag(np.ones(size - abs(k), np.float32), k) for k in (-1, 0, 1))
+    matrix = rooftile.sparse(band, "auto")
+    assert matrix.format == "dia"
+    told = rooftile.sparse(DENSE).explain(gbps=100)
+    assert "rule of thumb" in told
+    assert all(f"{form}:" in told for form in FORMS)
+
+
+def test_formats_are_known_by_their_values():
+    matrix = rooftile.sparse(DENSE)
+    for form in FORMS:
+        assert form in rooftile.identify(matrix, matrix.to(form).arrays["values"])
+    assert rooftile.identify(matrix, matrix.rows.values[::-1]) == ["coo"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_conjugate_gradients(dtype):
+    size = 300
+    matrix = np.diag(np.arange(1, size + 1.0)) - 0.25 * (np.eye(size, k=1) + np.eye(size, k=-1))
+    held = rooftile.sparse(matrix.astype(dtype))
+    b = GENERATOR.standard_normal(size).astype(dtype)
+    plain = rooftile.cg(held, b, preconditioner=None)
+    found = rooftile.cg(held, b)
+    assert found.converged
+    assert found.residual < 2e-6
+    assert found.iterations < plain.iterations
+    assert np.allclose(found.x, np.linalg.solve(matrix, b), rtol=1e-4, atol=1e-5)
+    assert not rooftile.cg(held, b, limit=2).converged
+    assert rooftile.cg(held, b, start=found.x, tolerance=1e-4).iterations == 0
+    with pytest.raises(InputError, match="positive definite"):
+        rooftile.cg(rooftile.sparse(-matrix.astype(dtype)), b, preconditioner=None)

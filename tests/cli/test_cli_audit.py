@@ -34,14 +34,16 @@ def test_an_honest_kernel_is_exit_code_0(audit):
     assert max(map(len, lines)) <= 80
     for name in CHECKS:
         assert any(line.startswith(name) for line in lines)
+    assert lines[0].startswith("passed: the worst error is")
     assert any("ms a call on new inputs" in line for line in lines)
+    assert any("no climb of this problem is recorded" in line for line in lines)
     assert "results on known and on secret inputs" in err
 
 
 def test_a_failed_check_is_exit_code_1_with_its_evidence(audit):
     code, out, _ = audit("fraud_cache_shape.py")
     assert code == 1
-    assert "failed: cache; no time" in out
+    assert out.startswith("failed: cache; no time")
     assert "it returned the result of 1 calls before" in " ".join(out.split())
 
 
@@ -55,6 +57,14 @@ def test_one_json_object(audit):
     assert 0 < found["roof_fraction"] < 1
     assert found["precision"] == "fast"
     assert found["printed"].endswith("called")
+
+
+def test_it_is_compared_with_our_own_rung_of_the_problem(audit, call, history_path):
+    assert call("climb", "conv2d", "--shape", SHAPE, "--batch", 4, "--strategy", "loops")[0] == 0
+    _, out, _ = audit("honest_numpy.py", "--no-history")
+    (line,) = (line for line in out.splitlines() if "than our rung loops (" in line)
+    assert float(line.split()[0]) >= 1
+    assert line.split()[2] in ("slower", "faster")
 
 
 def test_the_history_keeps_it(audit, history_path):

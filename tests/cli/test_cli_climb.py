@@ -6,7 +6,8 @@ import pytest
 
 from rooftile.cli import climb as command
 from rooftile.lab import climb as lab
-from rooftile.lab.history.store import records
+from rooftile.lab.history.store import History, records
+from rooftile.lab.judge.contest import Contest
 from rooftile.lab.records import Error, Resources, Row
 from rooftile.ops import parse
 from rooftile.runtime.timing.host import Timing
@@ -169,3 +170,21 @@ def test_a_history_that_cannot_be_written_is_said_before_the_climb(call, known_r
     assert (code, out) == (2, "")
     assert "history.sqlite" in err
     assert "loops" not in err
+
+
+def test_an_interrupt_keeps_what_is_done(call, known_roof, history_path, monkeypatch):
+    examined = Contest.strategy
+
+    def interrupted(self, rung, config=None):
+        if rung.name == "threads":
+            raise KeyboardInterrupt
+        return examined(self, rung, config)
+
+    monkeypatch.setattr(Contest, "strategy", interrupted)
+    code, out, err = call("climb", "conv2d", "--shape", SHAPE)
+    assert code == 130
+    assert "rung 1 of" in err
+    assert "skipped, the climb was interrupted before" in out
+    assert next(line for line in out.splitlines() if line.startswith("loops")).split()[2] > "0"
+    with History() as history:
+        assert [record.strategy for record in history.records()] == ["loops"]

@@ -14,7 +14,9 @@ from rooftile.lab.report.sources import content
 from rooftile.nn import load
 from rooftile.nn.data import load_images, prepare
 from rooftile.ops import ERROR_MODELS
+from rooftile.runtime.timing import host
 from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.host import Timing
 
 RUN_KEYS = {
     "model", "device", "precision", "batch", "images", "accuracy", "op_times_ms", "total_ms",
@@ -224,3 +226,11 @@ def test_resume_without_a_checkpoint_is_an_error(call, data, tmp_path):
     code, _, err = call("train", "mnist8", "--data", data, "--out", tmp_path / "x", "--resume")
     assert code == 2
     assert "checkpoint" in err
+
+
+@pytest.mark.parametrize(("fastest", "said"), [(0.9, False), (0.1, True)])
+def test_a_machine_too_busy_to_trust_is_said(call, weights, data, monkeypatch, fastest, said):
+    timing = Timing(1.0, 0.9, 1.1, fastest, 20, steady=True)
+    monkeypatch.setattr(host, "measure", lambda _: timing)
+    _, _, err = call("run", weights, "--data", data, "--batch", 10)
+    assert ("too busy to trust" in err) == said

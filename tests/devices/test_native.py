@@ -261,3 +261,22 @@ def test_a_call_needs_no_numba():
         [sys.executable, "-c", NO_NUMBA], capture_output=True, text=True, check=True, env=os.environ
     )
     assert run.stdout.split() == ["162.0", "False"]
+
+
+def test_the_first_compilation_on_a_machine_is_announced_once(tmp_path, caplog, monkeypatch):
+    monkeypatch.delenv("ROOFTILE_QUIET", raising=False)
+    build._announce.cache_clear()
+    for _ in range(2):
+        build._announce(tmp_path)
+    assert [record.name for record in caplog.records] == ["rooftile"]
+    assert str(tmp_path) in caplog.text
+
+
+@pytest.mark.parametrize("why", ["quiet", "compiled before"])
+def test_an_announcement_that_nobody_needs_is_left_out(tmp_path, caplog, monkeypatch, why):
+    monkeypatch.setenv("ROOFTILE_QUIET", "1" if why == "quiet" else "")
+    if why == "compiled before":
+        (tmp_path / "kernel.o").touch()
+    build._announce.cache_clear()
+    build._announce(tmp_path)
+    assert not caplog.records

@@ -1,7 +1,7 @@
 """Tables that never cut off a name, a number or an id.
 
 Where a table is wider than the screen, its empty columns go, then words wrap between words, then
-columns go below each other, each part with the table's first column.
+columns go below each other, each part with the table's first column where that fits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Sheet:
             needed = self._least(place) + _GAP
             if needed > free + _GAP:
                 first = filled[0]
-                repeated = [first] if place != first else []
+                fits = self._least(first) + _GAP + needed <= width
+                repeated = [first] if place != first and fits else []
                 parts.append(repeated)
                 free = width - sum(self._least(other) + _GAP for other in repeated)
             parts[-1].append(place)

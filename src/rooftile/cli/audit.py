@@ -19,6 +19,8 @@ from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from rooftile.lab.audit import Audit
 
 
@@ -103,26 +105,59 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
 
 
 def _show(output: Output, found: Audit) -> None:
+    """The verdict first, then how fast and beside whom, then what was checked."""
     problem = found.problem
-    verdicts = Sheet("check", "verdict", "evidence", wraps=["evidence"])
+    checks = Sheet("check", "verdict", "evidence", wraps=["evidence"])
     for check in found.checks:
-        verdicts.add_row(check.name, check.status, check.evidence)
+        checks.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
-    output.show(
-        f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}", "", verdicts
-    )
-    output.show("", *_speed(found))
+    about = (f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}")
+    output.show(_verdict(found), *_speed(found), *_beside(found), "", *about, "", checks)
     if found.noise:
         output.show("", "it printed:", found.noise)
 
 
-def _speed(found: Audit) -> list[str]:
+def _verdict(found: Audit) -> Text:
+    """Passed or failed in a line, green or red where the screen has colours."""
+    from rich.text import Text
+
     failed = [check.name for check in found.checks if check.status == "failed"]
     if failed:
-        return [f"failed: {', '.join(failed)}; no time"]
-    lines = ["passed"]
-    if found.error is not None:
-        lines[0] += f": the worst error is {found.error.budget_fraction:.2g} of its budget"
+        hint = " (--allow-library admits vendor libraries)" if "library" in failed else ""
+        return Text(f"failed: {', '.join(failed)}; no time{hint}", style="bold red")
+    worst = found.error.budget_fraction if found.error is not None else 0.0
+    return Text(f"passed: the worst error is {worst:.2g} of its budget", style="bold green")
+
+
+def _beside(found: Audit) -> list[str]:
+    """How the kernel stands to the fastest rung and peer of the history, on the same hardware."""
+    from rooftile.lab.history.store import records
+    from rooftile.runtime.database import cannot_write
+
+    if found.time_ms is None:
+        return []
+    ladder = found.ladder()
+    hardware = ladder.gpu.name if ladder.gpu else ladder.environment.cpu
+    try:
+        asked = {"problem": found.problem, "hardware": hardware, "status": "passed"}
+        climbed = records(**asked, command="climb")
+    except InputError as error:
+        if not cannot_write(error):
+            raise
+        return []  # Where nothing can be written, nothing was recorded, and that was said.
+    lines = []
+    for kind, what in (("strategy", "our rung"), ("peer", "the peer")):
+        timed = [one for one in climbed if one.kind == kind and one.median_ms]
+        best = min(timed, key=lambda one: one.median_ms or 0.0, default=None)
+        if best is not None and best.median_ms:
+            ratio = found.time_ms.median / best.median_ms
+            said = f"{ratio:.3g} x slower" if ratio >= 1 else f"{1 / ratio:.3g} x faster"
+            lines.append(f"{said} than {what} {best.strategy} ({milliseconds(best.median_ms)} ms)")
+    return lines or ["no climb of this problem is recorded: rooftile climb measures our rungs"]
+
+
+def _speed(found: Audit) -> list[str]:
+    lines = []
     timing = found.time_ms
     if timing is not None:
         text = found.kernel.text

@@ -8,6 +8,7 @@ GPU's strategies are timed on data that lies in its memory.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import TYPE_CHECKING
 
 from rooftile.cli._options import add_operation, add_precision, add_problem, seconds, shape_of
@@ -53,7 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Climb, print the ladder.  Exit code 1 if a strategy was wrong or broke."""
+    """Climb, print the ladder.
+
+    Exit code 1 if a strategy was wrong or broke, 130 after an interrupt, which keeps what is done.
+    """
     from rooftile.lab.climb import climb
 
     output, shape = Output(arguments), shape_of(arguments, arguments.operation)
@@ -73,9 +77,14 @@ def command(arguments: argparse.Namespace) -> int:
                 progress=say,
             )
         if history is not None:
-            history.add_ladder(ladder, "climb", seed=arguments.seed)
+            # What was not reached must not stand for an older time.
+            done = tuple(row for row in ladder.rows if row.cause != "interrupted")
+            kept = dataclasses.replace(ladder, rows=done)
+            history.add_ladder(kept, "climb", seed=arguments.seed)
     output.result(ladder.to_json())
     _show(output, ladder, shape)
+    if any(row.cause == "interrupted" for row in ladder.rows):
+        raise KeyboardInterrupt
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
     return 1 if wrong else 0
 

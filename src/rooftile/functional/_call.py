@@ -82,7 +82,7 @@ def run_several(
     problem: Problem,
     inputs: Sequence[Taken],
     strategy: str | None,
-    device: str | None,
+    device: DeviceName | None,
     outs: Sequence[Array | None],
 ) -> tuple[Array, ...]:
     """Compute a problem that has several outputs and no parameters.

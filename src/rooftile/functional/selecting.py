@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run_several
 from rooftile.ops.compact import DTYPES, Compact
@@ -22,7 +23,7 @@ def compact(
     ordered: bool = True,
     counted: Literal[False] = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array: ...
 
@@ -35,7 +36,7 @@ def compact(
     ordered: bool = True,
     counted: Literal[True],
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> tuple[Array, Array]: ...
 
@@ -47,7 +48,7 @@ def compact(
     ordered: bool = True,
     counted: bool = False,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array | tuple[Array, Array]:
     """``x[mask]``: the elements that a mask keeps, in their order, as one axis.

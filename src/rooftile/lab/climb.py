@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 
 from rooftile.devices.device import Device
@@ -80,18 +81,69 @@ def climb_problem(
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> Ladder:
-    """Verify and time strategies on an open device, in the given order; see `climb`."""
+    """Verify and time strategies on an open device, in the given order; see `climb`.
+
+    On an interrupt while they are verified, those that were are timed, and the rows of the others
+    say so; another interrupt ends it.
+    """
     with device.on():
         known = known_roof(device, progress)
+        steps = _Steps(progress, len(candidates))
         contest = Contest(
-            problem, device, known.roof, known.trusted, precision, limit_s, seed, progress
+            problem, device, known.roof, known.trusted, precision, limit_s, seed, steps
         )
-        found = [contest.strategy(rung, config) for rung, config in candidates]
+        found = _examined(contest, candidates, steps)
         with host_peers.keeping_memory():
             if peers:
                 found += _peers(contest, found, precision)
             rows = contest.rows(found)
     return ladder_of(problem, device, known, rows)
+
+
+class _Steps:
+    """Tells of a climb's progress, with the number of the rung and the time that is left."""
+
+    def __init__(self, say: Progress, total: int) -> None:
+        self._say, self._total = say, total
+        self._start, self._where = time.monotonic(), ""
+
+    def __call__(self, line: str) -> None:
+        """Pass a line on."""
+        self._say(f"{self._where}{line}")
+
+    def at(self, done: int) -> None:
+        """So many rungs are verified; all of them: what follows is no rung."""
+        self._where = ""
+        if done < self._total:
+            spent = time.monotonic() - self._start
+            left = f", about {spent / done * (self._total - done):.0f} s left" if done else ""
+            self._where = f"rung {done + 1} of {self._total}{left}: "
+
+
+def _examined(
+    contest: Contest, candidates: Sequence[Candidate], steps: _Steps
+) -> list[Row | Entry]:
+    """Every strategy verified, or all until an interrupt."""
+    found: list[Row | Entry] = []
+    try:
+        for done, (rung, config) in enumerate(candidates):
+            steps.at(done)
+            found.append(contest.strategy(rung, config))
+    except KeyboardInterrupt:
+        found += [
+            Row(
+                "strategy",
+                rung.name,
+                contest.device.name,
+                rung.precision,
+                "skipped",
+                "the climb was interrupted before",
+                cause="interrupted",
+            )
+            for rung, _ in candidates[len(found) :]
+        ]
+    steps.at(len(candidates))
+    return found
 
 
 def judge_peers(contest: Contest) -> tuple[Row, ...]:

@@ -28,6 +28,7 @@ Cause = Literal[
     "device",
     "not installed",
     "time limit",
+    "interrupted",
     "wrong",
     "invalid time",
     "out of memory",

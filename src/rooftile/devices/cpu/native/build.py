@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from rooftile.devices.cpu.native import objects
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
+_log = logging.getLogger("rooftile")
 _lock = threading.RLock()
 _kept: list[object] = []
 """What holds the code that has been linked, which stays until the process ends."""
@@ -112,6 +114,7 @@ def addresses(
     path = _directory() / f"{stem}-{key[:20]}.o"
     code = _kept_code(path)
     if code is None:
+        _announce(path.parent)
         code = _compiled(text())
         keep(path, code + hashlib.sha256(code).digest())
     return _linked(code, functions)
@@ -128,6 +131,17 @@ def _kept_code(path: Path) -> bytes | None:
         if hashlib.sha256(code).digest() == written:
             return code
     return None
+
+
+@cache
+def _announce(directory: Path) -> None:
+    """Say once, where nothing was ever compiled here, why a first call takes longer."""
+    if not os.environ.get("ROOFTILE_QUIET") and not any(directory.glob("*.o")):
+        _log.warning(
+            "rooftile compiles its CPU kernels when they are first used, and keeps them in %s; "
+            "ROOFTILE_QUIET=1 or logging's level of 'rooftile' leave this line out",
+            directory,
+        )
 
 
 def _compiled(text: str) -> bytes:

@@ -73,6 +73,7 @@ class GpuSort(GpuStrategy):
             "REAL": int(problem.dtype in _INFINITY_TOP),
             "SIGNED": int(problem.dtype in ("int32", "int64")),
             "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
+            "BESIDE": int(problem.inner == 1),
             "GIVES": GIVES.index(problem.gives),
             **config,
         }

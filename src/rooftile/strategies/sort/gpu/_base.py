@@ -68,15 +68,7 @@ class GpuSort(GpuStrategy):
 
     def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
         """The keys, what moves along, and the tunables."""
-        return {
-            "BYTES": problem.key_bytes,
-            "REAL": int(problem.dtype in _INFINITY_TOP),
-            "SIGNED": int(problem.dtype in ("int32", "int64")),
-            "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
-            "BESIDE": int(problem.inner == 1),
-            "GIVES": GIVES.index(problem.gives),
-            **config,
-        }
+        return {**key_macros(problem), **config}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
         """Keys, and what moves along, where results are no room for them."""
@@ -91,6 +83,18 @@ class GpuSort(GpuStrategy):
     def _too_many(self, problem: Sort, config: Config) -> str | None:
         count = self.blocks(problem, config)
         return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
+
+
+def key_macros(problem: Sort) -> dict[str, int | str]:
+    """What `keys.h` wants to know."""
+    return {
+        "BYTES": problem.key_bytes,
+        "REAL": int(problem.dtype in _INFINITY_TOP),
+        "SIGNED": int(problem.dtype in ("int32", "int64")),
+        "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
+        "BESIDE": int(problem.inner == 1),
+        "GIVES": GIVES.index(problem.gives),
+    }
 
 
 def ends_of(problem: Sort, passes: int) -> list[Ends]:

@@ -29,9 +29,9 @@ def sort(
 ) -> Array:
     """The elements of each line of x along an axis, from the least to the greatest.
 
-    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; the result has
-    its shape and dtype.  -0.0 comes before +0.0, and NaN last; which NaN, is not said.  An empty
-    array of NumPy gives an empty one.
+    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; the result
+    has its shape and dtype.  -0.0 comes before +0.0, and NaN last; which NaN, is not said.  An
+    empty array of NumPy gives an empty one.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
@@ -39,7 +39,8 @@ def sort(
         nothing: Array = _of_nothing(x, x.dtype.name, out)
         return nothing
     given, array, problem = _along(x, axis, "values")
-    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
+    return made
 
 
 @repeated("x")
@@ -62,7 +63,8 @@ def argsort(
         nothing: Array = _of_nothing(x, "int64", out)
         return nothing
     given, array, problem = _along(x, axis, "places")
-    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
+    return made
 
 
 def sort_pairs(
@@ -140,9 +142,8 @@ def partition(
     """
     given = Arguments(x)
     array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
-    if isinstance(pivot, int | float):
-        pivot = _number(pivot, x)  # type: ignore[assignment]
-    middle = _flat(given.take("pivot", pivot, ANY, dtypes=(_dtype(array),)))
+    held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
+    middle = _flat(given.take("pivot", held, ANY, dtypes=(_dtype(array),)))
     if middle.shape != (1,):
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
     problem = _partition(array.shape[0], _dtype(array))

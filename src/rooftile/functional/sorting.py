@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run, run_several
 from rooftile.ops.partition import Partition
@@ -24,7 +25,7 @@ def sort(
     axis: int = -1,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The elements of each line of x along an axis, from the least to the greatest.
@@ -49,7 +50,7 @@ def argsort(
     axis: int = -1,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """Where each element of the sorted lines of x was, int64: ``numpy.argsort(kind="stable")``.
@@ -73,7 +74,7 @@ def sort_pairs(
     axis: int = -1,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
 ) -> tuple[Array, Array]:
     """x sorted along an axis, and the elements of ``with_it`` in the order of x's.
 
@@ -95,7 +96,7 @@ def sort_pairs(
     return y, moved
 
 
-def unique(x: Array, *, strategy: str | None = None, device: str | None = None) -> Array:
+def unique(x: Array, *, strategy: str | None = None, device: DeviceName | None = None) -> Array:
     """The different elements of x, sorted, as one axis: ``numpy.unique``.
 
     x is sorted, and of equal neighbours the first is kept; ``strategy`` names a rung of that
@@ -128,7 +129,7 @@ def partition(
     pivot: Array | float,
     *,
     strategy: str | None = None,
-    device: str | None = None,
+    device: DeviceName | None = None,
     out: Array | None = None,
 ) -> tuple[Array, Array]:
     """The elements of x that go before a pivot, then the others; and how many do, int64[1].

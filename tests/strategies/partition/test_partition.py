@@ -18,7 +18,7 @@ class TestRungs(EveryRung):
     compiled = (Partition(2**20), Partition(2**20, "float64"))
     wrong = Wrong(
         Partition(5003),
-        ("three_launches", "less[0] + i - rank", "less[0] + i"),
+        ("three_launches", "less[0] + i - rank", "i"),
         ("three_launches", "places[section] = before + rank", "places[section] = rank + own"),
         ("three_launches", "key_of(x[i]) < middle;", "key_of(x[i]) <= middle;"),
     )

@@ -32,8 +32,12 @@ class TestRungs(EveryRung):
         ("odd_even", "round % 2; e + 1", "0; e + 1"),
         ("bitonic", "e ^ (2 * reach - 1)", "e ^ reach"),
         ("merge", "before(keys, first, own, right", "before(keys, first, own, 1 - right"),
-        ("radix", "+ e - starts[digit]", "+ e"),
-        ("radix", "own[at] = before + earlier", "own[at] = earlier + one"),
+        (
+            "radix",
+            "counts[DIGIT(own[e], shift) * BLOCK + thread]++;\n        tile",
+            "0;\n        tile",
+        ),
+        ("radix", "own[at] = before + earlier", "own[at] = before"),
         ("bitonic", "(a == b && from_a > from_b)", "0"),
     )
 

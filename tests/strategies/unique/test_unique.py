@@ -16,7 +16,7 @@ class TestRungs(EveryRung):
     compiled = (Unique(2**20), Unique(2**20, "int64"))
     wrong = Wrong(
         Unique(5003),
-        ("three_launches", "i == 0 ||", ""),
+        ("three_launches", "!= key_of(x[i - 1])", "!= key_of(x[i])"),
         ("three_launches", "y[before + rank]", "y[rank]"),
         ("three_launches", "places[section] = before + rank", "places[section] = rank + own"),
     )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rooftile.functional.scans import scan, segmented_scan
     from rooftile.functional.selecting import compact
     from rooftile.functional.solvers import cg
+    from rooftile.functional.sorting import argsort, partition, sort, sort_pairs, unique
     from rooftile.functional.sparse_formats import from_packets, identify, to_packets
     from rooftile.functional.volumes import conv3d, stencil
 
@@ -53,6 +54,7 @@ __all__ = [
     "Sparse",
     "add",
     "argreduce",
+    "argsort",
     "axpy",
     "box_blur",
     "cg",
@@ -68,6 +70,7 @@ __all__ = [
     "linear",
     "matmul",
     "matvec",
+    "partition",
     "permute_columns",
     "pool2d",
     "reduce",
@@ -79,12 +82,15 @@ __all__ = [
     "segmented_scan",
     "separable",
     "softmax",
+    "sort",
+    "sort_pairs",
     "sparse",
     "spmm",
     "spmv",
     "stencil",
     "to_packets",
     "transpose",
+    "unique",
 ]
 
 _FAMILIES = {
@@ -99,6 +105,7 @@ _FAMILIES = {
     "prepared": ("Conv2d", "Linear"),
     "scans": ("scan", "segmented_scan"),
     "selecting": ("compact",),
+    "sorting": ("argsort", "partition", "sort", "sort_pairs", "unique"),
     "solvers": ("cg",),
     "sparse_formats": ("from_packets", "identify", "to_packets"),
     "volumes": ("conv3d", "stencil"),

@@ -41,7 +41,7 @@ def ordered(x: AnyArray, *, zeros_equal: bool = False) -> AnyArray:
     """Unsigned integers in the order of x's elements."""
     bits = x.dtype.itemsize * 8
     unsigned: Any = np.dtype(f"uint{bits}")
-    given = np.ascontiguousarray(x).view(unsigned)
+    given: AnyArray = np.ascontiguousarray(x).view(unsigned)
     if x.dtype.kind == "u":
         return given
     top = unsigned.type(1 << (bits - 1))
@@ -51,7 +51,7 @@ def ordered(x: AnyArray, *, zeros_equal: bool = False) -> AnyArray:
         given = np.where(given == top, unsigned.type(0), given)
     every = unsigned.type((1 << bits) - 1)
     keys = np.where(given & top, given ^ every, given ^ top)
-    return np.where(np.isnan(x), every, keys)
+    return np.asarray(np.where(np.isnan(x), every, keys))
 
 
 @dataclass(frozen=True)

@@ -93,16 +93,17 @@ def in_cache(words, low, bits, room, other, tables):
     digits_counted(words, low, digit, passes, tables)
     moved(words, room, low, 0, digits, tables)
     for turn in range(1, passes - 1):
-        table = tables[turn * digits : (turn + 1) * digits]
+        places = tables[turn * digits : (turn + 1) * digits]
         if turn % 2 == 1:
-            moved(room, other, low, turn * digit, digits, table)
+            moved(room, other, low, turn * digit, digits, places)
         else:
-            moved(other, room, low, turn * digit, digits, table)
+            moved(other, room, low, turn * digit, digits, places)
     last = passes - 1
+    places = tables[last * digits : passes * digits]
     if last % 2 == 1:
-        ended(room, words, low, last * digit, digits, tables[last * digits : passes * digits])
+        ended(room, words, low, last * digit, digits, places)
     else:
-        ended(other, words, low, last * digit, digits, tables[last * digits : passes * digits])
+        ended(other, words, low, last * digit, digits, places)
 """
 
 

@@ -4,8 +4,9 @@ Where values alone are asked for, a word is an element's key, as many bits long 
 Else it is a key of up to 32 bits above the 32 bits that move along: the element's place, or what
 goes with it.
 
-Kernels see words as integers of 64 bits.  ``word_of`` makes the word of an element's bits,
-``key_of`` gives its key, and ``value_of`` the bits of the element whose key it was.
+Kernels see words as integers of 64 bits.  ``key_from`` makes the key of an
+element's bits, ``word_of`` its word, ``key_of`` a word's key, and ``value_of`` the bits of the
+element whose key it was; ``goes_before`` compares two keys.
 """
 
 from __future__ import annotations
@@ -66,11 +67,15 @@ class Words:
         """``word_of``, ``key_of`` and ``value_of`` in the kernel language."""
         # Of 64 bits, as signed integers have them.
         top, every = (-(1 << 63), -1) if self.bits == 64 else (1 << self.bits - 1, 2**self.bits - 1)
-        key = f"k & {every}"
-        made = f"({key}) << 32 | (along & 4294967295)" if self.wide else key
+        made = "key_from(b)"
+        if self.wide:
+            made = f"{made} << 32 | (along & 4294967295)"
         return f"""
-def word_of(b, along):
+def key_from(b):
 {self._key(top, every)}
+    return k & {every}
+
+def word_of(b, along):
     return {made}
 
 def key_of(word):
@@ -78,6 +83,9 @@ def key_of(word):
 
 def value_of(key):
     return {self._value(top, every)}
+
+def goes_before(key, other):
+    return {f"(key ^ {top}) < (other ^ {top})" if self.bits == 64 else "key < other"}
 """
 
     def _key(self, top: int, every: int) -> str:

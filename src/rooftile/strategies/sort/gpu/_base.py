@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import Launch
+from rooftile.devices.gpu import TensorMap
 from rooftile.ops.sort import GIVES, Sort
 from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
 
 BLOCKS = Tunable("BLOCK", (64, 128, 256, 512), 256)
 MOST_BLOCKS = 2**31 - 1
 """Blocks of a grid in x."""
 MOST_IN_LINE = 2**30
 """Elements of a line whose places 32 bits count, two of them left over for flags."""
+Argument = str | TensorMap | int | np.number[Any]
+"""What a `Step` passes to its kernel."""
 _INFINITY_TOP = {"float32": 0x7F80, "float16": 0x7C00, "bfloat16": 0x7F80, "float64": 0x7FF0}
 """The first 16 bits of infinity."""
 
@@ -32,7 +35,7 @@ class Ends:
     last: int
 
     @property
-    def names(self) -> tuple[str, str, str, str]:
+    def names(self) -> tuple[Argument, ...]:
         """As kernels take them."""
         return self.keys, self.along, self.to_keys, self.to_along
 
@@ -68,14 +71,7 @@ class GpuSort(GpuStrategy):
 
     def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
         """The keys, what moves along, and the tunables."""
-        return {
-            "BYTES": problem.key_bytes,
-            "REAL": int(problem.dtype in _INFINITY_TOP),
-            "SIGNED": int(problem.dtype in ("int32", "int64")),
-            "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
-            "GIVES": GIVES.index(problem.gives),
-            **config,
-        }
+        return {**key_macros(problem), **config}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
         """Keys, and what moves along, where results are no room for them."""
@@ -90,6 +86,18 @@ class GpuSort(GpuStrategy):
     def _too_many(self, problem: Sort, config: Config) -> str | None:
         count = self.blocks(problem, config)
         return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
+
+
+def key_macros(problem: Sort) -> dict[str, int | str]:
+    """What `keys.h` wants to know."""
+    return {
+        "BYTES": problem.key_bytes,
+        "REAL": int(problem.dtype in _INFINITY_TOP),
+        "SIGNED": int(problem.dtype in ("int32", "int64")),
+        "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
+        "BESIDE": int(problem.inner == 1),
+        "GIVES": GIVES.index(problem.gives),
+    }
 
 
 def ends_of(problem: Sort, passes: int) -> list[Ends]:
@@ -111,14 +119,6 @@ def ends_of(problem: Sort, passes: int) -> list[Ends]:
     return found
 
 
-def whole_line(kernel: str, problem: Sort, config: Config, ends: Ends, *numbers: int) -> Step:
-    """A thread for each element of all lines."""
-    size = blocks(problem.count, config["BLOCK"])
-    launch = Launch(kernel, (problem.lines * size, 1, 1), (config["BLOCK"], 1, 1))
-    given = ends.first, ends.last, *wide(problem.count, problem.inner), *numbers
-    return Step(launch, (*ends.names, *given))
-
-
-def wide(*numbers: int) -> tuple[np.int64, ...]:
+def wide(*numbers: int) -> tuple[Argument, ...]:
     """Numbers as kernels take them that count beyond 32 bits."""
     return tuple(map(np.int64, numbers))

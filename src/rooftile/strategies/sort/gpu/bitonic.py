@@ -37,11 +37,16 @@ class Bitonic(GpuSort):
         steps = [Step(launch("begin"), ("x", "keys", "along", *both))]
         for level in range((problem.count - 1).bit_length()):
             for reach in reversed(range(level + 1)):
-                numbers = (*wide(problem.count, 1 << reach), int(reach == level))
-                steps.append(Step(launch("exchange"), ("keys", "along", *numbers)))
-        outputs = {"values": ("x", "y", "keys"), "places": ("x", "keys", "places")}
-        results = outputs.get(problem.gives, ("with_it", "y", "moved"))
-        steps.append(Step(launch("end"), ("keys", "along", *results, *both)))
+                numbers = wide(problem.count, 1 << reach)
+                arguments = ("keys", "along", *numbers, int(reach == level))
+                steps.append(Step(launch("exchange"), arguments))
+        results = {
+            "values": ("x", "y", "keys"),
+            "places": ("x", "keys", "places"),
+            "pairs": ("with_it", "y", "moved"),
+        }
+        with_it, to, moved = results[problem.gives]
+        steps.append(Step(launch("end"), ("keys", "along", with_it, to, moved, *both)))
         return tuple(steps)
 
 

@@ -1,9 +1,10 @@
 // What the texts of `sort` share: keys, which are unsigned integers in the order of the elements, and
 // where a line's elements lie.
 //
-// A line is what is sorted together: `count` elements, `inner` apart.  Between two launches its keys
-// lie beside each other.  With each key moves, unless VALUES alone are asked for, an `along` of 32
-// bits: the element's place in its line, or for PAIRS what goes with it.
+// A line is what is sorted together: `count` elements, `inner` apart; where that is 1, BESIDE saves
+// divisions.  Between two launches its keys lie beside each other.  With each key moves, unless
+// VALUES alone are asked for, an `along` of 32 bits: the element's place in its line, or for PAIRS
+// what goes with it.
 
 #pragma once
 
@@ -54,6 +55,7 @@ __device__ __forceinline__ key bits_of(key given)
 
 __device__ __forceinline__ int64 place(int64 line, int64 element, int64 count, int64 inner)
 {
+    if (BESIDE) return line * count + element;
     return (line / inner * count + element) * inner + line % inner;
 }
 

@@ -7,9 +7,11 @@ Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Man
 
 from __future__ import annotations
 
+from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of, whole_line, wide
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of, wide
 
 
 class Merge(GpuSort):
@@ -23,10 +25,13 @@ class Merge(GpuSort):
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
         """A launch for each doubling."""
         passes = max(1, (problem.count - 1).bit_length())
-        return tuple(
-            whole_line("merge", problem, config, ends, *wide(1 << number))
-            for number, ends in enumerate(ends_of(problem, passes))
-        )
+        block = config["BLOCK"]
+        grid = (problem.lines * blocks(problem.count, block), 1, 1)
+        launch, found = Launch("merge", grid, (block, 1, 1)), []
+        for number, ends in enumerate(ends_of(problem, passes)):
+            sizes = wide(problem.count, problem.inner, 1 << number)
+            found.append(Step(launch, (*ends.names, ends.first, ends.last, *sizes)))
+        return tuple(found)
 
 
 STRATEGY = Merge()

@@ -39,10 +39,15 @@ class OddEven(GpuSort):
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
         """One kernel."""
-        results = {"values": ("x", "y", "y"), "places": ("x", "places", "places")}
-        arrays = results.get(problem.gives, ("with_it", "y", "moved"))
+        results = {
+            "values": ("x", "y", "y"),
+            "places": ("x", "places", "places"),
+            "pairs": ("with_it", "y", "moved"),
+        }
+        with_it, to, moved = results[problem.gives]
         launch = Launch("odd_even", (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
-        return (Step(launch, ("x", *arrays, problem.count, *wide(problem.inner))),)
+        arrays = "x", with_it, to, moved
+        return (Step(launch, (*arrays, problem.count, *wide(problem.inner))),)
 
 
 STRATEGY = OddEven()

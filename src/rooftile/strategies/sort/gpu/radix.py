@@ -11,7 +11,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
+from rooftile.strategies.sort.gpu._base import Argument, GpuSort, ends_of, wide
 
 _BITS = 4
 _DIGITS = 1 << _BITS
@@ -53,7 +53,7 @@ class Radix(GpuSort):
         found = []
         for number, ends in enumerate(ends_of(problem, 8 * problem.key_bytes // _BITS)):
             shift = number * _BITS
-            counted = (ends.keys, "totals", ends.first, shift, *numbers)
+            counted: tuple[Argument, ...] = (ends.keys, "totals", ends.first, shift, *numbers)
             moved = (*ends.names, "totals", ends.first, ends.last, shift, *numbers)
             found += [
                 Step(Launch("count_digits", grid, block), counted),

@@ -1,0 +1,206 @@
+"""Sorting: values, places, pairs; and what is made of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.select import DeviceName
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run, run_several
+from rooftile.ops.partition import Partition
+from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.sort import DTYPES, MOVED, Sort
+from rooftile.ops.unique import Unique
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.repeats import repeated
+
+
+@repeated("x")
+def sort(
+    x: Array,
+    axis: int = -1,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """The elements of each line of x along an axis, from the least to the greatest.
+
+    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; the result
+    has its shape and dtype.  -0.0 comes before +0.0, and NaN last; which NaN, is not said.  An
+    empty array of NumPy gives an empty one.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
+    """
+    if isinstance(x, np.ndarray) and x.size == 0:
+        nothing: Array = _of_nothing(x, x.dtype.name, out)
+        return nothing
+    given, array, problem = _along(x, axis, "values")
+    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
+    return made
+
+
+@repeated("x")
+def argsort(
+    x: Array,
+    axis: int = -1,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Where each element of the sorted lines of x was, int64: ``numpy.argsort(kind="stable")``.
+
+    Equal elements keep their order, and so do -0.0 and +0.0, and NaN at the end.  Dtypes are those
+    of `sort`; a line has less than 2^30 elements on a GPU.
+
+    Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
+    """
+    if isinstance(x, np.ndarray) and x.size == 0:
+        nothing: Array = _of_nothing(x, "int64", out)
+        return nothing
+    given, array, problem = _along(x, axis, "places")
+    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
+    return made
+
+
+def sort_pairs(
+    x: Array,
+    with_it: Array,
+    axis: int = -1,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array]:
+    """x sorted along an axis, and the elements of ``with_it`` in the order of x's.
+
+    ``with_it`` has x's shape and is float32 or int32.  Equal elements of x keep the order of what
+    goes with them; -0.0 goes before +0.0, and every NaN equals every other one.  Dtypes are those
+    of `sort`.
+
+    Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
+    (arXiv:2206.01784, 2022).
+    """
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    along = given.take("with_it", with_it, ANY, dtypes=MOVED)
+    shape = tuple(array.shape)
+    if tuple(along.shape) != shape:
+        raise InputError("with_it", f"shape {tuple(along.shape)}", f"x's shape {shape}")
+    problem = _sort(shape, _axis(axis, len(shape)), _dtype(array), "pairs", _dtype(along))
+    y, moved = run_several(given, problem, [array, along], strategy, device, (None, None))
+    return y, moved
+
+
+def unique(x: Array, *, strategy: str | None = None, device: DeviceName | None = None) -> Array:
+    """The different elements of x, sorted, as one axis: ``numpy.unique``.
+
+    x is sorted, and of equal neighbours the first is kept; ``strategy`` names a rung of that
+    second step.  -0.0 equals +0.0, and a NaN every other NaN.  The result is a view of an array as
+    long as x.  How long the view is only the data say: on a GPU the call waits for that number.
+    Dtypes are those of `sort`.
+
+    Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU Computing Gems,
+    2011).
+    """
+    if isinstance(x, np.ndarray) and x.size == 0:
+        nothing: Array = _of_nothing(x.reshape(-1), x.dtype.name, None)
+        return nothing
+    given = Arguments(x)
+    array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
+    problem = _sort(array.shape, 0, _dtype(array))
+    ordered: Array = run(given, problem, [array], {}, "ieee", None, device, None)
+    again = Arguments(ordered)
+    row = again.take("x", ordered, "count", dtypes=DTYPES)
+    y, found = run_several(
+        again, _unique(row.shape[0], _dtype(row)), [row], strategy, device, (None, None)
+    )
+    made: Any = y
+    number: Any = found
+    return made[: int(number[0])]  # type: ignore[no-any-return]
+
+
+def partition(
+    x: Array,
+    pivot: Array | float,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> tuple[Array, Array]:
+    """The elements of x that go before a pivot, then the others; and how many do, int64[1].
+
+    Both keep their order in x, which has any shape and becomes one axis: quicksort's step, stable.
+    ``pivot`` is an array of one element of x's library and dtype, or for an x of NumPy a number.
+    The order is that of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU
+    nobody waits for the number.  Dtypes are those of `sort`.
+
+    Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
+    """
+    given = Arguments(x)
+    array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
+    held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
+    middle = _flat(given.take("pivot", held, ANY, dtypes=(_dtype(array),)))
+    if middle.shape != (1,):
+        raise InputError("pivot", f"{middle.shape[0]} elements", "one")
+    problem = _partition(array.shape[0], _dtype(array))
+    y, less = run_several(given, problem, [array, middle], strategy, device, (out, None))
+    return y, less
+
+
+def _along(x: Any, axis: Any, gives: Any) -> tuple[Any, Taken, Sort]:
+    """A call's arguments and its problem."""
+    given: Arguments[Any] = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES)
+    shape = tuple(array.shape)
+    return given, array, _sort(shape, _axis(axis, len(shape)), _dtype(array), gives)
+
+
+def _axis(axis: Any, rank: int) -> int:
+    if type(axis) is not int or not -rank <= axis < rank:
+        expected = f"an axis of x, which has {rank}" if rank else "an x with axes"
+        raise InputError("axis", repr(axis), expected)
+    return axis % rank
+
+
+def _number(pivot: float, x: Any) -> Any:
+    """A number as an array of x's dtype."""
+    if not isinstance(x, np.ndarray):
+        raise InputError("pivot", repr(pivot), "an array of one element, as x is no NumPy array")
+    try:
+        made = np.array([pivot]).astype(x.dtype)
+        if x.dtype.kind in "iu" and int(made[0]) != pivot:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise InputError("pivot", repr(pivot), f"a number that {x.dtype} has") from None
+    return made
+
+
+def _of_nothing(x: Any, made: str, out: Any) -> Any:
+    """What an array without elements becomes."""
+    if x.dtype.name not in DTYPES:
+        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
+    nothing = np.empty(x.shape, numpy_dtype(made))
+    if out is not None and (out.shape, out.dtype) != (nothing.shape, nothing.dtype):
+        found = f"shape {out.shape}, {out.dtype}"
+        raise InputError("out", found, f"{nothing.shape}, {nothing.dtype}")
+    return nothing if out is None else out
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
+def _flat(array: Taken) -> Taken:
+    """The same elements in a row."""
+    if isinstance(array, np.ndarray):
+        return array.reshape(-1)
+    return replace(array, shape=(math.prod(array.shape),))
+
+
+_sort, _unique, _partition = remembered(Sort), remembered(Unique), remembered(Partition)

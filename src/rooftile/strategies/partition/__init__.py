@@ -1,0 +1,1 @@
+"""How `partition` is computed."""

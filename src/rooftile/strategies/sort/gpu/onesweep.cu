@@ -1,0 +1,202 @@
+// Rung 5, onesweep: digits of 8 bits; each pass reads every key once and writes it once.
+//
+// All digits of all keys are counted in one launch at the start, for the counts do not depend on the
+// order.  Then a tile needs to know only how many keys of each digit the tiles before it hold: each
+// publishes its own counts, and looks back until a tile has published the counts of all up to it.
+// What it removes: the second read of keys in each pass, and the scan between its launches; and with
+// 8 bits instead of 4 half of the passes.
+//
+// A block takes the next tile by an atomic counter, so that all tiles before it have been begun by
+// blocks that run.  A warp takes ITEMS rows of 32 keys, and ranks a row at a time: lanes whose digits
+// agree find each other by votes, one a bit.  So equal digits keep their order.
+//
+// x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes;
+// starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes].
+// Grid: x over the tiles of all lines; over lines and passes.
+// Block: x over THREADS threads, for a tile of THREADS ITEMS keys.
+
+#include "keys.h"
+
+#define DIGITS 256
+#define DIGIT(key, shift) ((unsigned)((key) >> (shift)) & (DIGITS - 1))
+#define WARPS (THREADS / 32)
+#define TILE (THREADS * ITEMS)
+#define EVERY_LANE 0xffffffffu
+#define COPIES (32 / BYTES)
+// A state: how many keys of a digit a tile has (ALONE), or all tiles up to it (UP_TO), below a flag.
+#define ALONE (1u << 30)
+#define UP_TO (2u << 30)
+#define COUNT (ALONE - 1)
+
+__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, int64 counts,
+                      int64 words)
+{
+    int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
+    int64 step = (int64)gridDim.x * blockDim.x;
+    if (first < BYTES) tickets[first] = 0;
+    for (int64 e = first; e < counts; e += step) starts[e] = 0;
+    for (int64 e = first; e < words; e += step) states[e] = 0;
+}
+
+// Threads beside each other count in different copies: few digits may be those of most keys.
+__global__ void __launch_bounds__(THREADS)
+count_digits(const key* __restrict__ x, unsigned* starts, int64 count, int64 inner, int64 lines,
+             int64 blocks)
+{
+    __shared__ unsigned counts[BYTES * DIGITS * COPIES];
+    int64 line = blockIdx.x / blocks, block = blockIdx.x % blocks;
+    for (int k = threadIdx.x; k < BYTES * DIGITS * COPIES; k += THREADS) counts[k] = 0;
+    __syncthreads();
+    int copy = threadIdx.x % COPIES;
+    UNROLL_BY(4)
+    for (int64 e = block * THREADS + threadIdx.x; e < count; e += blocks * THREADS) {
+        key own = key_of(x[place(line, e, count, inner)]);
+        UNROLL for (int pass = 0; pass < BYTES; pass++)
+            atomicAdd(&counts[(pass * DIGITS + DIGIT(own, 8 * pass)) * COPIES + copy], 1u);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < BYTES * DIGITS; k += THREADS) {
+        unsigned sum = 0;
+        UNROLL for (int other = 0; other < COPIES; other++)
+            sum += counts[k * COPIES + (other + k) % COPIES];
+        if (sum) atomicAdd(&starts[((k / DIGITS) * lines + line) * DIGITS + k % DIGITS], sum);
+    }
+}
+
+// What the numbers of the threads before this one come to; `sums` has a place for each of the warps
+// that hold the 256 numbers.
+__device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    unsigned sum = own;
+    UNROLL for (int reach = 1; reach < 32; reach *= 2) {
+        unsigned other = __shfl_up_sync(EVERY_LANE, sum, reach);
+        if (lane >= reach) sum += other;
+    }
+    if (lane == 31 && warp < DIGITS / 32) sums[warp] = sum;
+    __syncthreads();
+    unsigned before = sum - own;
+    UNROLL for (int other = 0; other < DIGITS / 32; other++)
+        if (other < warp) before += sums[other];
+    return before;
+}
+
+// A block of 256 threads for each line of each pass: where each digit's keys begin.
+__global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
+{
+    __shared__ unsigned sums[DIGITS / 32];
+    unsigned* own = starts + (int64)blockIdx.x * DIGITS + threadIdx.x;
+    *own = before_digit(*own, sums);
+}
+
+// How many keys of its digit each key of the warp's tile comes behind; `counts` of the warp are how
+// many there are then.
+__device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsigned* counts,
+                                          int shift)
+{
+    unsigned lane = threadIdx.x % 32, lower = (1u << lane) - 1;
+    for (int k = lane; k < DIGITS; k += 32) counts[k] = 0;
+    __syncwarp();
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        unsigned digit = DIGIT(own[item], shift), same = EVERY_LANE;
+        UNROLL for (int bit = 0; bit < 8; bit++) {
+            unsigned set = digit >> bit & 1, votes = __ballot_sync(EVERY_LANE, set);
+            same &= set ? votes : ~votes;
+        }
+        unsigned before = 0;
+        if ((same & lower) == 0) {
+            before = counts[digit];
+            counts[digit] = before + __popc(same);
+        }
+        before = __shfl_sync(EVERY_LANE, before, __ffs(same) - 1);
+        ranks[item] = before + __popc(same & lower);
+        __syncwarp();
+    }
+}
+
+// How many keys of a digit all tiles before this one have.
+__device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
+{
+    unsigned before = 0, seen;
+    do {
+        state -= DIGITS;
+        do seen = *state;
+        while (!seen);
+        before += seen & COUNT;
+    } while (!(seen & UP_TO));
+    return before;
+}
+
+// Keys behind the last of the line are the last in the order of the last tile, and are not stored.
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
+    const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
+    unsigned* states, unsigned* tickets, int pass, int first, int last, int64 count, int64 inner,
+    int64 lines, int64 tiles)
+{
+    __shared__ union {
+        key keys[TILE];
+        unsigned along[GIVES == VALUES ? 1 : TILE];
+    } tile;
+    __shared__ unsigned counts[WARPS][DIGITS], tile_starts[DIGITS], bases[DIGITS];
+    __shared__ unsigned sums[DIGITS / 32], ticket;
+    int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, shift = 8 * pass;
+    if (thread == 0) ticket = atomicAdd(tickets + pass, 1u);
+    __syncthreads();
+    int64 line = ticket / tiles, number = ticket % tiles, begin = number * TILE;
+    int there = count - begin < TILE ? (int)(count - begin) : TILE;
+    int mine = warp * 32 * ITEMS + lane;
+    key own[ITEMS];
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = mine + 32 * item;
+        own[item] = e < there ? key_at(keys, first, line, begin + e, count, inner) : EVERY;
+    }
+    unsigned ranks[ITEMS];
+    rank_keys(own, ranks, counts[warp], shift);
+    __syncthreads();
+    volatile unsigned* state =
+        states + (((int64)pass * lines + line) * tiles + number) * DIGITS + thread;
+    unsigned total = 0;
+    if (thread < DIGITS) {
+        UNROLL for (int other = 0; other < WARPS; other++) {
+            unsigned one = counts[other][thread];
+            counts[other][thread] = total;
+            total += one;
+        }
+        *state = total | (number ? ALONE : UP_TO);
+    }
+    unsigned start = before_digit(total, sums);
+    if (thread < DIGITS) tile_starts[thread] = start;
+    __syncthreads();
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        unsigned digit = DIGIT(own[item], shift);
+        ranks[item] += tile_starts[digit] + counts[warp][digit];
+        tile.keys[ranks[item]] = own[item];
+    }
+    if (thread < DIGITS) {
+        unsigned before = number ? looked_back(state) : 0;
+        if (number) *state = (before + total) | UP_TO;
+        bases[thread] = starts[((int64)pass * lines + line) * DIGITS + thread] + before - start;
+    }
+    __syncthreads();
+    unsigned places[ITEMS];
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = item * THREADS + thread;
+        key one = tile.keys[e];
+        places[item] = bases[DIGIT(one, shift)] + e;
+        if (e < there) put_key(to, one, last, line, places[item], count, inner);
+    }
+#if GIVES != VALUES
+    __syncthreads();
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = mine + 32 * item;
+        tile.along[ranks[item]] =
+            e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
+    }
+    __syncthreads();
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = item * THREADS + thread;
+        if (e < there)
+            put_along(to_along, tile.along[e], last, line, places[item], count, inner);
+    }
+#endif
+}

@@ -1,0 +1,99 @@
+"""Rung 5, `onesweep`: digits of 8 bits; each pass reads every key once and writes it once.
+
+Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
+(arXiv:2206.01784, 2022).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.sort import Sort
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
+
+_DIGITS = 256
+_CLEARING = 256
+"""Threads of a block that clears."""
+_COUNTED = 64
+"""Keys that a thread counts, at least."""
+_KEYS_BYTES = 64
+"""Bytes of a thread's keys, and what moves along."""
+
+
+class Onesweep(GpuSort):
+    """Takes every problem.
+
+    It is for CUDA: a tile waits for tiles that were begun before it, so whoever runs must go on
+    running, which OpenCL promises of no work-group.
+    """
+
+    name = "onesweep"
+    order = 5
+    devices = ("cuda",)
+    summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
+    tunables = (
+        Tunable("THREADS", (256, 384, 512), 256),
+        Tunable("ITEMS", (4, 8, 12, 16, 20), 16),
+        Tunable("BLOCKS", (1, 2, 3, 4), 3),
+    )
+
+    def defaults(self, problem: Sort) -> dict[str, int]:
+        """As many keys as registers hold."""
+        items = min(16, _KEYS_BYTES // max(4, problem.key_bytes))
+        return {**super().defaults(problem), "ITEMS": items}
+
+    def threads(self, config: Config) -> int:
+        """See `GpuSort.threads`."""
+        return config["THREADS"]
+
+    def shared_bytes(self, problem: Sort, config: Config) -> int:
+        """A tile's keys, or what moves along, and counts of each warp."""
+        size = problem.key_bytes if problem.gives == "values" else max(4, problem.key_bytes)
+        tile = config["THREADS"] * config["ITEMS"] * size
+        return tile + 4 * _DIGITS * (config["THREADS"] // 32 + 2) + 4 * (_DIGITS // 32 + 1)
+
+    def tiles(self, problem: Sort, config: Config) -> int:
+        """Tiles of a line."""
+        return blocks(problem.count, config["THREADS"] * config["ITEMS"])
+
+    def blocks(self, problem: Sort, config: Config) -> int:
+        """Tiles of all lines."""
+        return problem.lines * self.tiles(problem, config)
+
+    def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
+        """Also where digits begin, the states, and the counters of tiles."""
+        passes = problem.key_bytes
+        return {
+            **super().workspace(problem, config),
+            "starts": passes * problem.lines * _DIGITS,
+            "states": passes * self.blocks(problem, config) * _DIGITS,
+            "tickets": passes,
+        }
+
+    def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
+        """All is cleared, all digits are counted, and each pass is a launch."""
+        held, lines, threads = self.workspace(problem, config), problem.lines, config["THREADS"]
+        resident = self.machine.multiprocessors
+        words = held["starts"], held["states"]
+        clearing = min(blocks(words[1], _CLEARING), 8 * resident)
+        share = min(blocks(problem.count, threads * _COUNTED), blocks(4 * resident, lines))
+        block = (threads, 1, 1)
+        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
+        count = Launch("count_digits", (lines * share, 1, 1), block)
+        scan = Launch("scan_digits", (problem.key_bytes * lines, 1, 1), (_DIGITS, 1, 1))
+        sweep = Launch("sweep", (self.blocks(problem, config), 1, 1), block)
+        sizes = wide(problem.count, problem.inner, lines)
+        found = [
+            Step(clear, ("starts", "states", "tickets", *wide(*words))),
+            Step(count, ("x", "starts", *sizes, *wide(share))),
+            Step(scan, ("starts",)),
+        ]
+        tiles = wide(self.tiles(problem, config))
+        for number, ends in enumerate(ends_of(problem, problem.key_bytes)):
+            arrays = *ends.names, "starts", "states", "tickets"
+            found.append(Step(sweep, (*arrays, number, ends.first, ends.last, *sizes, *tiles)))
+        return tuple(found)
+
+
+STRATEGY = Onesweep()

@@ -1,0 +1,1 @@
+"""How `unique` is computed."""

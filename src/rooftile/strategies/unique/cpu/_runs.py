@@ -1,0 +1,60 @@
+"""Kernels of `unique`: whether an element begins a run, how many do, and where they go."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rooftile.devices.cpu.native import Native, source
+from rooftile.ops.problem import Dtype
+from rooftile.ops.sort import Sort
+from rooftile.ops.unique import Unique
+from rooftile.strategies.sort.cpu._words import Words
+
+_BEGINS = """
+{words}
+def begins(x, i):
+    if i == 0:
+        return 1
+    return np.where(key_from(x[i]) != key_from(x[i - 1]), 1, 0)
+"""
+_COUNT = """
+def kernel(x, places, sizes, begin, end):
+    count, parts = sizes[0], sizes[1]
+    for part in range(begin, end):
+        found = 0
+        for i in range(count * part // parts, count * (part + 1) // parts):
+            found += begins(x, i)
+        places[part + 1] = found
+"""
+# Every element is stored, and the next one over it unless it begins a run: no branch is guessed.
+_MOVE = """
+def kernel(x, places, y, sizes, begin, end):
+    count, parts = sizes[0], sizes[1]
+    for part in range(begin, end):
+        i, place, last = count * part // parts, places[part], places[part + 1]
+        while place < last:
+            y[place] = x[i]
+            place += begins(x, i)
+            i += 1
+"""
+
+
+def words_of(problem: Unique) -> Words:
+    """Keys of which equal elements have equal ones."""
+    return Words(Sort((1,), dtype=problem.dtype, gives="places"))
+
+
+@cache
+def _begins(dtype: Dtype) -> str:
+    return _BEGINS.format(words=words_of(Unique(1, dtype)).text)
+
+
+def counting(problem: Unique) -> Native:
+    """``count(x, places, sizes)`` writes how many runs begin in part p to ``places[p + 1]``."""
+    return source("unique_count", _begins(problem.dtype) + _COUNT)
+
+
+def moving(problem: Unique) -> Native:
+    """``move(x, places, y, sizes)`` writes the first elements of runs of part p to y, from
+    ``places[p]`` on."""
+    return source("unique_move", _begins(problem.dtype) + _MOVE)

@@ -1,0 +1,68 @@
+"""Rung 2, `two_pass`: the beginnings of runs are counted in parts, then moved, by all cores.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.ops import AnyArray
+from rooftile.ops.unique import Unique
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.unique.cpu import _runs
+
+_MOST_PARTS = 64
+_PART = 4096
+"""Least elements of a part."""
+
+
+class TwoPass(HostStrategy):
+    """Takes every problem."""
+
+    operation = "unique"
+    name = "two_pass"
+    order = 2
+    summary = "beginnings of runs are counted in parts, then moved, by all cores"
+
+    def why_not(self, problem: Unique) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def units(self, problem: Unique) -> int:
+        """Parts: they follow from the problem alone."""
+        return max(1, min(_MOST_PARTS, problem.count // _PART))
+
+    def prepare(
+        self, problem: Unique, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        return in_parts(problem, self.units(problem), threads)
+
+
+def in_parts(problem: Unique, parts: int, threads: int) -> Callable[..., None]:
+    """``call(x, y, found)`` in so many parts."""
+    words = _runs.words_of(problem)
+    count = cpu.Spread(_runs.counting(problem), (words.given, "int64"))
+    move = cpu.Spread(_runs.moving(problem), (words.given, "int64", words.given))
+    sizes = np.array((problem.count, parts), np.int64)
+    places = np.zeros(parts + 1, np.int64)
+    turn = threading.Lock()
+
+    def call(x: AnyArray, y: AnyArray, found: AnyArray) -> None:
+        given, made = words.viewed(x), words.viewed(y)
+        with turn:
+            places[0] = 0
+            count((given, places), sizes, parts, threads)
+            np.cumsum(places, out=places)
+            move((given, places, made), sizes, parts, threads)
+            found[0] = places[parts]
+
+    return call
+
+
+STRATEGY = TwoPass()

@@ -1,0 +1,4 @@
+"""Which strategies of `unique` are picked without being named."""
+
+PREFERENCE = {"cpu": ("two_pass", "loops"), "gpu": ("three_launches",)}
+"""The fastest first; each says itself which problems it takes."""

@@ -1,0 +1,50 @@
+"""The sort whose warps vote, emulated on the host: right, inside its arrays, no races.
+
+Blocks run one after another here: that tiles wait for those before them is seen on a GPU.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS
+from rooftile.ops.sort import Sort
+from rooftile.strategies import strategy
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+SMALL = {"THREADS": 256, "ITEMS": 4}
+
+
+def judged(problem, kind, folder, rung=None, **options):
+    rung = rung or strategy("sort", "onesweep", "cuda")
+    given = {"random": problem.random(1), **problem.hard(1)}[kind]
+    made = emulate(rung, problem, given, (), SMALL, folder, **options)
+    return Expected(problem, *given).judge(made, ERROR_MODELS["ieee"])
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (Sort((2, 2301), gives="pairs"), "NaN"),
+        (Sort((1100, 2), 0, "uint8", gives="places"), "few values"),
+    ],
+)
+def test_right(problem, kind, tmp_path):
+    assert judged(problem, kind, tmp_path).passed
+
+
+def test_threads_do_not_race(tmp_path):
+    assert judged(Sort((1100,), dtype="float16"), "random", tmp_path, sanitizer="thread").passed
+
+
+def test_a_tile_that_forgets_those_before_it_is_caught(tmp_path):
+    rung = copy.copy(strategy("sort", "onesweep", "cuda"))
+    before = "number ? looked_back(state) : 0"
+    assert before in rung.text
+    rung.text = rung.text.replace(before, "0")
+    assert not judged(Sort((2301,), dtype="uint8"), "random", tmp_path, rung).passed

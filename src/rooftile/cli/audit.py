@@ -64,16 +64,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         type=float,
-        default=60.0,
+        default=40.0,
         metavar="S",
-        help="a call of more seconds is a hang (default 60)",
+        help="a call of more seconds is a hang (default 40)",
+    )
+    parser.add_argument(
+        "--require-isolation",
+        action="store_true",
+        help="refuse to judge a Python kernel that cannot be isolated on this machine",
     )
     parser.add_argument("--no-history", action="store_true", help="do not record the result")
 
 
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
-    from rooftile.lab.audit import Foreign, UnusableKernel, audit
+    from rooftile.lab.audit import Foreign, NotIsolated, UnusableKernel, audit
     from rooftile.lab.history.store import History
     from rooftile.ops import parse
 
@@ -93,9 +98,10 @@ def command(arguments: argparse.Namespace) -> int:
                 deterministic=not arguments.nondeterministic,
                 limit_s=arguments.limit,
                 seed=arguments.seed,
+                require_isolation=arguments.require_isolation,
                 progress=say,
             )
-    except (InputError, UnusableKernel) as error:
+    except (InputError, NotIsolated, UnusableKernel) as error:
         if arguments.debug:
             raise
         print(f"rooftile: {error}", file=sys.stderr)
@@ -119,6 +125,8 @@ def _show(output: Output, found: Audit) -> None:
         f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}", "", verdicts
     )
     output.show("", *_speed(found))
+    if not found.kernel.text:
+        output.show(f"isolation: {found.isolation}")
     if found.noise:
         output.show("", "it printed:", found.noise)
 

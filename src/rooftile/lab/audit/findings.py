@@ -34,6 +34,14 @@ CHECKS: dict[str, str] = {
 """Every check, in the order of the report, with what it says when it passed."""
 
 
+def plain_words(text: str) -> str:
+    """A stranger's words as they may be shown anywhere: what is no visible character is escaped."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
 @dataclass(frozen=True)
 class Check:
     """The verdict of one check."""

@@ -84,7 +84,7 @@ class Judge:
                 self.worst = verdict
         elif not strange:
             name, evidence = self._named(verdict, seen, arrays, run.slots[index], check)
-            if always and name != check:
+            if always and name not in (check, "on_time"):
                 name, evidence = check, f"{name}: {evidence}"
             self.findings.failed(name, f"{what}: {evidence}")
         self.session.remember(seen.outs, verdict.passed)

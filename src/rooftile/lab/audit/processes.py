@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+_TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Whether the system lists a process's children; not every one does."""
 _STOPPING_S = 5e-5
 """About how long a thread takes to stop."""
 
@@ -35,12 +37,26 @@ def running_libraries(pid: int) -> Sequence[str]:
 
 
 def _children(pid: int) -> list[int]:
+    if not _TOLD:
+        return [one for one in _all() if _parent(one) == pid]
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
                 found += map(int, file.read().split())
     return found
+
+
+def _all() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[1])
 
 
 def only_child(pid: int) -> int:

@@ -31,6 +31,8 @@ _SCRATCH_BYTES, _FILE_BYTES = 2**30, 2**30
 """What a stranger may write: all in all, and into one file."""
 _PLACES = ("/dev/shm", "/mnt", "/media", "/srv")
 """Folders that the scratch may cover: nothing that a kernel needs lies there."""
+_PAUSE_S = 0.1
+"""Seconds from one look to the next, where the system tells of no end."""
 _WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _NAMESPACES = ("user namespace", *(f"{name} namespace" for name in walls.NAMESPACES))
 
@@ -124,8 +126,13 @@ def main(plan: dict[str, Any]) -> None:
 
 def _wait(first: int, life: int) -> None:
     """Until the judge or the first process ends."""
-    ended = os.pidfd_open(first)
-    select.select([ended, life], [], [])
+    try:
+        watched, pause = [os.pidfd_open(first), life], None
+    except OSError:
+        watched, pause = [life], _PAUSE_S
+    while not select.select(watched, [], [], pause)[0]:
+        if os.waitid(os.P_PID, first, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            break
     with contextlib.suppress(ProcessLookupError):
         os.kill(first, signal.SIGKILL)
 

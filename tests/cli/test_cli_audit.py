@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rooftile.lab.audit import CHECKS, library, speed
+from rooftile.lab.audit import CHECKS, library, speed, verdict
 from rooftile.lab.history.store import History
 
 KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
@@ -56,6 +56,7 @@ def test_one_json_object(audit):
     assert found["time_ms"]["median"] > 0
     assert 0 < found["roof_fraction"] < 1
     assert found["precision"] == "fast"
+    assert set(found["isolation"]) == {"in_force", "missing"}
     assert found["printed"].endswith("called")
 
 
@@ -65,6 +66,14 @@ def test_it_is_compared_with_our_own_rung_of_the_problem(audit, call, history_pa
     (line,) = (line for line in out.splitlines() if "than our rung loops (" in line)
     assert float(line.split()[0]) >= 1
     assert line.split()[2] in ("slower", "faster")
+
+
+def test_isolation_may_be_required(audit, monkeypatch):
+    monkeypatch.setattr(verdict, "_REQUIRED", ("a moat",))
+    code, out, err = audit("honest_numpy.py", "--require-isolation", "--no-history")
+    assert (code, out) == (2, "")
+    assert "required isolation is not to be had" in err
+    assert "limits" in err
 
 
 def test_the_history_keeps_it(audit, history_path):

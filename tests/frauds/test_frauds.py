@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import shutil
 
 import pytest
-from verdicts import ALSO, FRAUDS, KERNELS, WRONG
+from verdicts import ALSO, FRAUDS, KERNELS, NEEDS, SHAPE, WRONG
+
+from rooftile.lab.audit import Foreign, audit
+from rooftile.ops import parse
 
 
 def skip_where_threads_cannot_be_read(found):
@@ -22,6 +26,8 @@ def failed(audit):
 def test_it_fails_for_the_right_reason(judge, name):
     found = judge(name, limit_s=2.0 if name == "wrong_hang" else 60.0)
     expected = {**FRAUDS, **WRONG}[name]
+    if not NEEDS.get(name, {""}) & {"", *found.isolation.in_force}:
+        pytest.skip(f"only isolation stops it, and there is {found.isolation}")
     if expected == "library":
         skip_where_threads_cannot_be_read(found)
     assert expected in failed(found), [check for check in found.checks if check.status == "failed"]
@@ -32,11 +38,25 @@ def test_it_fails_for_the_right_reason(judge, name):
 
 def test_there_are_enough_of_them_and_none_is_forgotten():
     cpu = {path.stem for path in KERNELS.glob("*.py") if not path.stem.startswith(("gpu_", "_"))}
-    assert {name for name in cpu if not name.startswith("honest")} == {*FRAUDS, *WRONG}
+    elsewhere = {"fraud_writes_files"}
+    assert {name for name in cpu if not name.startswith("honest")} == {*FRAUDS, *WRONG, *elsewhere}
     assert len(FRAUDS) >= 15
     assert len(WRONG) >= 8
     for path in KERNELS.glob("[!_]*.py"):
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_no_file_of_the_users_is_written(few_samples, tmp_path):
+    for name in ("fraud_writes_files.py", "_direct.py"):
+        shutil.copy(KERNELS / name, tmp_path)
+    history = tmp_path / "some.history"
+    history.write_text("all that was measured")
+    kernel = Foreign.parse(f"{tmp_path / 'fraud_writes_files.py'}:kernel", "cpu")
+    found = audit(kernel, parse("conv2d", SHAPE, 2))
+    if not {"read-only files", "Landlock"} & {*found.isolation.in_force}:
+        pytest.skip(f"nothing keeps it from writing: {found.isolation}")
+    assert history.read_text() == "all that was measured"
+    assert "runs" in failed(found)
 
 
 def test_a_vendor_library_may_be_allowed(judge):

@@ -8,6 +8,7 @@ SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=re
 FRAUDS = {
     "fraud_background_thread": "on_time",
     "fraud_blas": "library",
+    "fraud_blas_at_first": "library",
     "fraud_cache_content": "cache",
     "fraud_cache_fingerprint": "cache",
     "fraud_cache_identity": "cache",
@@ -15,6 +16,7 @@ FRAUDS = {
     "fraud_clock": "timers",
     "fraud_clock_restored": "timers",
     "fraud_copy": "on_time",
+    "fraud_daemon": "processes",
     "fraud_every_other_call": "complete",
     "fraud_forged_answer": "on_time",
     "fraud_fp16": "precision",
@@ -22,17 +24,29 @@ FRAUDS = {
     "fraud_half_batch": "complete",
     "fraud_honest_at_first": "complete",
     "fraud_inputs_zeroed": "inputs",
+    "fraud_judges_memory": "runs",
     "fraud_known_seed": "seed",
+    "fraud_large_batches": "off_grid",
     "fraud_lazy": "lazy",
     "fraud_median": "timers",
     "fraud_one_shape": "off_grid",
     "fraud_other_process": "processes",
+    "fraud_poisoned_only": "complete",
     "fraud_reference": "reference",
     "fraud_rooftile": "reference",
+    "fraud_rooftile_unseen": "reference",
+    "fraud_scaled_cache": "cache",
+    "fraud_socket": "runs",
     "fraud_stale_memory": "stale",
+    "fraud_stops_judge": "runs",
     "fraud_tf32": "precision",
+    "fraud_wakes_itself": "on_time",
 }
 WRONG = {
+    "wrong_clamped": "values",
+    "wrong_noise": "runs",
+    "wrong_not_numbers": "values",
+    "wrong_subnormals": "values",
     "wrong_crash": "runs",
     "wrong_dtype": "form",
     "wrong_exception": "runs",
@@ -58,10 +72,16 @@ ALSO = {
     "wrong_tiles_only": {"degenerate"},
 }
 """What else follows from the same deed."""
-SHAPES = {
-    "fraud_blas": "channels=16,height=20,width=24,maps=48,mask=3x3,padding=1x1,activation=relu"
-}
+BLAS = "channels=16,height=20,width=24,maps=48,mask=3x3,padding=1x1,activation=relu"
+SHAPES = {"fraud_blas": BLAS, "fraud_blas_at_first": BLAS}
 """Where the usual shape is too small for what is to be seen."""
+NEEDS = {
+    "fraud_judges_memory": {"own /proc", "Landlock"},
+    "fraud_rooftile_unseen": {"hidden rooftile"},
+    "fraud_socket": {"seccomp", "network namespace"},
+    "fraud_stops_judge": {"PID namespace", "seccomp", "Landlock"},
+}
+"""What only isolation catches: one of these must be in force."""
 HONEST = (
     "honest_einsum", "honest_numba", "honest_numpy", "honest_out", "honest_threads",
     "honest_workspace",

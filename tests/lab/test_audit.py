@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
-from rooftile.lab.audit import CHECKS, Foreign, worker
+from rooftile.lab.audit import CHECKS, Foreign, trampoline
 from rooftile.lab.audit.arena import GUARD, HostArena, layout
-from rooftile.lab.audit.child import Child, Complained, Died, running_libraries
+from rooftile.lab.audit.child import Child, Complained, Died
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
 from rooftile.lab.audit.poison import HEAP, bits, heap_bits, poison, strength, too_many
+from rooftile.lab.audit.processes import running_libraries
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS, check_claim
 from rooftile.ops import Array, Conv2d, Linear, Pool, Pool2d, Softmax, named
 
 PROBLEM = Conv2d(6, 2, 20, 24, 3, (3, 5), padding=(1, 2), activation="relu")
-WORKER = Path(sys.modules["rooftile.lab.audit"].__file__).with_name("worker.py")
 
 
 class TestLaunchLine:
@@ -178,10 +178,16 @@ class TestPoison:
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
     def test_a_number_holds_a_nan(self, dtype):
         out = Array("out", (5, 3), dtype, "output")
-        made = poison(out, GUARD, np.random.default_rng()).view(out.numpy)
-        assert np.isnan(made).all()
+        generator = np.random.default_rng()
+        made, again = (poison(out, GUARD, generator).view(out.numpy) for _ in range(2))
+        inside = slice(GUARD // out.numpy.itemsize, GUARD // out.numpy.itemsize + out.size)
+        assert np.isnan(made[inside]).all()
         assert made.nbytes == out.nbytes + 2 * GUARD
         assert too_many(1, 10**9, strength(out))
+        # Nobody knows the poison or the guards: they are others in each call.
+        assert (bits(made) != bits(again)).mean() > 0.9
+        plain = poison(out, GUARD, generator, plain=True).view(out.numpy)
+        assert np.isfinite(plain[inside]).all()
 
     @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "bool"])
     def test_an_integer_holds_other_bits_in_each_run(self, dtype):
@@ -206,7 +212,7 @@ class TestChild:
         def start(text, limit_s=20.0):
             path = tmp_path / "kernel.py"
             path.write_text(text, encoding="utf-8")
-            child = Child(WORKER, arena.fd, 0, limit_s)
+            child = Child("trampoline.py", arena.fd, 0, limit_s, hide=[])
             made.append(child)
             request = {"do": "load", "file": str(path), "function": "kernel", "arrays": "auto"}
             return child, {**request, "device": "cpu"}
@@ -218,7 +224,9 @@ class TestChild:
 
     def test_it_is_frozen_unless_it_is_asked(self, load):
         child, request = load("def kernel(): pass")
-        assert child.ask(request)["arrays"] == "numpy"
+        answer, seconds = child.ask(request)
+        assert answer.text == "numpy"
+        assert seconds > 0
         assert Path(f"/proc/{child.pid}/stat").read_text().split(")")[-1].split()[0] == "T"
 
     def test_what_it_runs_is_seen_from_outside(self, load):
@@ -232,7 +240,7 @@ class TestChild:
                 seen += running_libraries(child.pid)
             except OSError as error:
                 pytest.skip(f"the system does not let one process look at another: {error}")
-            child.thaw()
+            child.go_on()
         assert any("python" in Path(name).name for name in seen), seen
 
     @pytest.mark.parametrize(
@@ -241,12 +249,18 @@ class TestChild:
             ("import os; os._exit(3)", "ended its process with exit code 3"),
             ("import os; os.abort()", "SIGABRT"),
             ("while True: pass", "did not answer within 0.5 s"),
-            ("import os; os.write(int(__import__('sys').argv[1]), b'nonsense\\n')", "no answer"),
-            ("import os; os.close(int(__import__('sys').argv[1])); os._exit(0)", "exit code 0"),
+            (
+                "import mmap, os, sys; memory, _, done = map(int, sys.argv[1:4]);"
+                "mmap.mmap(memory, 4096)[:3] = b'\\xff\\xff\\xff'; os.write(done, b'.')",
+                "no answer",
+            ),
+            ("import os, sys; os.close(int(sys.argv[3])); os._exit(0)", "exit code 0"),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "stopped itself"),
+            ("while True: print('much' * 10**6)", "printed more than 16 MiB"),
         ],
     )
     def test_an_end_is_told(self, load, text, how):
-        child, request = load(text, 0.5 if "while" in text else 20.0)
+        child, request = load(text, 0.5 if text.endswith("pass") else 20.0)
         with pytest.raises(Died, match=how):
             child.ask(request)
 
@@ -299,7 +313,7 @@ def test_arrays_of_a_gpu_open_the_driver_once_the_library_has_a_context(kind, mo
         calls.append("driver")
         return SimpleNamespace(base=4096)
 
-    made = worker._sibling("worker_arrays").library(kind, request, None, driver)
+    made = trampoline._sibling("worker_arrays").library(kind, request, None, driver)
     assert calls[-3:] == ["device", "context", "driver"]
     assert made._driver.base == 4096
-    assert callable(worker._sibling("worker_driver").Driver)
+    assert callable(trampoline._sibling("worker_driver").Driver)

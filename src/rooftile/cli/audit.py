@@ -60,16 +60,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         type=seconds,
-        default=60.0,
+        default=40.0,
         metavar="S",
-        help="a call of more seconds is a hang (default 60)",
+        help="a call of more seconds is a hang (default 40)",
+    )
+    parser.add_argument(
+        "--require-isolation",
+        action="store_true",
+        help="refuse to judge a Python kernel that cannot be isolated on this machine",
     )
     parser.add_argument("--no-history", action="store_true", help="do not record the result")
 
 
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
-    from rooftile.lab.audit import UnusableKernel
+    from rooftile.lab.audit import NotIsolated, UnusableKernel
 
     output = Output(arguments)
     try:
@@ -79,6 +84,8 @@ def command(arguments: argparse.Namespace) -> int:
                 history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
     except UnusableKernel as error:
         raise InputError("kernel", arguments.kernel, f"one that can be called: {error}") from error
+    except NotIsolated as error:
+        raise InputError("kernel", arguments.kernel, str(error)) from error
     output.result(found.to_json())
     _show(output, found)
     return 0 if found.passed else 1
@@ -100,6 +107,7 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
             deterministic=not arguments.nondeterministic,
             limit_s=arguments.limit,
             seed=arguments.seed,
+            require_isolation=arguments.require_isolation,
             progress=say,
         )
 
@@ -113,6 +121,8 @@ def _show(output: Output, found: Audit) -> None:
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
     about = (f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}")
     output.show(_verdict(found), *_speed(found), *_beside(found), "", *about, "", checks)
+    if not found.kernel.text:
+        output.show(f"isolation: {found.isolation}")
     if found.noise:
         output.show("", "it printed:", found.noise)
 

@@ -38,6 +38,9 @@ BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 _REFERENCE_BYTES = 16 * 2**20
 """Bytes of the largest unrolled block that a thread of the reference builds at a time."""
 
+_FLOPS_OF_A_THREAD = 10**7
+"""Least FLOPs of the reference for which a thread is started."""
+
 
 @dataclass(frozen=True)
 class Conv2d(Layer):
@@ -222,7 +225,8 @@ def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
     taps = weights.astype(np.float64).reshape(problem.maps, -1)
     height = min(rows, max(1, _REFERENCE_BYTES // (8 * columns * taps.shape[1])))
     blocks = [(n, top) for n in range(len(x)) for top in range(0, rows, height)]
-    workers = min(_blas.threads(), len(blocks))
+    # A thread takes longer to start than a small part takes to compute.
+    workers = min(_blas.threads(), len(blocks), 1 + problem.flops // _FLOPS_OF_A_THREAD)
     z = np.empty((len(x), problem.maps, rows * columns))
 
     def work(worker: int) -> None:

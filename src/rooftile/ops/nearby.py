@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from rooftile.errors import InputError
 
 P = TypeVar("P", bound=Any)
@@ -14,6 +16,8 @@ P = TypeVar("P", bound=Any)
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73)
 _LARGEST = 80
 """Sizes up to this are tried for the smallest."""
+_DRAWS = 5
+"""How often sizes are drawn for each problem that is wanted: not all fit together."""
 _MOST_FLOPS = 10**8
 """A neighbour with more FLOPs than this is left out: its reference would take too long."""
 
@@ -35,6 +39,26 @@ def off_grid(problem: P) -> tuple[P, ...]:
     if more is not None:
         found.append(more)
     return tuple(dict.fromkeys(one for one in found if one.flops <= _MOST_FLOPS))
+
+
+def drawn(problem: P, generator: np.random.Generator, count: int) -> list[P]:
+    """Problems of the same kind whose sizes and batch are drawn: about as large, at most."""
+    found: list[P] = []
+    for _ in range(_DRAWS * count):
+        sizes = {
+            name: int(generator.integers(max(1, own // 2), own + 4))
+            for name in _sizes(problem)
+            for own in (int(getattr(problem, name)),)
+        }
+        batch = problem.batch_size
+        made = _with(
+            problem, sizes, None if batch is None else int(generator.integers(1, batch + 9))
+        )
+        if made is not None and made.flops <= _MOST_FLOPS:
+            found.append(made)
+        if len(found) == count:
+            break
+    return found
 
 
 def smallest(problem: P) -> tuple[P, ...]:

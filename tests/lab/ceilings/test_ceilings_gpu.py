@@ -17,6 +17,7 @@ from rooftile.lab.ceilings import gpu as lab
 from rooftile.lab.ceilings import gpu_kernels as _microbenchmarks_gpu
 from rooftile.lab.ceilings import wgmma as _wgmma
 from rooftile.lab.ceilings.gpu_kernels import text
+from rooftile.lab.ceilings.sealed import sealed
 from rooftile.ops import named
 from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.strategies.common.cores import CORES
@@ -73,8 +74,10 @@ def test_what_cannot_be_read_is_measured(tmp_path):
     for wrong in ("{", "[]", '{"fma_gflops": 1}'):
         path.write_text(wrong)
         assert lab.read_ceilings(path) is None
-    path.write_text(json.dumps(dataclasses.asdict(HOPPER)))
+    path.write_bytes(sealed(dataclasses.asdict(HOPPER)))
     assert lab.read_ceilings(path) == HOPPER
+    path.write_text(path.read_text().replace("4200.0", "0.5"))
+    assert lab.read_ceilings(path) is None
 
 
 def test_records_without_warpgroup_products_are_read_but_measured_again(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 
 from rooftile._files import keep
 from rooftile.devices.cache import cache_directory
+from rooftile.devices.first_use import imported
 from rooftile.devices.gpu import key_of, macro_lines, prelude
 from rooftile.devices.text import whole
 from rooftile.errors import CompileFailure, DeviceMissing
@@ -21,10 +22,9 @@ _FIRST_SPECIFIC = 90
 def cuda_core() -> Any:
     """The module ``cuda.core``.  Raises `DeviceMissing`."""
     try:
-        import cuda.core
+        return imported("cuda.core")
     except ImportError as error:
         raise DeviceMissing(f"NVIDIA's Python package cuda-core ({error})", INSTALL) from None
-    return cuda.core
 
 
 def compile_cubin(

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from rooftile.devices.first_use import imported
+
 
 def driver() -> Any:
     """The module of the driver's functions, which return an error and their values."""
-    from cuda.bindings import driver
-
-    return driver
+    return imported("cuda.bindings.driver")
 
 
 def address_of(memory: Any) -> int:

@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rooftile._files import keep
 from rooftile.devices.cache import cache_directory
+from rooftile.devices.first_use import imported, once
 from rooftile.devices.gpu import (
     Argument,
     Described,
@@ -53,10 +54,9 @@ _INSTALL = 'pip install "pyopencl>=2025.1" "pocl-binary-distribution>=3.0", with
 
 def _pyopencl() -> Any:
     try:
-        import pyopencl
+        return imported("pyopencl")
     except ImportError as error:
         raise DeviceMissing(f"PyOpenCL ({error})", _INSTALL) from None
-    return pyopencl
 
 
 def find() -> list[Any]:
@@ -99,7 +99,7 @@ def _unfit(device: Any) -> DeviceMissing:
     return DeviceMissing(f"an OpenCL compiler that knows {name}: {version} does not", ANOTHER)
 
 
-@cache
+@once
 def open_device(index: int = 0) -> OpenclDevice:
     """The OpenCL device of this number.  Raises `DeviceMissing`, `InputError`."""
     devices = find()

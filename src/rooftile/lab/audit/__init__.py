@@ -2,6 +2,7 @@
 
 from rooftile.lab.audit.findings import CHECKS, Check
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.audit.verdict import Audit, UnusableKernel, audit
+from rooftile.lab.audit.outcome import Audit
+from rooftile.lab.audit.verdict import NotIsolated, UnusableKernel, audit
 
-__all__ = ["CHECKS", "Audit", "Check", "Foreign", "UnusableKernel", "audit"]
+__all__ = ["CHECKS", "Audit", "Check", "Foreign", "NotIsolated", "UnusableKernel", "audit"]

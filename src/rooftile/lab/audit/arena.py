@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.lab.audit.child import seal
 from rooftile.lab.judge.exam import as_bytes
 from rooftile.ops import AnyArray, Array, Problem
 
@@ -23,6 +24,8 @@ _LINE = 256
 """Arrays begin on multiples of so many bytes, as every allocator of a GPU has it."""
 _SHIFT = {"cpu": 16, "cuda": 0}
 """On the CPU arrays begin this many bytes beyond a line: NumPy promises no more than 16."""
+_MOST_GAP = 8
+"""Lines that may lie between one array and the next."""
 _LARGE_PAGE = 2 * 2**20
 """Bytes of a page that a GPU's memory is shared by."""
 
@@ -47,8 +50,9 @@ class HostArena:
     """Anonymous memory of the system, by a file descriptor that the child inherits."""
 
     def __init__(self, nbytes: int) -> None:
-        self.fd = os.memfd_create("rooftile-audit")
+        self.fd = os.memfd_create("rooftile-audit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, nbytes)
+        seal(self.fd)
         self._map = mmap.mmap(self.fd, nbytes)
         self._bytes: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
 
@@ -117,17 +121,26 @@ class Slot:
     outs: tuple[Place, ...]
 
 
-def layout(problem: Problem, slots: int, kind: str) -> tuple[list[Slot], int]:
-    """A number of slots for a problem on a kind of device, and the bytes that they take."""
+def layout(
+    problem: Problem, slots: int, kind: str, generator: np.random.Generator | None = None
+) -> tuple[list[Slot], int]:
+    """A number of slots for a problem on a kind of device, and the most bytes that they take.
+
+    With a ``generator`` arrays lie at places that are drawn: in another order of slots, and with
+    gaps between them.
+    """
     made, end = [], 0
 
     def place(array: Array, guard: int) -> Place:
         nonlocal end
-        start = -(-(end + guard) // _LINE) * _LINE + _SHIFT[kind]
+        gap = _MOST_GAP if generator is None else int(generator.integers(_MOST_GAP + 1))
+        start = (-(-(end + guard) // _LINE) + gap) * _LINE + _SHIFT[kind]
         end = start + array.nbytes + guard
         return Place(start, array)
 
     for _ in range(slots):
         given = tuple(place(array, 0) for array in problem.given_arrays)
         made.append(Slot(given, tuple(place(array, GUARD) for array in problem.output_arrays)))
+    if generator is not None:
+        generator.shuffle(made)
     return made, end

@@ -1,30 +1,47 @@
 """The process under audit, as the judge sees it: asked, timed, and frozen in between.
 
-Whenever no answer is awaited, every thread of the process is stopped by a signal that it
-cannot catch.  So what it has not done when it answers stays undone, and it cannot look at
-inputs before the clock runs.  The clock is the judge's own.
+Whenever no answer is awaited, every thread of the process and of those that it started is stopped
+by a signal that it cannot catch.  So what it has not done when it answers stays undone, and it
+cannot look at inputs before the clock runs.  The clock is the judge's own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import mmap
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_LONGEST = 2**20
-"""Most bytes of an answer; a longer one is nonsense."""
-_NOISE = 2000
-"""Characters of the kernel's own output that are kept."""
+from rooftile.lab.audit.channel import BYTES, ERRORS, Answer, put_request, take_answer
+from rooftile.lab.audit.findings import plain_words
+from rooftile.lab.audit.processes import (
+    only_child,
+    signal_to,
+    state_of,
+    tree_of,
+    wait_until_stopped,
+)
+
+_NOISE, _MOST_NOISE = 2000, 16 * 2**20
+"""Characters of the kernel's own output that are kept, and bytes beyond which it is ended."""
+_LOOK_S = 0.25
+"""Seconds from one look at a process that does not answer to the next."""
+_MOST_PROCESSES = 200
+"""More of them at a time are an attack on the machine."""
+_HERE = Path(__file__).parent
+_MODULES = ("trampoline.py", "channel.py", "worker_arrays.py", "worker_driver.py")
+"""What a stranger's process needs of ours, where it cannot see our folder."""
 
 
 class Died(Exception):
@@ -34,43 +51,101 @@ class Died(Exception):
 class Complained(Exception):
     """It answered with an error."""
 
-    def __init__(self, answer: dict[str, Any]) -> None:
-        self.kind = str(answer.get("error"))
-        self.what = str(answer.get("what", ""))[:1000]
+    def __init__(self, kind: str, what: str) -> None:
+        self.kind = kind
+        self.what = plain_words(what)[:1000]
         super().__init__(self.what)
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What keeps a process apart, as far as the machine provides it."""
+
+    in_force: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+    """Why the others are not."""
+
+    def __str__(self) -> str:
+        lacking = [f"no {name} ({why})" for name, why in self.missing.items()]
+        return "; ".join([", ".join(self.in_force) or "none", *lacking])
 
 
 class Child:
     """One process that serves requests; frozen except while it is asked."""
 
-    def __init__(self, script: Path, fd: int, memory: int, limit_s: float) -> None:
-        ours, theirs = socket.socketpair()
-        self._socket, self._limit_s, self._frozen = ours, limit_s, False
-        self._buffer = b""
-        command = [sys.executable, str(script), str(theirs.fileno()), str(fd), str(memory)]
+    def __init__(
+        self,
+        script: str,
+        arena: int,
+        memory: int,
+        limit_s: float,
+        hide: Sequence[Path] | None = None,
+        gpu: bool = False,
+    ) -> None:
+        """``hide``: what a stranger's process must not see; None for one that runs our code, and
+        is not isolated.  ``gpu``: whether it is given a GPU's memory."""
+        self._limit_s, self._frozen, self._ended = limit_s, False, ""
+        self._control = os.memfd_create("rooftile-audit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self._control, BYTES)
+        seal(self._control)
+        self._memory = mmap.mmap(self._control, BYTES)
+        self._late = False
+        self.others = 0
+        """How many processes it had started and not ended when it last answered."""
+        self._gpu = gpu
+        pid_known = self._start(script, arena, memory, hide)
+        self._heard: list[bytes] = [b""]
+        self._loudness = 0
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self.isolation = self._arrived()
+        self.pid = pid_known()
+        self.freeze()
+
+    def _start(
+        self, script: str, arena: int, memory: int, hide: Sequence[Path] | None
+    ) -> Callable[[], int]:
+        """Start the supervisor; gives what finds the stranger's process once it is there."""
+        (go, self._go), (self._done, done) = os.pipe(), os.pipe()
+        (self._report, report), (life, self._life) = os.pipe(), os.pipe()
+        os.set_blocking(self._done, False)
+        files = [self._control, go, done, *([arena] if arena >= 0 else [])]
+        isolate = hide is not None
+        plan = {
+            "isolate": isolate,
+            "gpu": self._gpu,
+            "hide": [str(path) for path in hide or ()],
+            "memory": memory,
+            "files": files,
+            "report": report,
+            "life": life,
+            "environment": _environment(isolate),
+            "command": [
+                sys.executable, str(_HERE / script), *map(str, (*files[:3], arena)),
+            ],
+            "modules": [(name, (_HERE / name).read_text(encoding="utf-8")) for name in _MODULES]
+            if isolate
+            else [],
+        }  # fmt: skip
         self._process = subprocess.Popen(
-            command,
+            [sys.executable, "-S", "-E", str(_HERE / "supervisor.py"), json.dumps(plan)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno(), *([fd] if fd >= 0 else [])],
+            pass_fds=[*files, report, life],
             start_new_session=True,
-            env={**os.environ, **_ENVIRONMENT},
         )
-        theirs.close()
-        self.pid = self._process.pid
-        self._heard: list[bytes] = [b""]
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-        self.freeze()
+        for file in (go, done, report, life):
+            os.close(file)
+        return lambda: only_child(only_child(self._process.pid))
 
     @property
     def noise(self) -> str:
         """The end of what the kernel printed."""
-        return self._heard[0].decode(errors="replace").strip()
+        return plain_words(self._heard[0].decode(errors="replace").strip())
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer; its ``wall_s`` is the seconds from thawing the process until it was here.
+    def ask(self, request: dict[str, Any]) -> tuple[Answer, float]:
+        """The answer, and the seconds from thawing the process until it was here.
 
         Raises `Died`, `Complained`.
         """
@@ -78,94 +153,133 @@ class Child:
 
     def begin(self, request: dict[str, Any]) -> float:
         """Hand over a request, thaw the process, and return the time.  Raises `Died`."""
+        if self._drained() and not self._late:
+            raise Died("answered before it was asked")
+        self._late = False
+        put_request(self._memory, request)
         try:
-            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            os.write(self._go, b".")
         except OSError:
             raise Died(self._ending()) from None
         start = time.perf_counter()
-        self.thaw()
+        self._thaw()
         return start
 
-    def collect(self, start: float = 0.0) -> dict[str, Any]:
+    def collect(self, start: float = 0.0) -> tuple[Answer, float]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
         try:
-            answer = self._answer()
-            answer["wall_s"] = time.perf_counter() - start
+            self._await()
+            seconds = time.perf_counter() - start
         finally:
             self.freeze()
-        if "error" in answer:
-            raise Complained(answer)
-        return answer
+        try:
+            answer = take_answer(self._memory)
+        except ValueError:
+            raise Died("answered with something that is no answer") from None
+        if answer.kind in ERRORS:
+            raise Complained(answer.kind, answer.text)
+        return answer, seconds
 
     def answered(self, seconds: float) -> bool:
         """Wait for an answer; whether there is one, or the process has ended."""
-        return bool(select.select([self._socket], [], [], seconds)[0])
+        return bool(select.select([self._done, self._report], [], [], seconds)[0])
 
     def thaw(self) -> None:
-        """Let it run."""
+        """Let it run unasked; what it had still to say of the last request may come now."""
+        self._late = True
+        self._thaw()
+
+    def go_on(self) -> None:
+        """Let it go on with what it was asked."""
+        self._thaw()
+
+    def _thaw(self) -> None:
         self._frozen = False
-        self._signal(signal.SIGCONT)
+        for pid in tree_of(self.pid):
+            signal_to(pid, signal.SIGCONT)
 
     def freeze(self) -> None:
-        """Stop every thread of it, and return when they stand."""
-        if self._frozen or self._process.returncode is not None:
+        """Stop every thread of it and of its processes, and return when they stand."""
+        if self._frozen or self._ended:
             return
         self._frozen = True
-        self._signal(signal.SIGSTOP)
-        found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        if found is not None and found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED):
-            # This takes note of a stop; an end is left to be reaped.
-            with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+        stopped: set[int] = set()
+        while True:
+            # One that runs may start another, so they are stopped until there is no new one.
+            new = [pid for pid in tree_of(self.pid) if pid not in stopped]
+            if not new:
+                break
+            for pid in new:
+                signal_to(pid, signal.SIGSTOP)
+            for pid in new:
+                wait_until_stopped(pid)
+            stopped.update(new)
+        self.others = len([pid for pid in stopped if pid != self.pid and state_of(pid) not in "ZX"])
 
     def close(self) -> None:
-        """End it."""
-        self._signal(signal.SIGKILL)
+        """End it: with the pipe that the supervisor watches, everything ends."""
+        for file in (self._life, self._go):
+            os.close(file)
         self._process.wait()
-        self._socket.close()
+        for file in (self._done, self._report):
+            os.close(file)
+        self._memory.close()
+        os.close(self._control)
         self._listener.join(1)
         if self._process.stdout is not None and not self._listener.is_alive():
             self._process.stdout.close()
 
-    def _answer(self) -> dict[str, Any]:
-        end = time.monotonic() + self._limit_s
-        while b"\n" not in self._buffer:
-            left = end - time.monotonic()
-            if left <= 0 or not self.answered(left):
-                raise Died(f"did not answer within {self._limit_s:g} s")
-            try:
-                part = self._socket.recv(65536)
-            except OSError:
-                part = b""
+    def _arrived(self) -> Isolation:
+        """What the supervisor reports before any stranger's code runs."""
+        line = b""
+        while not line.endswith(b"\n"):
+            part = os.read(self._report, 1)
             if not part:
+                raise RuntimeError(f"the supervisor did not start: {self.noise}")
+            line += part
+        told = json.loads(line)
+        return Isolation(tuple(told["in_force"]), dict(told["missing"]))
+
+    def _await(self) -> None:
+        """Wait for one byte.  Raises `Died`."""
+        end = time.monotonic() + self._limit_s
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Died(f"did not answer within {self._limit_s:g} s")
+            if self.answered(min(left, _LOOK_S)):
+                if self._drained():
+                    return
                 raise Died(self._ending())
-            self._buffer += part
-            if len(self._buffer) > _LONGEST:
-                raise Died("answered with something that is no answer")
-        line, _, self._buffer = self._buffer.partition(b"\n")
+            if self._loudness > _MOST_NOISE:
+                raise Died(f"printed more than {_MOST_NOISE >> 20} MiB")
+            tree = tree_of(self.pid)
+            if len(tree) > _MOST_PROCESSES:
+                raise Died(f"had {len(tree)} processes")
+            if state_of(self.pid) in "Tt":
+                raise Died("stopped itself with a signal")
+
+    def _drained(self) -> bool:
+        """Take what is in the pipe of answers; whether there was something."""
         try:
-            answer = json.loads(line)
-        except ValueError:
-            raise Died("answered with something that is no answer") from None
-        if not isinstance(answer, dict):
-            raise Died("answered with something that is no answer")
-        return answer
+            return bool(os.read(self._done, 65536))
+        except BlockingIOError:
+            return False
 
     def _ending(self) -> str:
         """How it ended."""
-        try:
-            code = self._process.wait(5)
-        except subprocess.TimeoutExpired:
+        if self._ended:
+            return self._ended
+        if not select.select([self._report], [], [], 5)[0]:
             return "closed the connection to the judge"
-        self._frozen = True
-        if code < 0:
-            return f"crashed: it was killed by {signal.Signals(-code).name}"
-        return f"ended its process with exit code {code}"
-
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if self._process.returncode is None:
-                os.killpg(self.pid, number)
+        told = os.read(self._report, 64).strip()
+        code = int(told) if told.lstrip(b"-").isdigit() else -signal.SIGKILL
+        self._ended = (
+            f"crashed: it was killed by {signal.Signals(-code).name}"
+            if code < 0
+            else f"ended its process with exit code {code}"
+        )
+        return self._ended
 
     def _listen(self) -> None:
         """Keep the end of what it prints; unread, a full pipe would hang it."""
@@ -173,7 +287,15 @@ class Child:
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
             while part := os.read(stream.fileno(), 65536):
+                self._loudness += len(part)
                 self._heard[0] = (self._heard[0] + part)[-_NOISE:]
+
+
+def seal(file: int) -> None:
+    """Fix the size of shared memory: whoever maps it would crash if another one cut it."""
+    fcntl.fcntl(
+        file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+    )
 
 
 def memory_limit() -> int:
@@ -181,33 +303,19 @@ def memory_limit() -> int:
     return int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def running_libraries(pid: int) -> Sequence[str]:
-    """The files whose code the threads of a frozen process were running; threads that waited are
-    left out.
-
-    They are read from outside, so nothing in the process can hide them.  Raises `OSError` where
-    the system does not let one process look at another.
-    """
-    regions = []
-    for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
-        parts = line.split(maxsplit=5)
-        if "x" in parts[1] and len(parts) == 6:
-            first, last = (int(end, 16) for end in parts[0].split("-"))
-            regions.append((first, last, parts[5]))
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        words = (task / "syscall").read_text(encoding="ascii").split()
-        if words and words[0] == "-1":
-            counter = int(words[-1], 16)
-            found += [name for first, last, name in regions if first <= counter < last]
-    return found
-
-
-_ENVIRONMENT = {
+def _environment(isolate: bool) -> dict[str, str]:
+    """What a process is told; a stranger's is not told where rooftile keeps its files."""
+    told = {
+        name: value
+        for name, value in os.environ.items()
+        if not (isolate and name.startswith(("ROOFTILE_", "XDG_")))
+    }
     # Large arrays then come from the heap, so that a kernel allocates poisoned memory.
-    "MALLOC_MMAP_THRESHOLD_": str(2**30),
-    "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
+    told["MALLOC_MMAP_THRESHOLD_"] = str(2**30)
+    told["MALLOC_TRIM_THRESHOLD_"] = str(2**31 - 1)
     # A pool of compiling processes would count as work in other processes.
-    "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    "PYTHONUNBUFFERED": "1",
-}
+    told["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    told["PYTHONUNBUFFERED"] = "1"
+    if isolate:
+        told["PYTHONDONTWRITEBYTECODE"] = "1"
+    return told

@@ -25,13 +25,21 @@ CHECKS: dict[str, str] = {
     "races": "no two threads of a block meet at one place of memory without a barrier between",
     "off_grid": "right where no tile divides the sizes",
     "degenerate": "right at the smallest sizes",
-    "timers": "no clock was replaced, and the process's clocks agree with the judge's",
+    "timers": "no clock was replaced, and none is used but the judge's",
     "processes": "no other process was started to do the work",
     "library": "no vendor library does the work",
     "reference": "rooftile and its reference are not called",
     "floor": "the time is not below what the machine's measured ceilings allow",
 }
 """Every check, in the order of the report, with what it says when it passed."""
+
+
+def plain_words(text: str) -> str:
+    """A stranger's words as they may be shown anywhere: what is no visible character is escaped."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
+        for one in text
+    )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.findings import Findings, plain_words
 from rooftile.lab.audit.poison import SURE_BITS, bits, heap_bits, strength, too_many
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS
 from rooftile.lab.audit.session import Arrays, Earlier, Run, Seen, Session
@@ -22,8 +22,6 @@ from rooftile.ops.problem import outputs_of
 
 _MOST = 0.99
 """The share of the wrong elements that counts as all: a few may be right by chance."""
-_SHAPES = ("off_grid", "degenerate")
-"""Results that are wrong only at some shape are filed under these checks."""
 _DISTINCT = 4
 """Fewer different values than this may be alike by chance."""
 _MANY = 0.05
@@ -56,17 +54,26 @@ class Judge:
     worst: Verdict | None = None
     """The verdict with the largest error among results that were right."""
 
-    def judge(self, run: Run, index: int, arrays: Arrays, what: str, check: str = "") -> bool:
+    def judge(
+        self,
+        run: Run,
+        index: int,
+        arrays: Arrays,
+        what: str,
+        check: str = "",
+        always: bool = False,
+    ) -> bool:
         """Whether one of a run's results, that of its slot ``index``, is right.
 
         ``what`` says in the evidence which call it was.  A result that is wrong in no way that has
-        a name is filed under ``check``.
+        a name is filed under ``check``; so is every wrong one, if ``always``: those that are wrong
+        only at some shape, or for some values.
         """
         seen = run.seen[index]
-        strange = run.told.get("strange")
-        if isinstance(strange, dict):
-            kind = "lazy" if strange.get("kind") == "lazy" else "form"
-            self.findings.failed(kind, f"{what}: it returned {strange.get('what')}")
+        strange = run.told.kind in ("form", "lazy")
+        if strange:
+            returned = plain_words(run.told.text)
+            self.findings.failed(run.told.kind, f"{what}: it returned {returned}")
         if seen.altered:
             self.findings.failed("inputs", f"{what}: it changed {', '.join(seen.altered)}")
         if not seen.intact:
@@ -75,8 +82,11 @@ class Judge:
         if verdict.passed:
             if self.worst is None or verdict.budget_fraction > self.worst.budget_fraction:
                 self.worst = verdict
-        elif not isinstance(strange, dict):
-            self._name(verdict, seen, arrays, run.slots[index], what, check)
+        elif not strange:
+            name, evidence = self._named(verdict, seen, arrays, run.slots[index], check)
+            if always and name not in (check, "on_time"):
+                name, evidence = check, f"{name}: {evidence}"
+            self.findings.failed(name, f"{what}: {evidence}")
         self.session.remember(seen.outs, verdict.passed)
         return verdict.passed
 
@@ -97,9 +107,9 @@ class Judge:
                 return Verdict(False, f"{others} of {out.size} elements are neither true nor false")
         return Expected(self._problem, *arrays).judge(outs, CLAIMS[self.claim])
 
-    def _name(
-        self, verdict: Verdict, seen: Seen, arrays: Arrays, slot: int, what: str, check: str
-    ) -> None:
+    def _named(
+        self, verdict: Verdict, seen: Seen, arrays: Arrays, slot: int, check: str
+    ) -> tuple[str, str]:
         wrong = _wrong(self._problem, seen, arrays, CLAIMS[self.claim])
         name, evidence = (
             self._late(seen.outs, arrays, slot)
@@ -109,11 +119,9 @@ class Judge:
             or _first(_repeated, wrong)
             or (check or "values", verdict.reason + _worst(verdict))
         )
-        if check in _SHAPES and name != check:
-            name, evidence = check, f"{name}: {evidence}"
         if len(seen.outs) > 1:
             evidence = f"{', '.join(one.output.name for one in wrong)}: {evidence}"
-        self.findings.failed(name, f"{what}: {evidence}")
+        return name, evidence
 
     def _late(self, outs: Arrays, arrays: Arrays, slot: int) -> _Named:
         later = self.session.later(slot)

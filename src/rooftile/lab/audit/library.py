@@ -1,7 +1,8 @@
 """Who does the work?  Libraries and processes behind a kernel, and clocks that it replaced.
 
-The kernel's process tells what it imported and called.  It may lie; so the judge also stops
-it again and again and reads from outside whose code its threads were running.
+The judge stops the kernel's process again and again and reads from outside whose code its threads
+were running.  What the process tells of itself, clocks and PyTorch's operations, may be a lie, and
+is looked at for the sake of those that do not lie: no clock of the process is ever used.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rooftile.lab.audit.child import running_libraries
-from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.channel import Answer
+from rooftile.lab.audit.findings import Findings, plain_words
+from rooftile.lab.audit.processes import running_libraries
 from rooftile.lab.audit.session import Session
+from rooftile.lab.audit.speed import Speed
 from rooftile.lab.peers.torch_module import peers_of
 
 _FILES = re.compile(
@@ -30,12 +33,13 @@ _OPERATIONS = re.compile(
 )
 """PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
 GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
-_SECONDS, _BETWEEN_S = 0.4, 0.002
+_SECONDS, _BETWEEN_S = 0.4, 0.001
 """About how long calls are sampled, and the time from one sample to the next."""
+_LONGER, _ENOUGH_SAMPLES = 6, 50
+"""So many times longer, where there are fewer samples than these, or a library was seen, and not
+often enough to be sure."""
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 2
 """A library does work from this share of the samples on, and from this number."""
-_MOST_CALLS = 100_000
-"""Calls in the request that is sampled."""
 
 
 @dataclass
@@ -47,53 +51,41 @@ class Inspection:
     allowed: bool
     """Whether vendor libraries may do the work."""
 
-    def look(self, call_s: float) -> None:
-        """``call_s``: about how long a call takes."""
-        told = self.session.child.ask({"do": "inspect"})
+    def __post_init__(self) -> None:
+        self.started = _ended_children(self.session.child.pid)
+
+    def look(self, speed: Speed) -> None:
+        """Look at it after it was timed."""
+        told = self.session.child.ask({"do": "profile"})[0]
         assert self.session.problem is not None
         own = getattr(peers_of(self.session.problem.operation), "ATEN", None)
         operations = [
             name
-            for name in strings(told.get("operations"))
+            for name in words(told)
             if _OPERATIONS.search(name) or (own and re.fullmatch(f"aten::_?({own})(_out)?", name))
         ]
-        called = strings(told.get("rooftile"))
-        told = self.session.child.ask({"do": "tell"})
-        self._reference(called, strings(told.get("imports")))
-        self._processes(strings(told.get("processes")))
-        self._timers(strings(told.get("timers")))
-        self._library(operations, call_s)
+        self._processes(max(run.others for run in speed.runs))
+        self._library(operations, speed)
+        self._timers(words(self.session.child.ask({"do": "tell"})[0]))
 
-    def _reference(self, called: list[str], imported: list[str]) -> None:
-        reference = [name for name in called if name.startswith("ops/")]
-        if reference:
-            self.findings.failed("reference", f"it calls rooftile's own: {', '.join(reference)}")
-        elif "rooftile" in imported and not self.allowed:
-            self.findings.failed("reference", "it imports rooftile, the judge's own package")
-        else:
-            self.findings.passed("reference")
-
-    def _processes(self, events: list[str]) -> None:
-        # A kernel may call a compiler, also when it sees a shape for the first time.
-        while_called = [event for event in events if event.endswith("while timed")]
-        living = _children(self.session.child.pid)
-        forked = [event for event in events if event.startswith("os.fork")]
-        if while_called or forked:
-            first = (while_called or forked)[0]
-            self.findings.failed("processes", f"{first}; {living} others live")
-        elif living:
-            self.findings.failed("processes", f"{living} other processes live on between calls")
+    def _processes(self, others: int) -> None:
+        started = _ended_children(self.session.child.pid) - self.started
+        if others:
+            self.findings.failed("processes", f"{others} others lived on while it was timed")
+        elif started > 0:
+            self.findings.failed("processes", "others were started and ended while it was timed")
         else:
             self.findings.passed("processes")
 
     def _timers(self, replaced: list[str]) -> None:
         if replaced:
             self.findings.failed("timers", f"replaced: {', '.join(replaced)}")
+        self.findings.passed("timers")
 
-    def _library(self, operations: list[str], call_s: float) -> None:
+    def _library(self, operations: list[str], speed: Speed) -> None:
         found = ", ".join(operations[:5])
         try:
-            samples = self._sample(call_s)
+            samples = self._sample(speed)
         except OSError as error:
             samples, unseen = collections.Counter(), f"its threads cannot be read ({error})"
         else:
@@ -118,29 +110,42 @@ class Inspection:
         else:
             self.findings.failed("library", found)
 
-    def _sample(self, call_s: float) -> collections.Counter[str]:
-        """The files whose code ran, over some tenths of a second of calls."""
-        child, counts = self.session.child, collections.Counter[str]()
-        repeat = max(1, min(_MOST_CALLS, round(_SECONDS / max(call_s, 1e-6))))
-        child.begin({"do": "run", "slots": [0], "repeat": repeat})
-        while not child.answered(_BETWEEN_S):
-            child.freeze()
-            try:
-                counts.update(running_libraries(child.pid))
-            finally:
-                child.thaw()
-        child.collect()
+    def _sample(self, speed: Speed) -> collections.Counter[str]:
+        """The files whose code ran, over some tenths of a second of calls on new contents: to the
+        process they are calls like any others."""
+        child, counts, spent = self.session.child, collections.Counter[str](), 0.0
+        while spent < _SECONDS or (spent < _LONGER * _SECONDS and _is_open(counts)):
+            given = speed.contents()
+            for slot, arrays in enumerate(given):
+                self.session.write(slot, arrays)
+                self.session.poison(slot)
+            start = child.begin({"do": "run", "slots": list(range(len(given)))})
+            while not child.answered(_BETWEEN_S):
+                child.freeze()
+                try:
+                    counts.update(running_libraries(child.pid))
+                finally:
+                    child.go_on()
+            spent += child.collect(start)[1]
         return counts
 
 
-def strings(told: object) -> list[str]:
-    """A list of words that an untrusted process gave; empty if it gave something else."""
-    return [str(one) for one in told] if isinstance(told, list) else []
+def _is_open(counts: collections.Counter[str]) -> bool:
+    """Whether there are few samples, or few of vendors' libraries, so that more are wanted."""
+    if counts.total() < _ENOUGH_SAMPLES:
+        return True
+    return 0 < sum(n for name, n in counts.items() if _FILES.search(name)) < 2 * _LEAST_SAMPLES
 
 
-def _children(pid: int) -> int:
-    """Processes that a frozen process has started and that live."""
-    count = 0
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        count += len(path.read_text(encoding="ascii").split())
-    return count
+def words(told: Answer) -> list[str]:
+    """The lines of a list that an untrusted process gave."""
+    return [plain_words(one) for one in told.text.splitlines()]
+
+
+def _ended_children(pid: int) -> int:
+    """Pages that processes touched which a frozen one had started, and which have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[8])

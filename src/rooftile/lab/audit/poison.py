@@ -1,7 +1,8 @@
 """What lies in an output before a call, and how to see afterwards that it still lies there.
 
-A number is poisoned with a NaN that no arithmetic makes.  An integer has no such value: it is
-poisoned with random bits, others in each run, so that two runs show what was not written.  A
+A number is poisoned with a NaN that no arithmetic makes, and sometimes with a number.  An integer
+is poisoned with random bits.  All are others in each run, so that nobody knows them, and two runs
+show what was not written.  A
 result may equal its own poison by chance; more of it than chance allows was not written.
 """
 
@@ -14,35 +15,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.ops import AnyArray, Array
+from rooftile.ops.problem import ordinary
 
 HEAP = 0x7FC0BEEF
 """What `worker` leaves in the memory that a kernel allocates next; as float32 it is such a NaN."""
-_NAN = {
-    "float16": 0x7EAD,
-    "bfloat16": 0x7FED,
-    "float32": 0x7FC0DEAD,
-    "float64": 0x7FF8DEAD7FC0DEAD,
-}
+_QUIET = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8 << 48}
+"""The bits that make a NaN of any others."""
 SURE_BITS = 24
 """So many bits agree by chance once in ten million times."""
 _DEVIATIONS = 6.0
 """Counts stay within so many standard deviations."""
 
 
-def poison(output: Array, guard: int, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """The bytes of a poisoned output between two guards of so many bytes."""
-    count, size = output.nbytes + 2 * guard, output.numpy.itemsize
-    if output.dtype in _NAN:
-        return np.full(count // size, _NAN[output.dtype], _unsigned(size)).view(np.uint8)
+def poison(
+    output: Array, guard: int, generator: np.random.Generator, plain: bool = False
+) -> NDArray[np.uint8]:
+    """The bytes of a poisoned output between two guards of so many bytes.
+
+    All are drawn anew.  A float gets NaNs that no arithmetic makes, or, if ``plain``, ordinary
+    numbers, which nothing tells from a result of an earlier call.
+    """
+    count = output.nbytes + 2 * guard
     made = np.frombuffer(generator.bytes(count), np.uint8).copy()
+    inside = made[guard : guard + output.nbytes]
     if output.dtype == "bool":
-        made[guard : guard + output.nbytes] &= 1
+        inside &= 1
+    elif output.dtype in _QUIET and plain:
+        inside[...] = ordinary(output, generator).reshape(-1).view(np.uint8)
+    elif output.dtype in _QUIET:
+        unsigned = _unsigned(output.numpy.itemsize)
+        # An empty payload is the NaN that arithmetic makes.
+        inside.view(unsigned)[...] |= unsigned.type(_QUIET[output.dtype] | 1)
     return made
 
 
 def strength(output: Array) -> int:
     """How many bits of an element must agree by chance for it to equal its poison."""
-    if output.dtype in _NAN:
+    if output.dtype in _QUIET:
         return 64
     return 1 if output.dtype == "bool" else 8 * output.numpy.itemsize
 

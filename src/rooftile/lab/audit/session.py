@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.cache import cache_directory, history_file
 from rooftile.devices.select import open_gpu
 from rooftile.errors import InputError
 from rooftile.lab.audit.arena import GUARD, Arena, CudaArena, HostArena, Slot, layout
+from rooftile.lab.audit.channel import Answer
 from rooftile.lab.audit.child import Child, Complained, memory_limit
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.poison import bits, poison
@@ -27,9 +30,12 @@ from rooftile.lab.judge.exam import as_bytes
 from rooftile.lab.records import plain
 from rooftile.ops import AnyArray, Problem
 
-_HERE = Path(__file__).parent
+_PACKAGE = Path(__file__).resolve().parents[2]
 _KEPT = 6
 """How many results are remembered, to recognise them when they come again."""
+_MOST_PLAIN = 2**16
+"""Elements of the largest output that is poisoned with ordinary numbers: of more of them, some
+equal their results by chance."""
 _GRACE_S = 0.3
 """After its answer the process may run on for so many seconds, in which late work shows."""
 _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
@@ -47,6 +53,19 @@ _MOST_SLOTS, _SLOT_BYTES = 32, 256 * 2**20
 
 Arrays = tuple[AnyArray, ...]
 """Inputs and parameters; or outputs."""
+
+
+def hidden_from(kernel: Path) -> list[Path]:
+    """What a kernel must not see: rooftile, and what it keeps for its user.
+
+    Nothing that the kernel's own file lies in can be hidden from it.
+    """
+    history = history_file()
+    files = [history.with_name(history.name + end) for end in ("", "-wal", "-shm")]
+    # There may be several of them: a checkout, and what is installed.
+    packages = {Path(entry or ".").resolve() / _PACKAGE.name for entry in sys.path}
+    folders = [*({_PACKAGE} | {one for one in packages if one.is_dir()}), cache_directory()]
+    return [one for one in (*folders, *files) if not kernel.is_relative_to(one.absolute())]
 
 
 def slots_for(problem: Problem) -> int:
@@ -81,8 +100,10 @@ class Run:
 
     wall_s: float
     """From thawing the process to its answer, by the judge's clock."""
-    told: dict[str, Any]
+    told: Answer
     """What the process says; not to be believed."""
+    others: int
+    """How many other processes it had at its answer."""
     slots: tuple[int, ...]
     """The slots that were run, in this order."""
     seen: tuple[Seen, ...]
@@ -103,9 +124,15 @@ class Session:
 
     def __enter__(self) -> Session:
         self.arena, extra = self._share()
-        script = "worker_text.py" if self.kernel.text else "worker.py"
-        memory = memory_limit() if self.kernel.kind == "cpu" else 0
-        self.child = Child(_HERE / script, self.arena.fd, memory, self.limit_s)
+        text, kind = self.kernel.text, self.kernel.kind
+        self.child = Child(
+            "worker_text.py" if text else "trampoline.py",
+            self.arena.fd,
+            memory_limit() if kind == "cpu" else 0,
+            self.limit_s,
+            None if text else hidden_from(self.kernel.path),
+            kind == "cuda",
+        )
         self._load = {
             "do": "load",
             "file": str(self.kernel.path),
@@ -123,14 +150,18 @@ class Session:
         self.child.close()
         self.arena.close()
 
-    def load(self) -> dict[str, Any]:
-        """Have the kernel's file read.  Raises `Died`, `Complained`."""
-        return self.child.ask(self._load)
+    def load(self) -> str:
+        """Have the kernel's file read; whose arrays it takes.  Raises `Died`, `Complained`."""
+        return self.child.ask(self._load)[0].text
 
-    def lay(self, problem: Problem, slots: int = 1) -> None:
-        """Make arrays for a problem.  Raises `Died`, `Complained`."""
+    def lay(self, problem: Problem, slots: int = 1, places: list[Slot] | None = None) -> None:
+        """Make arrays for a problem, at new places, or at those where they lay before.
+
+        Raises `Died`, `Complained`.
+        """
         self.problem, self.earlier, self._written, self._poison = problem, [], {}, {}
-        self.slots, needed = layout(problem, slots, self.kernel.memory)
+        self.slots, needed = layout(problem, slots, self.kernel.memory, self._generator)
+        self.slots = places or self.slots
         assert needed <= self.arena_bytes, "the arena was sized for every problem"
         shapes = {array.name: array.shape for array in problem.output_arrays}
         self.child.ask(
@@ -164,7 +195,7 @@ class Session:
                 "args": line.arguments(problem),
             }
         except InputError as error:
-            raise Complained({"error": "usage", "what": str(error)}) from None
+            raise Complained("usage", str(error)) from None
 
     def fresh(self) -> Arrays:
         """Inputs that nobody knows: they come from the system's entropy."""
@@ -177,19 +208,29 @@ class Session:
         for place, values in zip(self.slots[slot].given, arrays, strict=True):
             self.arena.put(place.offset, values)
 
-    def run(self, slots: Sequence[int] = (0,), look: bool = True, **options: Any) -> Run:
+    def run(
+        self, slots: Sequence[int] = (0,), look: bool = True, scrub: bool = False, **options: Any
+    ) -> Run:
         """Call the kernel once for each of the slots, in this order.  Raises `Died`,
-        `Complained`."""
+        `Complained`.
+
+        ``scrub`` leaves poison in the memory that the kernel's next allocations will get.
+        """
         for slot in set(slots):
             self.poison(slot)
-        told = self.child.ask({"do": "run", "slots": list(slots), **options})
+        if scrub and not self.kernel.text:
+            self.child.ask({"do": "scrub"})
+        told, seconds = self.child.ask({"do": "run", "slots": list(slots), **options})
         seen = tuple(self.look(slot) for slot in slots) if look else ()
-        return Run(float(told["wall_s"]), told, tuple(slots), seen)
+        return Run(seconds, told, self.child.others, tuple(slots), seen)
 
     def poison(self, slot: int) -> None:
         """Fill the outputs and their guards."""
-        places = self.slots[slot].outs
-        self._poison[slot] = [poison(place.array, GUARD, self._generator) for place in places]
+        places, plain = self.slots[slot].outs, bool(self._generator.integers(2))
+        self._poison[slot] = [
+            poison(place.array, GUARD, self._generator, plain and place.array.size <= _MOST_PLAIN)
+            for place in places
+        ]
         for place, values in zip(places, self._poison[slot], strict=True):
             self.arena.put(place.offset - GUARD, values)
 

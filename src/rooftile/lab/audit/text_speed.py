@@ -7,9 +7,11 @@ there is a result already, is found out.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.findings import Findings, plain_words
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.session import Session
 from rooftile.lab.records import Resources
@@ -33,18 +35,32 @@ class TextSpeed:
         self.session.lay(problem)
         if not self._right("before it was timed"):
             return
-        told = self.session.child.ask({"do": "time"})
-        if told["contradiction"]:
-            self.findings.failed("on_time", told["contradiction"])
-        if told["wrong"]:
-            self.findings.failed(
-                "complete", f"{told['wrong']} of the timed launches left another result"
-            )
+        told = self.session.child.ask({"do": "time"})[0]
+        wrong, *numbers = told.numbers
+        if told.text:
+            self.findings.failed("on_time", plain_words(told.text))
+        if wrong:
+            self.findings.failed("complete", f"{wrong:g} of the timed launches left another result")
         if self._right("after it was timed"):
-            self.warm, self.cold = Timing(**told["warm"]), Timing(**told["cold"])
-            self.resources = Resources(**told["resources"])
+            self.warm, self.cold = _timing(numbers[:6]), _timing(numbers[6:12])
+            self.resources = _resources(numbers[12:])
 
     def _right(self, what: str) -> bool:
         arrays = self.session.fresh()
         self.session.write(0, arrays)
         return self.judge.judge(self.session.run([0]), 0, arrays, what)
+
+
+def _timing(numbers: Sequence[float]) -> Timing:
+    median, p20, p80, least, n, steady = numbers
+    return Timing(median, p20, p80, least, int(n), bool(steady))
+
+
+def _resources(numbers: Sequence[float]) -> Resources:
+    """What is not known was told as NaN."""
+    registers, shared, spilled = map(_count, numbers[:3])
+    return Resources(registers, shared, spilled, None if math.isnan(numbers[3]) else numbers[3])
+
+
+def _count(number: float) -> int | None:
+    return None if math.isnan(number) else int(number)

@@ -6,7 +6,7 @@ kernel passes all of them, whatever it does inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -14,6 +14,7 @@ from statistics import median
 import numpy as np
 
 from rooftile.lab.audit.child import Complained
+from rooftile.lab.audit.contents import derived
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.poison import bits
@@ -24,7 +25,7 @@ from rooftile.ops.problem import outputs_of
 
 _TRIES = 8
 """How many positions are tried until one changes the result."""
-_PAIRS, _SURE = 5, 15
+_PAIRS, _SURE = 4, 16
 """How often calls on new and on repeated contents are compared: at first, and to be sure."""
 _REPLAYED = 8
 """Calls in one request: so many that a look-up gains more than an answer takes to arrive."""
@@ -50,10 +51,10 @@ class Trials:
         self.session.lay(problem, 3)
         public = problem.random(self.seed)
         self.session.write(0, public)
-        first = self.session.run([0], phase="first", scrub=True)
+        first = self.session.run([0], scrub=True)
         if not self.judge.judge(first, 0, public, "on the public seed"):
             return None
-        check = "seed" if self._knows(public) else "values"
+        check = "seed" if self._knows(public) else ""
         if not self._call(self.session.fresh(), "on fresh inputs", check=check, scrub=True):
             if self.findings.status("cache") == "failed":
                 other = self._call(self.session.fresh(), "in other arrays", slot=1)
@@ -68,11 +69,18 @@ class Trials:
         return first.wall_s
 
     def _call(
-        self, arrays: Arrays, what: str, *, check: str = "", slot: int = 0, scrub: bool = False
+        self,
+        arrays: Arrays,
+        what: str,
+        *,
+        check: str = "",
+        always: bool = False,
+        slot: int = 0,
+        scrub: bool = False,
     ) -> bool:
         self.session.write(slot, arrays)
         run = self.session.run([slot], scrub=scrub)
-        return self.judge.judge(run, 0, arrays, what, check)
+        return self.judge.judge(run, 0, arrays, what, check, always)
 
     def _knows(self, public: Arrays) -> bool:
         """Whether it is repeatedly right on the public inputs, and wrong on others."""
@@ -124,31 +132,88 @@ class Trials:
                 return False
         return True
 
+    def families(self, problem: Problem, made: Mapping[str, Callable[[], Arrays]]) -> bool:
+        """Judge it on values that wrong methods stumble over, in an order that is drawn."""
+        self.session.lay(problem)
+        for kind in np.random.default_rng().permutation(list(made)):
+            if not self._call(
+                made[str(kind)](), f"on inputs with {kind}", check="values", always=True
+            ):
+                return False
+        return True
+
+    def many(self, problem: Problem, calls: int) -> bool:
+        """Many calls at a size that was drawn, in one request, as a timed one is made; some items
+        of each are compared.  It cannot know that they are not timed."""
+        self.session.lay(problem, calls)
+        given = [self.session.fresh() for _ in range(calls)]
+        for slot, arrays in enumerate(given):
+            self.session.write(slot, arrays)
+        what = f"in one of {calls} calls at {problem}"
+        try:
+            with self._filed("off_grid", what):
+                run = self.session.run([int(i) for i in np.random.default_rng().permutation(calls)])
+        except Complained:
+            return True  # It refuses this size, which is honest.
+        if not self.findings.right:
+            return False
+        for index, slot in enumerate(run.slots):
+            if not self.judge.judge(run, index, given[slot], what, "off_grid"):
+                return False
+        return True
+
+    def before(self, problem: Problem) -> None:
+        """Call it on contents, and on others that follow from them; keep the second result."""
+        generator = np.random.default_rng()
+        self.session.lay(problem)
+        places, arrays = self.session.slots, self.session.fresh()
+        self._call(arrays, "before others follow from it")
+        given = derived(problem, arrays, generator)
+        self._call(given, "where it follows from another input")
+        self._kept = (problem, places, given, self.session.earlier[-1].outs)
+
+    def after(self) -> None:
+        """After many calls the same contents at the same place have the same result."""
+        problem, places, given, outs = self._kept
+        self.session.lay(problem, 1, places)
+        self._call(given, "after it was timed")
+        now = self.session.earlier[-1].outs
+        differ = sum(int((bits(a) != bits(b)).sum()) for a, b in zip(outs, now, strict=True))
+        if differ and self.deterministic:
+            self.findings.failed(
+                "cache",
+                f"{differ} elements differ from those of an earlier call on the same inputs: what "
+                "it returns depends on the calls before",
+            )
+
     def replay(self, problem: Problem) -> None:
-        """Calls on contents that it has seen must not be much faster than calls on new ones."""
+        """Calls on contents that it has seen, or that follow from those, must not be much faster
+        than calls on new ones."""
         slots = range(min(_REPLAYED, slots_for(problem)))
         self.session.lay(problem, len(slots))
-        seen = [self.session.fresh() for _ in slots]
+        seen, generator = [self.session.fresh() for _ in slots], np.random.default_rng()
         self._seconds(seen)
-        new: list[float] = []
-        known: list[float] = []
+        times: dict[str, list[float]] = {"new": [], "known": [], "derived": []}
         for count in (_PAIRS, _SURE):
             for _ in range(count):
-                # On a busy machine the work before a request decides how soon it runs, so both
-                # kinds of request have the same work before them.
-                for times in (new, known):
+                # On a busy machine the work before a request decides how soon it runs, so each
+                # kind of request has the same work before it.
+                for kind, found in times.items():
                     fresh = [self.session.fresh() for _ in slots]
-                    times.append(self._seconds(fresh if times is new else seen))
-            least = min(new), min(known)
-            # On such a machine the shortest time may be luck, but not the median as well.
-            faster = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
-            if not faster or least[0] - least[1] < _LEAST_GAIN_S:
+                    if kind == "known":
+                        fresh = seen
+                    elif kind == "derived":
+                        fresh = [derived(problem, one, generator) for one in seen]
+                    found.append(self._seconds(fresh))
+            faster = [kind for kind in ("known", "derived") if _faster(times[kind], times["new"])]
+            if not faster:
                 self.findings.passed("cache")
                 return
+        kind = "that it had seen before" if "known" in faster else "that follow from earlier ones"
         self.findings.failed(
             "cache",
-            f"{1e3 * least[1]:.3g} ms on contents that it had seen before, "
-            f"{1e3 * least[0]:.3g} ms on new ones: it looks results up",
+            f"{1e3 * min(times[faster[0]]):.3g} ms on contents {kind}, "
+            f"{1e3 * min(times['new']):.3g} ms on new ones: it looks results up",
         )
 
     def _seconds(self, contents: list[Arrays]) -> float:
@@ -176,7 +241,8 @@ class Trials:
                 with self._filed(check, what):
                     self.session.lay(problem)
                     for _ in range(2):
-                        if not self._call(self.session.fresh(), what, check=check, scrub=True):
+                        fresh = self.session.fresh()
+                        if not self._call(fresh, what, check=check, always=True, scrub=True):
                             return
             except Complained as error:
                 refused = f"it refuses {problem}: {error.what}"
@@ -232,6 +298,13 @@ class Trials:
                 "inputs that arrived late in the current stream were not waited for, or the "
                 "result was not there for what followed in it: the work is on another stream",
             )
+
+
+def _faster(known: list[float], new: list[float]) -> bool:
+    """Whether calls are so much faster than those on new contents that they cannot work."""
+    # On a busy machine the shortest time may be luck, but not the median as well.
+    all_ = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
+    return all_ and min(new) - min(known) >= _LEAST_GAIN_S
 
 
 def _changed(

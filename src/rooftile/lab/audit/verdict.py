@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_device, open_gpu
 from rooftile.lab.audit.arena import layout
 from rooftile.lab.audit.child import Complained, Died
-from rooftile.lab.audit.findings import Check, Findings
+from rooftile.lab.audit.contents import families
+from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.library import Inspection
+from rooftile.lab.audit.outcome import MOST_SHARE, Audit
 from rooftile.lab.audit.races import look_for_races
 from rooftile.lab.audit.rounding import check_claim
 from rooftile.lab.audit.session import Session, slots_for
 from rooftile.lab.audit.speed import Speed
 from rooftile.lab.audit.text_speed import TextSpeed
 from rooftile.lab.audit.trials import Trials
-from rooftile.lab.ceilings.cpu import Ceilings
-from rooftile.lab.ceilings.gpu import GpuCeilings
+from rooftile.lab.ceilings.cpu import Roof
 from rooftile.lab.ceilings.known import Known, known_roof
-from rooftile.lab.environment import Environment, environment
+from rooftile.lab.environment import environment
 from rooftile.lab.judge.contest import VERIFIED_ITEMS
 from rooftile.lab.judge.floor import Traffic, below_floor
-from rooftile.lab.records import Cause, Error, Ladder, Resources, Row, plain, problem_json
+from rooftile.lab.records import Error, Resources
 from rooftile.ops import Problem
+from rooftile.ops.nearby import drawn
 from rooftile.runtime.timing.host import Timing
 
 Progress = Callable[[str], None]
 
+_REQUIRED = (
+    "PID namespace", "mount namespace", "network namespace", "IPC namespace",
+    "read-only files", "private scratch", "hidden rooftile", "no_new_privs", "seccomp",
+)  # fmt: skip
+"""What ``require_isolation`` asks for."""
+_DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 260)
+"""How many sizes are drawn, how often the least problem is called in one request, and the batches
+that are drawn for it."""
+_TELLING = 16
+"""Elements of an item from which on a wrong one shows."""
 _TRIAL_FLOPS = 2 * 10**9
 """FLOPs of a trial, where the problem can be made so small: a reference takes about a second."""
 
@@ -45,120 +58,8 @@ class UnusableKernel(Exception):
     """
 
 
-@dataclass(frozen=True)
-class Audit:
-    """The verdict on a foreign kernel."""
-
-    kernel: Foreign
-    problem: Problem
-    claim: str
-    checks: tuple[Check, ...]
-    error: Error | None
-    """The worst of the right results; None where none was right."""
-    time_ms: Timing | None
-    """The time of a call on new inputs by the judge's clock.
-
-    For a text it is that of a launch, by the device's clock, on data in its memory.  None unless
-    every check passed.
-    """
-    cold_ms: Timing | None
-    """For a text on a GPU, the time with nothing of the arrays in the last-level cache."""
-    first_call_ms: float | None
-    """The first call, with whatever is compiled there."""
-    floor_ms: float | None
-    """The least time that the measured ceilings allow; None where none are known."""
-    limit: str | None
-    """What sets that floor: ``compute`` or ``memory``."""
-    resources: Resources
-    noise: str
-    """The end of what the kernel printed."""
-    environment: Environment
-    ceilings: Ceilings | GpuCeilings | None
-    """What the floor was computed from."""
-    gpu: Description | None
-    """The device that it ran on; None for ``cpu``."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether no check failed."""
-        return all(check.status != "failed" for check in self.checks)
-
-    @property
-    def roof_fraction(self) -> float | None:
-        """The floor over the median time."""
-        known = self.time_ms is not None and self.floor_ms is not None
-        return self.floor_ms / self.time_ms.median if known else None  # type: ignore[operator,union-attr]
-
-    def check(self, name: str) -> Check:
-        """The verdict of one check."""
-        return next(check for check in self.checks if check.name == name)
-
-    def ladder(self) -> Ladder:
-        """The audit as a record of the history, with one row for the foreign kernel."""
-        failed = [f"{c.name}: {c.evidence}" for c in self.checks if c.status == "failed"]
-        median = self.time_ms.median if self.time_ms else math.nan
-        timed = self.time_ms is not None
-        row = Row(
-            "peer",
-            self.name,
-            self.kernel.device,
-            self.claim,
-            "passed" if timed else "failed",
-            "" if timed else "; ".join(failed)[:500],
-            error=self.error,
-            time_ms=self.time_ms,
-            cold_ms=self.cold_ms,
-            first_call_ms=self.first_call_ms if timed else None,
-            gflops=1e-6 * self.problem.flops / median if timed else None,
-            gbps=1e-6 * self.problem.bytes / median if timed else None,
-            roof_fraction=self.roof_fraction,
-            resources=self.resources,
-            cause=self._cause,
-        )
-        device = self.kernel.device
-        return Ladder(self.problem, device, self.ceilings, self.environment, (row,), self.gpu)
-
-    @property
-    def _cause(self) -> Cause:
-        """Why there is no time."""
-        failed = {check.name for check in self.checks if check.status == "failed"}
-        if not failed:
-            return ""
-        if failed <= {"timers", "floor"}:
-            return "invalid time"
-        return "error" if failed == {"runs"} else "wrong"
-
-    @property
-    def name(self) -> str:
-        """The kernel's file and function."""
-        return f"{self.kernel.path.name}:{self.kernel.function}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``rooftile audit --json`` prints."""
-        median = self.time_ms.median if self.time_ms else math.nan
-        found: dict[str, Any] = plain(
-            {
-                "kernel": self.name,
-                "device": self.kernel.device,
-                "precision": self.claim,
-                "problem": problem_json(self.problem),
-                "status": "passed" if self.passed else "failed",
-                "checks": [dataclasses.asdict(check) for check in self.checks],
-                "error": dataclasses.asdict(self.error) if self.error else None,
-                "time_ms": dataclasses.asdict(self.time_ms) if self.time_ms else None,
-                "cold_ms": dataclasses.asdict(self.cold_ms) if self.cold_ms else None,
-                "first_call_ms": self.first_call_ms,
-                "gflops": 1e-6 * self.problem.flops / median,
-                "gbps": 1e-6 * self.problem.bytes / median,
-                "floor_ms": self.floor_ms,
-                "roof_fraction": self.roof_fraction,
-                "limit": self.limit,
-                "resources": dataclasses.asdict(self.resources),
-                "printed": self.noise,
-                "environment": dataclasses.asdict(self.environment),
-            }
-        )
-        return found
+class NotIsolated(Exception):
+    """Isolation was required, and the machine does not provide it."""
 
 
 def audit(
@@ -169,8 +70,9 @@ def audit(
     allow_library: bool = False,
     fixed_shape: bool = False,
     deterministic: bool = True,
-    limit_s: float = 60.0,
+    limit_s: float = 40.0,
     seed: int = 0,
+    require_isolation: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a foreign kernel on a problem.
@@ -178,10 +80,11 @@ def audit(
     ``precision`` is what the kernel claims, see `rooftile.lab.audit.rounding.CLAIMS`.
     ``fixed_shape`` says that it is made for this problem's shape alone; ``deterministic=False``
     that two runs may differ in their last bits.  ``limit_s`` bounds each request to its process.
-    ``seed`` makes the inputs that anybody may know; the others are secret.
+    ``seed`` makes the inputs that anybody may know; the others are secret.  ``require_isolation``
+    refuses to judge a Python kernel whose process the machine does not let us isolate.
 
-    Raises `InputError`, `DeviceMissing`, and `UnusableKernel` for a file or a function that
-    cannot be called.  Whatever the kernel does is a verdict, not an exception.
+    Raises `InputError`, `DeviceMissing`, `NotIsolated`, and `UnusableKernel` for a file or a
+    function that cannot be called.  Whatever the kernel does is a verdict, not an exception.
     """
     check_claim(precision)
     return _Audit(
@@ -193,6 +96,7 @@ def audit(
         deterministic,
         limit_s,
         seed,
+        require_isolation,
         progress or (lambda line: None),
     ).run()
 
@@ -207,6 +111,7 @@ class _Audit:
     deterministic: bool
     limit_s: float
     seed: int
+    require_isolation: bool
     report: Progress
 
     def run(self) -> Audit:
@@ -219,7 +124,12 @@ class _Audit:
         self.noise: str | None = None
         self.known: Known | None = None
         self.resources = Resources()
+        self.drawn = self._drawn()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
+            isolation = session.child.isolation
+            lacking = [name for name in _REQUIRED if name not in isolation.in_force]
+            if self.require_isolation and lacking and not self.kernel.text:
+                raise NotIsolated(f"required isolation is not to be had: {isolation}")
             judge = Judge(session, self.findings, self.claim)
             try:
                 self._trials(session, judge)
@@ -229,7 +139,7 @@ class _Audit:
             except Complained as error:
                 if error.kind == "usage":
                     raise UnusableKernel(error.what) from None
-                self.findings.failed("runs", error.what)
+                self.findings.failed(*_complaint(error))
             noise = session.child.noise if self.noise is None else self.noise
         for name in ("form", "lazy", "bounds", "inputs", "on_time"):
             if judge.worst is not None:
@@ -251,6 +161,7 @@ class _Audit:
             environment(),
             self.known.ceilings if self.known else None,
             self._gpu(),
+            isolation,
         )
 
     def _trials(self, session: Session, judge: Judge) -> None:
@@ -270,6 +181,10 @@ class _Audit:
             return
         self.first_ms = 1e3 * first_s
         trials.order(small)
+        self.report("hard inputs")
+        exact = self.claim == "ieee" and not self.allow_library
+        if not self.kernel.text and not trials.families(small, families(small, not exact)):
+            return
         self.report("other shapes")
         trials.shapes(self.problem, self.fixed_shape)
         if not self.findings.right:
@@ -277,17 +192,27 @@ class _Audit:
         if self.kernel.text:
             self._text(session, judge)
             return
+        self.report("many calls at sizes that were drawn")
+        if not all(trials.many(*one) for one in self.drawn):
+            return
+        trials.before(small)
         self.report("contents that come again")
         trials.replay(small)
+        self.findings.passed("reference", "rooftile is not there to be called")
+        if not self.findings.right:
+            return
         self.report("timing")
-        speed = Speed(session, judge, self.findings)
+        odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
+        speed = Speed(session, judge, self.findings, list(odd.values()))
+        inspection = Inspection(session, self.findings, self.allow_library)
         time_ms = speed.measure(self.problem)
         if time_ms is None:
             return
         self.time = time_ms
         self.report("who does the work")
         self.noise = session.child.noise  # Later output may be a profiler's.
-        Inspection(session, self.findings, self.allow_library).look(1e-3 * time_ms.median)
+        inspection.look(speed)
+        trials.after()
 
     def _text(self, session: Session, judge: Judge) -> None:
         """The times of a text's kernel by the device's clock: no stranger's code is near it."""
@@ -312,16 +237,36 @@ class _Audit:
             return self.problem
         return min((self.problem, *self.problem.neighbours()), key=lambda one: one.flops)
 
+    def _drawn(self) -> list[tuple[Problem, int]]:
+        """Problems of sizes that nobody knows, and how often each is called."""
+        if self.fixed_shape or self.kernel.text:
+            return []
+        generator, small = np.random.default_rng(), self._small()
+        found = [(one, 1) for one in drawn(small, generator, _DRAWN)]
+        kinds = (*small.neighbours(), *small.smallest())
+        telling = [one for one in kinds if one.output_arrays[0].item_size >= _TELLING]
+        if telling:
+            least = min(telling, key=lambda one: one.flops / (one.batch_size or 1))
+            if least.batch_size is not None:
+                least = least.with_batch(int(generator.integers(*_BATCHES)))
+            if least.flops * _DRAWN_CALLS <= _TRIAL_FLOPS:
+                found.append((least, _DRAWN_CALLS))
+        return found
+
     def _bytes(self) -> int:
         problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]
         if not self.fixed_shape:
             problems += [(p, 1) for p in (*self.problem.neighbours(), *self.problem.smallest())]
+        problems += self.drawn
         return max(layout(p, slots, self.kernel.memory)[1] for p, slots in problems)
 
     def _floor(self, time: Timing) -> float | None:
         """The least time in milliseconds; a time in which the bytes cannot move is a failure."""
         device = open_device(self.kernel.device)
         self.known = known_roof(device, self.report)
+        if self.known.roof and self._share(self.known.roof, time) > MOST_SHARE:
+            # Whoever wrote them, such ceilings are measured again.
+            self.known = known_roof(device, self.report, refresh=True)
         roof = self.known.roof
         if roof is None:
             self.findings.skipped("floor", "no ceilings are known of this device")
@@ -333,7 +278,8 @@ class _Audit:
             rates, traffic = (math.inf, roof.bandwidth_gbps), Traffic.of(self.problem)
             cache = device.cache_bytes
             below = below_floor(self.problem, traffic, *rates, time, self.cold, cache)
-        share = f"{100 * floor / time.median:.3g} % of the roof"
+        above = self._share(roof, time)
+        share = f"{100 * above:.3g} % of the roof" if above <= MOST_SHARE else "above the roof"
         if below:
             self.findings.failed("floor", below)
         elif time.median < floor:
@@ -344,5 +290,15 @@ class _Audit:
             self.findings.passed("floor", share)
         return floor
 
+    def _share(self, roof: Roof, time: Timing) -> float:
+        """The floor over the median time."""
+        return roof.floor_ms(self.problem) / time.median
+
     def _gpu(self) -> Description | None:
         return None if self.kernel.kind == "cpu" else open_gpu(self.kernel.device).description
+
+
+def _complaint(error: Complained) -> tuple[str, str]:
+    """The check that an error belongs to, and its evidence."""
+    asked = re.search(r"(No module named|import of|module) '?rooftile", error.what)
+    return "reference" if asked else "runs", error.what

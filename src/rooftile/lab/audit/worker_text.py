@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import math
 import mmap
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,45 +23,42 @@ from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.gpu import Launch, macro_lines
 from rooftile.devices.opencl.device import OpenclDevice
 from rooftile.devices.select import open_gpu
-from rooftile.errors import CompileFailure, InputError, RooftileError
+from rooftile.errors import CompileFailure, InputError
 from rooftile.lab.audit.arena import GUARD
-from rooftile.lab.audit.worker import limit_process
+from rooftile.lab.audit.channel import Channel
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.timing.device import Flush, Times, in_turns, work_of
+from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import sensors
 
 
 class TextWorker:
-    """Serves the judge's requests, those of `worker` and ``time``."""
+    """Serves the judge's requests, those of `trampoline` and ``time``."""
 
-    def __init__(self, channel: int, arena: int) -> None:
-        self._channel = os.fdopen(channel, "r+b", buffering=0)
-        self._input = os.fdopen(os.dup(channel), "rb")
+    def __init__(self, channel: Channel, arena: int) -> None:
+        self._channel = channel
         self._bytes = np.frombuffer(mmap.mmap(arena, 0), np.uint8)
 
     def serve(self) -> None:
         """Answer requests until the judge closes the channel."""
-        for line in self._input:
-            request = json.loads(line)
+        for request in self._channel.requests():
+            kind, text, numbers = "done", "", ()
             try:
-                answer = getattr(self, f"_{request['do']}")(request)
+                text, numbers = getattr(self, f"_{request['do']}")(request) or ("", ())
             except InputError as error:
-                answer = {"error": "usage", "what": str(error)}
-            except (RooftileError, RuntimeError, ValueError, TypeError) as error:
-                answer = {"error": "raised", "what": f"{type(error).__name__}: {error}"[:1000]}
+                kind, text = "usage", str(error)
             except Exception as error:
-                # PyOpenCL's and cuda-core's errors are classes of their own.
-                answer = {"error": "raised", "what": f"{type(error).__name__}: {error}"[:1000]}
-            self._channel.write(json.dumps(answer).encode() + b"\n")
+                # Also PyOpenCL's and cuda-core's errors, which are classes of their own.
+                kind, text = "raised", f"{type(error).__name__}: {error}"[:1000]
+            self._channel.answer(kind, text, numbers)
 
-    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _load(self, request: dict[str, Any]) -> None:
         self._device: Any = open_gpu(request["device"])
         self._text = Path(request["file"]).read_text(encoding="utf-8")
         self._function = str(request["function"])
         self._flush: Flush | None = None
-        return {}
 
-    def _arrays(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _arrays(self, request: dict[str, Any]) -> None:
         device, launch = self._device, request["launch"]
         self._slots = [
             ([_span(*one) for one in slot["given"]], [_span(*one) for one in slot["outs"]])
@@ -80,15 +75,11 @@ class TextWorker:
         self._arguments = [
             arrays[one] if isinstance(one, str) else np.int32(one) for one in request["args"]
         ]
-        return {}
 
-    def _run(self, request: dict[str, Any]) -> dict[str, Any]:
-        start = time.perf_counter()
+    def _run(self, request: dict[str, Any]) -> None:
         with self._device.on():
-            for _ in range(request.get("repeat", 1)):
-                for index in request["slots"]:
-                    self._call(index)
-        return {"seconds": time.perf_counter() - start, "strange": None}
+            for index in request["slots"]:
+                self._call(index)
 
     def _call(self, index: int) -> None:
         """Upload with the judge's poison, launch, and bring everything back, inputs too: the kernel
@@ -105,7 +96,7 @@ class TextWorker:
         for buffer, (offset, nbytes) in zip(self._outs, outs, strict=True):
             device.copy_out(buffer, self._bytes[offset : offset + nbytes + GUARD])
 
-    def _time(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _time(self, request: dict[str, Any]) -> tuple[str, tuple[float | None, ...]]:
         """Warm and cold times of launches on what the last call left on the device."""
         device = self._device
         with device.on():
@@ -127,11 +118,9 @@ class TextWorker:
             timing: Times = in_turns({"": work}, read=sensors(device))[""]
             wrong[0] += self._result() != right
             used = self._program.resources(self._launch)
-        return {
-            **json.loads(json.dumps(dataclasses.asdict(timing))),
-            "wrong": wrong[0],
-            "resources": dataclasses.asdict(used),
-        }
+        warm, cold = _numbers(timing.warm), _numbers(timing.cold)
+        resources = dataclasses.astuple(used)
+        return timing.contradiction, (float(wrong[0]), *warm, *cold, *resources)
 
     def _result(self) -> list[bytes]:
         found = [np.empty(nbytes, np.uint8) for _, nbytes in self._slots[0][1]]
@@ -142,6 +131,11 @@ class TextWorker:
     def _poison(self) -> None:
         for values, buffer in zip(self._poisoned, self._outs, strict=True):
             self._device.copy_in(values, buffer)
+
+
+def _numbers(timing: Timing) -> tuple[float, ...]:
+    """A timing without its samples."""
+    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady)
 
 
 def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:
@@ -189,5 +183,5 @@ def _headers() -> list[str]:
 
 
 if __name__ == "__main__":
-    limit_process(int(sys.argv[3]))
-    TextWorker(int(sys.argv[1]), int(sys.argv[2])).serve()
+    memory, go, done, shared = map(int, sys.argv[1:5])
+    TextWorker(Channel(memory, go, done), shared).serve()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from rooftile._files import keep
 from rooftile.devices import cpu
 from rooftile.devices.cache import cache_directory
 from rooftile.lab.ceilings import cpu_kernels as benchmarks
+from rooftile.lab.ceilings.sealed import sealed, unsealed
 from rooftile.lab.environment import cpu_name, package_version
 from rooftile.ops import Problem
 
@@ -158,7 +158,7 @@ def _better(a: Rates, b: Rates) -> Rates:
 def _read(path: Path) -> Ceilings | None:
     """The ceilings in a file; None where there are none that this version can read."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = unsealed(path.read_text(encoding="utf-8"))
         rates = (Rates(**kept["one_core"]), Rates(**kept["all_cores"]))
         return Ceilings(*rates, bool(kept["undisturbed"]))
     except (OSError, ValueError, TypeError, KeyError):
@@ -171,4 +171,4 @@ def _age_s(path: Path) -> float:
 
 def _keep(path: Path, measured: Ceilings) -> None:
     # With a read-only home, each process measures anew.
-    keep(path, json.dumps(dataclasses.asdict(measured), indent=1).encode())
+    keep(path, sealed(dataclasses.asdict(measured)))

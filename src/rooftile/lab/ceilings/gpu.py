@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import Description, GpuDevice
 from rooftile.lab.ceilings.cpu import Roof
 from rooftile.lab.ceilings.gpu_kernels import Bench
+from rooftile.lab.ceilings.sealed import sealed, unsealed
 from rooftile.lab.environment import package_version
 from rooftile.runtime.timing.telemetry import Clocks
 
@@ -126,7 +126,7 @@ def cache_file(device: Description) -> Path:
 def read_ceilings(path: Path) -> GpuCeilings | None:
     """The ceilings in a file; None where there are none that this version can read."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = unsealed(path.read_text(encoding="utf-8"))
         kept["wgmma_gflops"]  # A file without it was written before it was measured.
         return ceilings_from(kept)
     except (OSError, ValueError, TypeError, KeyError):
@@ -191,4 +191,4 @@ def _pinned(device: GpuDevice) -> NDArray[np.float32] | None:
 
 def _keep(path: Path, measured: GpuCeilings) -> None:
     # With a read-only home, each process measures anew.
-    keep(path, json.dumps(dataclasses.asdict(measured), indent=1).encode())
+    keep(path, sealed(dataclasses.asdict(measured)))

@@ -26,15 +26,17 @@ class Known:
     """The GPU's description; None for the CPU."""
 
 
-def known_roof(device: Device, progress: Callable[[str], None] | None = None) -> Known:
-    """The ceilings of a device, from the cache or measured now."""
+def known_roof(
+    device: Device, progress: Callable[[str], None] | None = None, *, refresh: bool = False
+) -> Known:
+    """The ceilings of a device, from the cache or measured now; ``refresh`` always measures."""
     if device.kind == "cpu":
-        found = ceilings(progress=progress)
+        found = ceilings(refresh=refresh, progress=progress)
         return Known(found, found.all_cores, found.undisturbed, None)
     gpu: Any = device
     if not has_roof(gpu):
         return Known(None, None, False, gpu.description)
-    measured = gpu_ceilings(gpu, progress=progress)
+    measured = gpu_ceilings(gpu, refresh=refresh, progress=progress)
     return Known(measured, measured, True, gpu.description)
 
 

@@ -159,9 +159,10 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
         UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
             int map = group * THREAD_MAPS + m;
-            if (map < MAPS)
-                store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
-                      sum[m], bias[map], rows, columns, row, left);
+            // No test around those of rows and columns: between barriers, PoCL 3.0 loses it.
+            int there = PADDED_MAPS == MAPS || map < MAPS;
+            store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
+                  sum[m], bias[there ? map : 0], there ? rows : 0, columns, row, left);
         }
     }
 }

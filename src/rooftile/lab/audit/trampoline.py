@@ -1,95 +1,61 @@
-"""Runs a foreign Python kernel in a process of its own, for the judge in another.
+"""Calls a stranger's Python kernel when it is asked to; this runs in the stranger's process.
 
-This script imports nothing of rooftile: what the judge knows must not lie where the kernel
-could read it.  Requests and answers are lines of JSON on a socket; arrays lie in memory that
-both processes map.  Nothing here is trusted: the judge believes its own clock and the bytes
-that it finds when it has frozen this process.
+It holds nothing of the judge's: no clock, no phase, no reference, no seed, and nothing of
+rooftile.  It is told which sets of arrays to call the kernel on, calls it, copies results to where
+they are looked for, and says that it is done.  Whatever it says may have been said by the kernel.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import inspect
-import json
 import math
 import mmap
-import os
-import resource
-import signal
 import statistics
 import sys
-import threading
 import time
-import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1
-_PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec")
-_TIMERS: dict[str, tuple[Any, str]] = {
-    f"{module.__name__}.{name}": (module, name)
-    for module, names in (
-        (time, ("perf_counter", "perf_counter_ns", "monotonic", "time", "process_time")),
-        (statistics, ("median", "mean")),
-    )
-    for name in names
-}
-_GENUINE = {name: getattr(module, item) for name, (module, item) in _TIMERS.items()}
+_CLOCKS = (
+    (time, ("perf_counter", "perf_counter_ns", "monotonic", "time", "process_time")),
+    (statistics, ("median", "mean")),
+)
 
 
 class Refused(Exception):
     """The kernel cannot be called as it is; the judge's user is told."""
 
 
-class Witness:
-    """What the interpreter reports of imports and processes; the hook stays for good."""
-
-    def __init__(self) -> None:
-        self.phase = "load"
-        self.imports: set[str] = set()
-        self.processes: list[str] = []
-        sys.addaudithook(self._hook)
-
-    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "import":
-            self.imports.add(str(arguments[0]))
-        elif event in _PROCESSES:
-            self.processes.append(f"{event} while {self.phase}")
+_Told = tuple[str, str, tuple[float, ...]]
+"""An answer: its kind, its text, its numbers."""
 
 
-class Worker:
-    """Serves the judge's requests."""
+class Trampoline:
+    """Serves requests."""
 
-    def __init__(self, channel: int, arena: int) -> None:
-        self.witness = Witness()
-        self._channel = os.fdopen(channel, "r+b", buffering=0)
-        self._input = os.fdopen(os.dup(channel), "rb")
+    def __init__(self, channel: Any, arena: int) -> None:
+        self._channel = channel
         self._arena = mmap.mmap(arena, 0) if arena >= 0 else None
 
     def serve(self) -> None:
-        """Answer requests until the judge closes the channel."""
-        for line in self._input:
-            request = json.loads(line)
-            self.witness.phase = str(request.get("phase", request["do"]))
+        """Answer requests until there are no more."""
+        for request in self._channel.requests():
             try:
-                answer = getattr(self, f"_{request['do']}")(request)
+                kind, text, numbers = getattr(self, f"_{request['do']}")(request)
             except Refused as error:
-                answer = {"error": "usage", "what": str(error)}
+                kind, text, numbers = "usage", str(error), ()
             except SystemExit as error:
-                answer = {"error": "exit", "what": f"it ended the process with {error.code!r}"}
+                kind, text, numbers = "exit", f"it ended the process with {error.code!r}", ()
             except BaseException as error:
                 # Whatever a stranger's code raises is a finding, not a fault of ours.
-                answer = {
-                    "error": "refuses" if isinstance(error, NotImplementedError) else "raised",
-                    "what": f"{type(error).__name__}: {error}"[:500],
-                    "traceback": traceback.format_exc()[-2000:],
-                }
-            self._channel.write(json.dumps(answer).encode() + b"\n")
+                kind = "refuses" if isinstance(error, NotImplementedError) else "raised"
+                text, numbers = f"{type(error).__name__}: {error}"[:500], ()
+            self._channel.answer(kind, text, numbers)
 
-    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _load(self, request: dict[str, Any]) -> _Told:
         path = Path(request["file"])
         sys.path[0] = str(path.parent)
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -106,9 +72,9 @@ class Worker:
         kind = request["arrays"] if request["arrays"] != "auto" else _kind(module, request)
         driver = None if request["device"] == "cpu" else _sibling("worker_driver").Driver
         self._library = arrays.library(kind, request, self._arena, driver)
-        return {"arrays": kind}
+        return "done", kind, ()
 
-    def _arrays(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _arrays(self, request: dict[str, Any]) -> _Told:
         make, slots = self._library.array, request["slots"]
         for _, _, dtype in (*slots[0]["given"], *slots[0]["outs"]):
             if not self._library.has(dtype):
@@ -120,7 +86,7 @@ class Worker:
         self._outputs = request["outputs"]
         self._given = _keywords(self._function, request)
         self._written = [self._asked_for(outs) for _, outs in self._slots]
-        return {"takes_out": bool(self._written[0])}
+        return "done", "", ()
 
     def _asked_for(self, outs: tuple[Any, ...]) -> dict[str, Any]:
         """The outputs that the function takes: each by its own name, or all of them as ``out``."""
@@ -128,22 +94,22 @@ class Worker:
         named.update(zip(self._outputs, outs, strict=True))
         return {name: array for name, array in named.items() if name in self._given}
 
-    def _run(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _scrub(self, request: dict[str, Any]) -> _Told:
+        """Leave poison in the memory that the kernel's next allocations will get."""
+        for out in self._slots[0][1]:
+            self._library.scrub(math.prod(out.shape) * out.dtype.itemsize)
+        return "done", "", ()
+
+    def _run(self, request: dict[str, Any]) -> _Told:
         behind = request.get("behind")
         if behind is not None:
             self._library.delay(self._slots[behind][0], self._slots[request["slots"][0]][0])
-        if request.get("scrub"):
-            for out in self._slots[0][1]:
-                self._library.scrub(math.prod(out.shape) * out.dtype.itemsize)
         self._library.start()
-        # Clocks are called by name, as a careless timer would: what the kernel replaced shows.
-        start = time.perf_counter()
         strange = None
-        for _ in range(request.get("repeat", 1)):
-            for index in request["slots"]:
-                strange = self._call(index, behind, bool(request.get("wait"))) or strange
-        times = self._library.stop()
-        return {"seconds": time.perf_counter() - start, "strange": strange, **times}
+        for index in request["slots"]:
+            strange = self._call(index, behind, bool(request.get("wait"))) or strange
+        clocks = tuple(self._library.stop().values())
+        return (strange["kind"], strange["what"], clocks) if strange else ("done", "", clocks)
 
     def _call(
         self, index: int, behind: int | None = None, wait: bool = False
@@ -171,37 +137,25 @@ class Worker:
                 strange = self._library.deliver(result, target) or strange
         return strange
 
-    def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Watch one call: which of rooftile's functions and PyTorch's operations it calls."""
-        seen: set[str] = set()
+    def _profile(self, request: dict[str, Any]) -> _Told:
+        """What the arrays' library says of its own operations in one call."""
+        return "done", "\n".join(self._library.operations(self._call)), ()
 
-        def watch(frame: types.FrameType, event: str, _: Any) -> None:
-            name = frame.f_code.co_filename
-            if event == "call" and f"{os.sep}rooftile{os.sep}" in name and name != __file__:
-                seen.add(f"{name.rpartition('rooftile' + os.sep)[2]}:{frame.f_code.co_name}")
-
-        threading.setprofile(watch)
-        sys.setprofile(watch)
-        try:
-            self._call(0)
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
-        here = str(Path(__file__).parent.name)
-        called = sorted(name for name in seen if here not in name)
-        return {"rooftile": called[:20], "operations": self._library.operations(self._call)}
-
-    def _tell(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _tell(self, request: dict[str, Any]) -> _Told:
+        """Which clocks are no longer the standard library's own."""
         changed = [
-            name
-            for name, (module, item) in _TIMERS.items()
-            if getattr(module, item) is not _GENUINE[name]
+            f"{module.__name__}.{name}"
+            for module, names in _CLOCKS
+            for name in names
+            if not _is_own(module, getattr(module, name))
         ]
-        return {
-            "imports": sorted({name.partition(".")[0] for name in self.witness.imports}),
-            "processes": self.witness.processes,
-            "timers": changed + self._library.changed_timers(),
-        }
+        return "done", "\n".join([*changed, *self._library.changed_timers()]), ()
+
+
+def _is_own(module: types.ModuleType, item: Any) -> bool:
+    if module is time:
+        return isinstance(item, types.BuiltinFunctionType) and item.__module__ == "time"
+    return getattr(getattr(item, "__code__", None), "co_filename", "") == module.__file__
 
 
 def _keywords(function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
@@ -255,23 +209,17 @@ def _kind(module: types.ModuleType, request: dict[str, Any]) -> str:
 
 
 def _sibling(name: str) -> types.ModuleType:
-    """A module beside this one, by its path: the package around it is not imported."""
+    """A module beside this one, by its path: the package around it cannot be seen from here."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
         raise ImportError(name)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def limit_process(memory: int) -> None:
-    """Die with the judge, leave no core, and get a `MemoryError` before the machine has none."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-
-
 if __name__ == "__main__":
-    limit_process(int(sys.argv[3]))
-    Worker(int(sys.argv[1]), int(sys.argv[2])).serve()
+    memory, go, done, arena = map(int, sys.argv[1:5])
+    # Where the system cannot hide it, this at least says so to whoever asks plainly.
+    sys.modules["rooftile"] = None  # type: ignore[assignment]
+    Trampoline(_sibling("channel").Channel(memory, go, done), arena).serve()

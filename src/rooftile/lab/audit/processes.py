@@ -1,0 +1,100 @@
+"""Processes as `/proc` shows them from outside: nothing in them can hide it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+_TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Whether the system lists a process's children; not every one does."""
+_STOPPING_S = 5e-5
+"""About how long a thread takes to stop."""
+
+
+def running_libraries(pid: int) -> Sequence[str]:
+    """The files whose code the threads of a frozen process were running; threads that waited are
+    left out.
+
+    They are read from outside, so nothing in the process can hide them.  Raises `OSError` where
+    the system does not let one process look at another.
+    """
+    regions = []
+    for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
+        parts = line.split(maxsplit=5)
+        if "x" in parts[1] and len(parts) == 6:
+            first, last = (int(end, 16) for end in parts[0].split("-"))
+            regions.append((first, last, parts[5]))
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        words = (task / "syscall").read_text(encoding="ascii").split()
+        if words and words[0] == "-1":
+            counter = int(words[-1], 16)
+            found += [name for first, last, name in regions if first <= counter < last]
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    if not _TOLD:
+        return [one for one in _all() if _parent(one) == pid]
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    return found
+
+
+def _all() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[1])
+
+
+def only_child(pid: int) -> int:
+    """The one process that another has started."""
+    (child,) = _children(pid)
+    return child
+
+
+def tree_of(pid: int) -> list[int]:
+    """A process and all that it has started, directly or not; orphans become its children."""
+    found = [pid]
+    for one in found:
+        found += _children(one)
+    return found
+
+
+def signal_to(pid: int, number: int) -> None:
+    """Send a signal to a process, which may have ended."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def state_of(pid: int, task: str = "") -> str:
+    """The letter of a process's state, or a thread's; X where it has ended."""
+    try:
+        with open(f"/proc/{pid}/task/{task}/stat" if task else f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def wait_until_stopped(pid: int) -> None:
+    """Return when every thread of a process is stopped or has ended."""
+    while True:
+        try:
+            tasks = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            return
+        if all(state_of(pid, task) in "TtZX" for task in tasks):
+            return
+        time.sleep(_STOPPING_S)

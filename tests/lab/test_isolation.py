@@ -1,0 +1,132 @@
+"""The walls around a stranger's process, from within and from without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rooftile.lab.audit.arena import HostArena
+from rooftile.lab.audit.child import Child, Complained
+from rooftile.lab.audit.findings import plain_words
+
+JUDGE = """
+import sys
+from rooftile.lab.audit import Foreign, audit
+from rooftile.ops import parse
+audit(Foreign.parse(sys.argv[1] + ":kernel", "cpu"), parse("conv2d", "stride-1", 1))
+"""
+HANGS = """
+import os
+for _ in range(2):
+    os.fork()
+while True:
+    pass
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """``load(text)``: what keeps a process that reads this file apart; it is read."""
+    arena, made = HostArena(4096), []
+
+    def run(text, hide=()):
+        path = tmp_path / "kernel.py"
+        path.write_text(f"{text}\ndef kernel(): pass", encoding="utf-8")
+        child = Child("trampoline.py", arena.fd, 0, 20.0, hide=[*hide])
+        made.append(child)
+        request = {"do": "load", "file": str(path), "function": "kernel", "arrays": "numpy"}
+        return child, {**request, "device": "cpu"}
+
+    yield run
+    for child in made:
+        child.close()
+    arena.close()
+
+
+def test_what_is_missing_is_said(load):
+    child, _ = load("")
+    for name in ("PID namespace", "mount namespace", "seccomp", "Landlock"):
+        assert (name in child.isolation.in_force) != (name in child.isolation.missing)
+    assert "limits" in str(child.isolation)
+
+
+@pytest.mark.parametrize(
+    ("text", "one_of", "said"),
+    [
+        ("import os; os.kill(os.getppid(), 19)", {"PID namespace", "seccomp"}, "permitted"),
+        ("import socket; socket.socket()", {"seccomp"}, "PermissionError"),
+        ("open(__file__, 'a')", {"read-only files", "Landlock"}, "Error"),
+        ("import signal, ctypes; assert ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)", {"seccomp"}, ""),
+        ("import os; open(f'/proc/{os.getppid()}/mem', 'r+b')", {"own /proc", "Landlock"}, "Error"),
+        ("import os; open(os.environ['TMPDIR'] + '/mine', 'w')", {"private scratch"}, ""),
+        ("import os; assert not [n for n in os.environ if 'ROOFTILE' in n]", {"limits"}, ""),
+    ],
+)
+def test_a_wall_holds(load, monkeypatch, text, one_of, said):
+    monkeypatch.setenv("ROOFTILE_HISTORY", "/nowhere")
+    child, request = load(text)
+    if not one_of & {*child.isolation.in_force}:
+        pytest.skip(f"none of {sorted(one_of)} is to be had: {child.isolation}")
+    if said:
+        with pytest.raises(Complained, match=said):
+            child.ask(request)
+    else:
+        child.ask(request)
+
+
+def test_what_is_hidden_is_empty(load, tmp_path):
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "reference").write_text("42")
+    child, request = load(f"import os; assert not os.listdir({str(secret)!r})", [secret])
+    if "hidden rooftile" not in child.isolation.in_force:
+        pytest.skip(f"nothing can be hidden: {child.isolation}")
+    child.ask(request)
+
+
+def test_a_killed_judge_leaves_nothing(tmp_path):
+    path = tmp_path / "kernel_of_a_killed_judge.py"
+    path.write_text(HANGS)
+    mounts = Path("/proc/self/mounts").read_text()
+    judge = subprocess.Popen([sys.executable, "-c", JUDGE, str(path)])
+    try:
+        deadline = time.monotonic() + 30
+        while not (below := descendants(judge.pid)) or len(below) < 4:
+            assert judge.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.2)
+        below = descendants(judge.pid)
+    finally:
+        os.kill(judge.pid, signal.SIGKILL)
+        judge.wait()
+    while any(map(living, below)):
+        assert time.monotonic() < deadline + 30
+        time.sleep(0.05)
+    assert Path("/proc/self/mounts").read_text() == mounts
+
+
+def descendants(pid):
+    found = [pid]
+    for one in found:
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, children.read_text().split())
+    return found[1:]
+
+
+def living(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_strangers_words_are_escaped():
+    assert plain_words("\x1b[31mred\u202e\r\nline") == "\\x1b[31mred\\u202e\\r\nline"
+    assert plain_words("Größe 3 µs") == "Größe 3 µs"

@@ -37,7 +37,8 @@ def test_nothing_is_cut_off_at_any_width(width):
 
 def test_what_fits_is_one_table_and_what_does_not_goes_below_with_its_names():
     assert sheet().parts(80) == [[0, 2, 3, 4]]
-    assert sheet().parts(60) == [[0, 2, 3], [0, 4]]
+    assert sheet().parts(64) == [[0, 2, 3], [0, 4]]
+    assert sheet().parts(60) == [[0, 2, 3], [4]]
     assert lines(200)[1].split()[:3] == ["loops", "1234.5", "0.1"]
 
 

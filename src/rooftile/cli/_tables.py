@@ -47,7 +47,7 @@ class Sheet:
             needed = self._least(place) + _GAP
             if needed > free + _GAP:
                 first = filled[0]
-                fits = self._least(first) + _GAP + needed <= width
+                fits = self._least(first) + needed <= width
                 repeated = [first] if place != first and fits else []
                 parts.append(repeated)
                 free = width - sum(self._least(other) + _GAP for other in repeated)

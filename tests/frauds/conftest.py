@@ -19,7 +19,9 @@ def few_samples(monkeypatch):
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
     monkeypatch.setattr(known, "ceilings", lambda **_: found)
     monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(library, "_SECONDS", 0.15)
+    monkeypatch.setattr(library, "_SECONDS", 0.1)
+    monkeypatch.setattr(library, "_LONGER", 3)
+    monkeypatch.setattr(library, "_ENOUGH_SAMPLES", 10)
 
 
 @pytest.fixture

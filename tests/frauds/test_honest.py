@@ -7,7 +7,7 @@ from verdicts import HONEST, SHAPE
 
 SHAPES = (
     (SHAPE, 6),
-    ("channels=1,height=17,width=19,maps=4,mask=5x5,pool=max:2,activation=relu", 5),
+    ("channels=1,height=11,width=13,maps=2,mask=5x5,pool=max:2,activation=relu", 5),
     ("channels=3,height=15,width=14,maps=2,mask=3x2,stride=2x1,padding=2x1", 4),
     ("channels=5,height=9,width=31,maps=7,mask=1x1", 1),
 )

@@ -251,7 +251,8 @@ class TestChild:
             ("while True: pass", "did not answer within 0.5 s"),
             (
                 "import mmap, os, sys; memory, _, done = map(int, sys.argv[1:4]);"
-                "mmap.mmap(memory, 4096)[:3] = b'\\xff\\xff\\xff'; os.write(done, b'.')",
+                "mmap.mmap(memory, 4096)[:3] = b'\\xff\\xff\\xff';"
+                "os.write(done, b'.'); __import__('time').sleep(2)",
                 "no answer",
             ),
             ("import os, sys; os.close(int(sys.argv[3])); os._exit(0)", "exit code 0"),

@@ -11,11 +11,9 @@ from rooftile.ops.partition import Partition
 
 
 class TestRungs(EveryRung):
-    problems = (
-        Partition(1), Partition(20_011), Partition(3001, "int64"), Partition(4001, "bfloat16"),
-    )  # fmt: skip
+    problems = (Partition(1), Partition(3001, "int64"), Partition(20_011, "bfloat16"))
     near = (Partition(64, "uint8"),)
-    compiled = (Partition(2**20), Partition(2**20, "float64"))
+    compiled = (Partition(2**20),)
     wrong = Wrong(
         Partition(5003),
         ("three_launches", "less[0] + i - rank", "i"),

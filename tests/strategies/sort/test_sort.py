@@ -20,13 +20,12 @@ CPU = ladder("sort")
 
 class TestRungs(EveryRung):
     problems = (
-        Sort((1,)),
-        Sort((5, 601), gives="pairs", moves="float32"),
-        Sort((3, 100, 7), 1, "bfloat16", gives="places"),
         Sort((1301,)),
+        Sort((2, 601), gives="pairs", moves="float32"),
+        Sort((2, 70, 3), 1, "bfloat16", gives="places"),
     )
-    near = (Sort((2, 64), dtype="uint8"),)
-    compiled = (Sort((2048,)), Sort((2000,), dtype="float64", gives="places"))
+    near = (Sort((1,), dtype="uint8"),)
+    compiled = (Sort((2000,), gives="places"),)
     wrong = Wrong(
         Sort((2, 1301), dtype="uint8", gives="places"),
         ("odd_even", "round % 2; e + 1", "0; e + 1"),

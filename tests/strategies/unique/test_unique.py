@@ -11,9 +11,9 @@ from rooftile.ops.unique import Unique
 
 
 class TestRungs(EveryRung):
-    problems = (Unique(1), Unique(20_011), Unique(3001, "float64"), Unique(4001, "bfloat16"))
+    problems = (Unique(1), Unique(3001, "float64"), Unique(20_011, "bfloat16"))
     near = (Unique(64, "uint8"),)
-    compiled = (Unique(2**20), Unique(2**20, "int64"))
+    compiled = (Unique(2**20),)
     wrong = Wrong(
         Unique(5003),
         ("three_launches", "!= key_of(x[i - 1])", "!= key_of(x[i])"),

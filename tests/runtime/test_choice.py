@@ -45,7 +45,7 @@ ON_CPUS_ALONE = {
 
 
 def test_every_operation_ends_with_what_takes_all():
-    first = {"naive", "row_threads", "sequential", "strided"}
+    first = {"naive", "row_threads", "sequential", "strided", "merge", "three_launches"}
     # Each of its formats has rungs of its own: tests/strategies/spmv asks for every one.
     for operation in {*operations()} - {"spmv"}:
         assert preference(operation, "cpu")[-1].name == "loops"

@@ -1,4 +1,4 @@
 """Which strategies of `sort` are picked without being named."""
 
-PREFERENCE = {"cpu": ("buckets", "radix", "merge"), "gpu": ("onesweep", "radix", "merge")}
+PREFERENCE = {"cpu": ("buckets", "radix", "loops"), "gpu": ("onesweep", "radix", "merge")}
 """The fastest first; each says itself which problems it takes."""

@@ -1,4 +1,4 @@
-"""Rung 1, `merge`: runs are merged to runs of twice the length, on one thread.
+"""Rung 1, `loops`: runs are merged to runs of twice the length, on one thread.
 
 A key and what moves along are words of 64 bits each, whatever the dtype: two of a line are compared
 at a time, and the first of two equal ones goes first.  log2(count) times all of them are read and
@@ -50,11 +50,11 @@ def _kernel() -> Native:
     return source("sort_merge", _TEXT)
 
 
-class Merge(HostStrategy):
+class Loops(HostStrategy):
     """Takes every problem."""
 
     operation = "sort"
-    name = "merge"
+    name = "loops"
     order = 1
     parallel = False
     summary = "runs are merged to runs of twice the length, on one thread"
@@ -113,4 +113,4 @@ class _Merging:
         return keys, along
 
 
-STRATEGY = Merge()
+STRATEGY = Loops()

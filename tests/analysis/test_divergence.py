@@ -15,7 +15,7 @@ from rooftile.errors import InputError
 warps = st.sampled_from((4, 8, 32))
 side = st.integers(1, 70)
 block_side = st.integers(1, 12)
-unhurried = settings(max_examples=60)
+unhurried = settings(max_examples=30)
 """Asking every thread takes its time."""
 
 

@@ -60,7 +60,7 @@ def test_any_shape_on_the_cpu(sizes, layout, seed):
             verify(problem, rung, seed, neighbours=False).raise_if_wrong()
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(sizes=st.tuples(*[st.integers(1, 200)] * 3), layout=st.sampled_from(LAYOUTS))
 def test_any_shape_on_opencl(opencl_device, sizes, layout):
     problem = Matmul(*sizes, *layout)

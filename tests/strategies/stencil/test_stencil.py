@@ -66,9 +66,9 @@ examples = settings(
 
 
 @st.composite
-def problems(draw, steps=4):
+def problems(draw, steps=4, stencils=STENCILS):
     """Grids of one cell and more."""
-    rank, points = draw(st.sampled_from(STENCILS))
+    rank, points = draw(st.sampled_from(stencils))
     size = draw(st.tuples(st.integers(1, 9), st.integers(1, 20), st.integers(1, 150)))
     steps, boundary = draw(st.integers(1, steps)), draw(st.sampled_from(["zero", "valid"]))
     reach = max(max(offset) for offset in offsets_of(rank, points))
@@ -91,7 +91,9 @@ def test_any_problem_on_the_cpu(problem, seed):
 @examples
 @given(data=st.data())
 def test_any_problem_with_any_config_on_a_gpu(rung, opencl_device, data):
-    problem = data.draw(problems().filter(lambda one: rung.why_not(one) is None))
+    # Sums of 25 and more points take OpenCL's compiler seconds where a config unrolls them.
+    some = problems(stencils=STENCILS[:4]).filter(lambda one: rung.why_not(one) is None)
+    problem = data.draw(some)
     config = {tunable.name: data.draw(st.sampled_from(tunable.values)) for tunable in rung.tunables}
     fits = rung.invalid(problem, config) is None
     verify(

@@ -2,6 +2,7 @@
 # make test      set up a second one for development; lint, types, import rules, tests
 # make check     the same with few tests: those that a change concerns, else a tenth of all
 # make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
+# make honest    a hundred audits and more of honest kernels, none of which may be called a fraud
 # make sanitize  every CUDA kernel once under compute-sanitizer's memcheck and racecheck
 # make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
 # make bench-gpu the same on an NVIDIA GPU, against PyTorch with cuDNN; DATA=DIR has Fashion-MNIST
@@ -16,7 +17,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit check concerned test-gpu sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
+.PHONY: help demo test lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -55,6 +56,9 @@ concerned: $(DEV_ENV)/installed
 test-gpu: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest -m "gpu and not alone" -rs --numprocesses auto --maxprocesses 8
 	$(DEV_ENV)/bin/pytest -m "gpu and alone" -rs
+
+honest: $(DEV_ENV)/installed
+	ROOFTILE_HONEST_SEEDS=5 $(DEV_ENV)/bin/pytest tests/frauds/test_honest.py
 
 sanitize: $(DEV_ENV)/installed
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(DEV_ENV)/bin/python tests/launch_every_rung.py

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch_stream import TorchStream
 
 from rooftile.devices.gpu import GpuDevice
-from rooftile.devices.select import DeviceName
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import environment
 from rooftile.lab.networks.streams import time_stream
@@ -22,7 +22,8 @@ from rooftile.lab.peers.gpu import GpuPeer, arithmetic
 from rooftile.nn import Network, load
 from rooftile.nn.data import ImageSet, prepare, resize
 from rooftile.nn.gpu_plan import GpuPlan
-from rooftile.ops import Precision
+from rooftile.ops import FORMATS, Precision
+from rooftile.runtime.choice import ROUNDING_KINDS
 
 MODEL = "lenet5"
 """The network that streams."""
@@ -51,7 +52,7 @@ def accuracy(images: ImageSet, device: str, say: Say) -> Record:
         say(f"{model}: classifying {len(x)} images on the CPU")
         expected = network.plan(batch=256)(x).argmax(axis=1)
         rows.append(_right(model, "cpu", "ieee", expected, expected, images))
-        for precision in get_args(Precision):
+        for precision in precisions_of(device):
             say(f"{model}: {precision}")
             place = cast("DeviceName", device)
             plan = network.plan(batch=len(x), precision=precision, device=place)
@@ -63,6 +64,13 @@ def accuracy(images: ImageSet, device: str, say: Say) -> Record:
         "time": environment().time,
         "rows": rows,
     }
+
+
+def precisions_of(device: str) -> list[Precision]:
+    """Those that a device has: where no strategy rounds, the others are refused."""
+    kind, _ = parse_device(device)
+    every = get_args(Precision)
+    return [one for one in every if one not in FORMATS or kind in ROUNDING_KINDS]
 
 
 def source(images: ImageSet) -> str:

@@ -78,4 +78,4 @@ def test_nothing_but_that_is_an_error_with_a_way_out(monkeypatch):
     monkeypatch.setattr(module, "_all_devices", lambda: [OLD])
     with pytest.raises(DeviceMissing, match="knows pthread-EPYC") as caught:
         module.find()
-    assert "opencl-intel" in caught.value.install
+    assert "intel-opencl-rt" in caught.value.install

@@ -48,11 +48,14 @@ def check_no_spills(
 
 
 def other_architectures(rung: GpuStrategy) -> list[str]:
-    """The oldest that a rung compiles for, and the newest for a ladder's last one at a precision.
+    """The oldest that a rung for CUDA alone compiles for, and the newest for a ladder's last one at
+    a precision.
 
-    What a text asks of its architecture, it asks in `prelude.h` and `tf32.h`, and not of shapes.
+    What a text asks of its architecture, it asks in `prelude.h` and `tf32.h`, and not of shapes; a
+    text for OpenCL too asks nothing.
     """
-    older = [one for one in OLDER if rung.why_not_on(one) is None]
+    alone = rung.devices == ("cuda",)
+    older = [one for one in OLDER if alone and rung.why_not_on(one) is None]
     rungs = [one for one in ladder(rung.operation, "cuda") if one.why_not_on(NEWEST) is None]
     last = {one.precision: one.name for one in rungs}
     return older[:1] + ([NEWEST] if last.get(rung.precision) == rung.name else [])

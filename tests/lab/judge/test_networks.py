@@ -187,7 +187,7 @@ def test_peers_have_some_lenience_and_say_so(device: Any) -> None:
     found = contest(device)
     unit = 2.0**-11
     peers = [Peer(f"{n} units", 1 + n * unit, "fp16") for n in (2, 20, 50)]
-    _, near, lenient, wrong = found.contest(plan(found, precision="fp16"), peers)
+    _, near, lenient, wrong = found.contest(plan(found), peers)
     assert (near.status, near.reason) == ("passed", "")
     assert lenient.status == "passed"
     assert "off by 2.5 times their budget, the worst by" in lenient.reason

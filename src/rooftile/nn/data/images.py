@@ -48,6 +48,7 @@ def prepared(
     if images.ndim not in (3, 4) or with_channels.shape[1] != channels:
         expected = f"uint8[n, {channels}, height, width]"
         raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
+    _check_pixels(images)
     x = _resized(with_channels, (height, width))
     pixels.standardise(x)
     return x
@@ -62,14 +63,18 @@ def resize(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     if images.ndim != 3:
         raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
     check_positive(size=size)
+    _check_pixels(images)
     return np.rint(_resized(images, (size, size))).astype(np.uint8)
+
+
+def _check_pixels(images: NDArray[np.uint8]) -> None:
+    if images.dtype != np.uint8 or 0 in images.shape[1:]:
+        expected = "uint8 images of at least a pixel"
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
 
 
 def _resized(images: NDArray[np.uint8], size: tuple[int, int]) -> Float32:
     """Levels 0 to 255 of images[..., height, width], not rounded."""
-    if images.dtype != np.uint8 or 0 in images.shape[1:]:
-        expected = "uint8 images of at least a pixel"
-        raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
     height, width = images.shape[-2:]
     x: Float32 = images.astype(np.float32)
     if (height, width) != size:

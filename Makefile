@@ -17,7 +17,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
+.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -33,7 +33,11 @@ help:
 demo: $(USER_ENV)/installed
 	$(USER_ENV)/bin/rooftile run $(MODEL)
 
-test: lint types imports unit
+# mypy has one core for itself while the tests begin.
+test: $(DEV_ENV)/installed
+	$(MAKE) --no-print-directory --jobs 2 static unit
+
+static: lint types imports
 
 lint: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/ruff check .

@@ -72,7 +72,7 @@ def test_any_problem_with_any_config(rung, device, data):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_the_last_batch_may_be_partial(rung, device, optimised):
+def test_the_last_batch_may_be_partial(rung, device):
     problem = SPECIAL_PROBLEMS[rung.operation]
     x, *parameters = inputs(problem)
     bound = rung.bind(problem, parameters, device)

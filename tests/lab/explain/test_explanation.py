@@ -35,7 +35,8 @@ RUNGS = [
     pytest.param(rung, id=f"{operation}-{rung.name}")
     for operation in PROBLEMS
     for rung in ladder(operation, "cuda")
-    if rung.why_not(PROBLEMS[operation]) is None
+    # Those at bfloat16 have the texts of float16.
+    if rung.why_not(PROBLEMS[operation]) is None and rung.precision != "bf16"
 ]
 
 

@@ -88,7 +88,9 @@ def test_parts_cover_all_terms_and_their_sums_have_room(rung, problem):
 
 @each_rung
 def test_compiles_without_spills(rung):
-    check_compiles(rung, [named("matmul", name) for name in ("matmul-4096", "matmul-64x4096")])
+    few, many = (named("matmul", name) for name in ("matmul-64x4096", "matmul-4096"))
+    # Few rows have tiles of their own, which the precisions share.
+    check_compiles(rung, [many, few] if rung.precision in ("fp16", "ieee") else [many])
 
 
 @pytest.mark.parametrize("rung", NARROWING, ids=lambda rung: rung.name)

@@ -48,7 +48,7 @@ def test_any_problem_with_any_config(rung, device, data):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_the_last_batch_may_be_partial(rung, device, optimised):
+def test_the_last_batch_may_be_partial(rung, device):
     check_partial_batch(rung, device)
 
 

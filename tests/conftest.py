@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from pathlib import Path
 
@@ -19,6 +20,16 @@ pytest_plugins = ["chosen_tests", "gpus"]
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile("rooftile", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rooftile")
+
+
+def pytest_configure() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the collector of garbage need not look at it again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,9 @@ from rooftile.runtime.timing import host as measure
 pytest_plugins = ["chosen_tests", "gpus"]
 
 # How long an example takes says nothing on a machine with other work.
-settings.register_profile("rooftile", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "rooftile", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("rooftile")
 
 

@@ -240,9 +240,8 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(tmp_path):
     ("operation", "name", "problem"),
     [
         ("conv2d", "direct_bulk", LENET[0][1]),
-        ("conv2d", "pool_folded_fp16", LENET[0][1]),
         ("conv2d", "pool_folded_wgmma_ieee", LENET[1][1]),
-        ("conv2d", "pool_folded_wgmma_tf32", LENET[1][1]),
+        # It is pool_folded and pool_folded_wgmma in one.
         ("network", "front_fp16", Chain(tuple(LENET))),
         ("conv2d", "implicit_gemm_ieee", CHANNELS),
         ("conv2d", "gathered_gemm_ieee", Conv2d(3, 6, 14, 14, 16, (5, 5))),

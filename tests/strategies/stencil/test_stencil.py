@@ -25,7 +25,6 @@ PROBLEMS = (
     Stencil((37, 140), 9, 5),
     Stencil((4, 18, 136), 7, 5),
     Stencil((11, 10, 61), 7, 3, "valid"),
-    Stencil((9, 9, 40), 13, 2),
     Stencil((5, 18, 21), 25),
     Stencil((4, 9, 33), 27, 2),
 )

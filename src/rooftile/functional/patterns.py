@@ -14,7 +14,8 @@ from rooftile.functional.layout import transpose
 from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.operator import Operator, operator_of
-from rooftile.ops.reduce import DTYPES, Reduce, axes_of
+from rooftile.ops.over_axes import axes_of
+from rooftile.ops.reduce import DTYPES, Reduce
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.repeats import repeated

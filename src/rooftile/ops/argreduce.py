@@ -19,14 +19,15 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.operator import OPERATORS, Operator
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
-from rooftile.ops.reduce import DTYPES, axes_of, shrunk_shape
+from rooftile.ops.over_axes import OverAxes, axes_of
+from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
+from rooftile.ops.reduce import DTYPES, shrunk_shape
 
 _FOUND = {"max": np.argmax, "min": np.argmin}
 
 
 @dataclass(frozen=True)
-class Argreduce(Problem):
+class Argreduce(OverAxes):
     """The place of the ``operator`` of x[shape], over all axes (``axis`` None) or along one.
 
     Raises `InputError` for another axis, operator or dtype, and for an empty array.
@@ -48,31 +49,10 @@ class Argreduce(Problem):
         axes_of(self.axis, len(self.shape))
 
     @cached_property
-    def axes(self) -> tuple[int, ...]:
-        """The axes that are gone in the result."""
-        return axes_of(self.axis, len(self.shape))
-
-    @cached_property
-    def inner(self) -> int:
-        """Elements behind the axes: from one element of a result to the next."""
-        behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
-        return math.prod(behind)
-
-    @cached_property
-    def columns(self) -> int:
-        """Elements of one result."""
-        return math.prod(self.shape[axis] for axis in self.axes)
-
-    @cached_property
-    def rows(self) -> int:
-        """How many results there are."""
-        return math.prod(self.shape) // self.columns
-
-    @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """x[shape], and places[shape without the axes]."""
-        left = tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
-        return (Array("x", self.shape, self.dtype), Array("places", left, "int64", role="output"))
+        places = Array("places", self.left, "int64", role="output")
+        return (Array("x", self.shape, self.dtype), places)
 
     @property
     def selecting(self) -> Operator:

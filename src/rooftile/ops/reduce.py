@@ -20,8 +20,9 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
+from rooftile.ops.over_axes import OverAxes, axes_of
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
 
 DTYPES: tuple[Dtype, ...] = (
     "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
@@ -31,7 +32,7 @@ _SHRUNK = 2**20
 
 
 @dataclass(frozen=True)
-class Reduce(Problem):
+class Reduce(OverAxes):
     """x[shape] combined over all axes (``axis`` None), one, or several that follow each other.
 
     Raises `InputError` for another axis, for a dtype that the operator does not combine, and for an
@@ -57,32 +58,13 @@ class Reduce(Problem):
             raise InputError("axis", self.axis, "axes that follow each other, or None for all")
 
     @cached_property
-    def axes(self) -> tuple[int, ...]:
-        """The axes that are gone in the result, in order."""
-        return axes_of(self.axis, len(self.shape))
-
-    @cached_property
-    def inner(self) -> int:
-        """Elements behind the axes: from one element of a result to the next."""
-        behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
-        return math.prod(behind)
-
-    @cached_property
-    def columns(self) -> int:
-        """Elements of one result."""
-        return math.prod(self.shape[axis] for axis in self.axes)
-
-    @cached_property
-    def rows(self) -> int:
-        """How many results there are."""
-        return math.prod(self.shape) // self.columns
-
-    @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """x[shape], and results[shape without the axes]."""
-        left = tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
         made = self.operator.result(self.dtype)
-        return (Array("x", self.shape, self.dtype), Array("results", left, made, role="output"))
+        return (
+            Array("x", self.shape, self.dtype),
+            Array("results", self.left, made, role="output"),
+        )
 
     @property
     def carried(self) -> Dtype:
@@ -202,21 +184,6 @@ class Reduce(Problem):
             return x
         wide = x.astype(np.float64) / math.sqrt(self.columns)
         return np.where(np.abs(wide) < 1, 1 + wide / 2, 1).astype(x.dtype)
-
-
-def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Axes counted from the first, in order.  Raises `InputError` for what is no axis of x."""
-    if axis is None:
-        return tuple(range(rank))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    for one in axes:
-        if not isinstance(one, int) or isinstance(one, bool) or not -rank <= one < rank:
-            expected = f"None, or axes of x, which has {rank}" if rank else "None: x has no axes"
-            raise InputError("axis", repr(axis), expected)
-    found = tuple(sorted(one % rank for one in axes))
-    if not found or len({*found}) < len(found):
-        raise InputError("axis", repr(axis), "None, or different axes of x")
-    return found
 
 
 def shrunk_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -8,40 +8,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.devices.gpu import Launch
 from rooftile.ops.compact import Compact
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.sections import RUN, InSections
 from rooftile.strategies.compact.gpu._base import THREADS, GpuCompact
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import Config, Step
 
 
-class ThreeLaunches(GpuCompact):
+class ThreeLaunches(InSections, GpuCompact):
     """Takes every problem."""
 
     name = "three_launches"
     order = 2
     summary = "flags are counted, counts are scanned, elements are scattered"
-    tunables = (THREADS, Tunable("RUN", (1, 4, 16, 64), 16))
-
-    def sections(self, problem: Compact, config: Config) -> int:
-        """Sections, a block each."""
-        return blocks(problem.count, config["BLOCK"] * config["RUN"])
-
-    def workspace(self, problem: Compact, config: Config) -> dict[str, int]:
-        """A number of 64 bits for each section."""
-        return {"places": 2 * self.sections(problem, config)}
+    tunables = (THREADS, RUN)
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """Three kernels."""
-        sections, count = self.sections(problem, config), np.int64(problem.count)
-        block = (config["BLOCK"], 1, 1)
-        counting = Launch("count_sections", (sections, 1, 1), block)
-        between = Launch("scan_counts", (1, 1, 1), block)
-        scatter = Launch("scatter", (sections, 1, 1), block)
+        counting, between, moving = self.launches(problem, config, "scatter")
+        sections, count = np.int64(self.sections(problem, config)), np.int64(problem.count)
         return (
             Step(counting, ("mask", "places", count)),
-            Step(between, ("places", "kept", np.int64(sections))),
-            Step(scatter, ("x", "mask", "places", "y", count)),
+            Step(between, ("places", "kept", sections)),
+            Step(moving, ("x", "mask", "places", "y", count)),
         )
 
 

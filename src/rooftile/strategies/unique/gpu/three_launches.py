@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.common.sections import RUN, InSections
+from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.sort.gpu._base import key_macros
 
 
-class ThreeLaunches(GpuStrategy):
+class ThreeLaunches(InSections):
     """Takes every problem."""
 
     operation = "unique"
@@ -23,7 +22,7 @@ class ThreeLaunches(GpuStrategy):
     order = 1
     summary = "beginnings of runs are counted, counts are scanned, elements move"
     wide_indices = True
-    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("RUN", (1, 4, 16, 64), 16))
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
 
     def why_not(self, problem: Unique) -> str | None:
         """None: it takes everything."""
@@ -33,24 +32,13 @@ class ThreeLaunches(GpuStrategy):
         """Keys of which equal elements have equal ones, and the tunables."""
         return {**key_macros(Sort((1,), dtype=problem.dtype, gives="places")), **config}
 
-    def sections(self, problem: Unique, config: Config) -> int:
-        """Sections, a block each."""
-        return blocks(problem.count, config["BLOCK"] * config["RUN"])
-
-    def workspace(self, problem: Unique, config: Config) -> dict[str, int]:
-        """A number of 64 bits for each section."""
-        return {"places": 2 * self.sections(problem, config)}
-
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
         """Three kernels."""
-        sections, count = self.sections(problem, config), np.int64(problem.count)
-        block = (config["BLOCK"], 1, 1)
-        counting = Launch("count_sections", (sections, 1, 1), block)
-        between = Launch("scan_counts", (1, 1, 1), block)
-        moving = Launch("move", (sections, 1, 1), block)
+        counting, between, moving = self.launches(problem, config, "move")
+        sections, count = np.int64(self.sections(problem, config)), np.int64(problem.count)
         return (
             Step(counting, ("x", "places", count)),
-            Step(between, ("places", "found", np.int64(sections))),
+            Step(between, ("places", "found", sections)),
             Step(moving, ("x", "places", "y", count)),
         )
 

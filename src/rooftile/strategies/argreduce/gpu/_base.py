@@ -12,7 +12,6 @@ from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
-VECTOR_BYTES = 16
 MOST_ROWS = 2**31 - 1
 _LANES = 32
 """Neighbouring results of a block of the last kernel."""
@@ -75,19 +74,3 @@ class GpuArgreduce(GpuStrategy):
 
     def _lanes(self, problem: Argreduce) -> int:
         return 1 if problem.inner == 1 else _LANES
-
-
-def numbers_of(problem: Argreduce) -> tuple[int, np.int64, np.int64]:
-    """Rows, columns and what lies between two elements, as the kernels take them."""
-    return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
-
-
-def vector_of(problem: Argreduce, length: int) -> int:
-    """Elements of 16 bytes where every row, of ``length``, begins at a multiple of them, else 1."""
-    width = VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
-    return width if length % width == 0 else 1
-
-
-def row_vector(problem: Argreduce) -> int:
-    """That of rows that are searched; the only row may end anywhere."""
-    return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

@@ -10,8 +10,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce, vector_of
+from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
+from rooftile.strategies.common.rows import vector_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST = 8

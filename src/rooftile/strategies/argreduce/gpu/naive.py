@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import GpuArgreduce, numbers_of
+from rooftile.strategies.argreduce.gpu._base import GpuArgreduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce, numbers_of
+from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
+from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
-VECTOR_BYTES = 16
 MOST_ROWS = 2**31 - 1
 _FINISH_THREADS = 256
 _CHAIN = 4
@@ -131,19 +129,3 @@ def shortened(problem: Reduce, at_once: int) -> int:
     """Segments of a row, each of which combines so many elements at once, whose chains are short
     enough for the budget of a sum."""
     return blocks(math.isqrt(problem.columns), _CHAIN * at_once)
-
-
-def numbers_of(problem: Reduce) -> tuple[int, np.int64, np.int64]:
-    """Rows, columns and what lies between two elements, as the kernels take them."""
-    return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
-
-
-def vector_of(problem: Reduce, length: int) -> int:
-    """Elements of 16 bytes where every row, of ``length``, begins at a multiple of them, else 1."""
-    width = VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
-    return width if length % width == 0 else 1
-
-
-def row_vector(problem: Reduce) -> int:
-    """That of rows that are reduced; the only row may end anywhere."""
-    return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

@@ -8,11 +8,9 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.reduce.gpu._base import (
-    PersistentReduce,
-    numbers_of,
-)
+from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
 
 class Atomic(PersistentReduce):

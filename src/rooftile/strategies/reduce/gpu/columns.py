@@ -12,8 +12,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.common.rows import vector_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.reduce.gpu._base import GpuReduce, vector_of
+from rooftile.strategies.reduce.gpu._base import GpuReduce
 
 _LANES, _SHARES = 32, 8
 """Results of a block of the last kernel, and shares of their segments."""

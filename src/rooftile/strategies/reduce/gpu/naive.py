@@ -9,8 +9,9 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.reduce.gpu._base import MOST_ROWS, GpuReduce, numbers_of
+from rooftile.strategies.reduce.gpu._base import MOST_ROWS, GpuReduce
 
 
 class Naive(GpuReduce):

@@ -1,0 +1,71 @@
+"""What GPU strategies over rows share, for sums of them as for places in them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rooftile.ops.over_axes import OverAxes
+from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks, tile_of
+from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
+
+VECTOR_BYTES = 16
+_BLOCK = 256
+"""Threads of a block where its rows are short."""
+
+
+class InRows(GpuStrategy):
+    """Teams of threads read rows in vectors, whose elements lie beside each other."""
+
+    thread_bytes: ClassVar[int]
+    """Of shared memory for a thread's result."""
+    tunables = (
+        Tunable("GROUP", (8, 32, 64, 128, 256, 512), 256),
+        Tunable("ROWS", (1, 2, 4, 8, 32), 1),
+        Tunable("LOADS", (1, 2, 4, 8), 4),
+        Tunable("BLOCKS", (1, 2, 4, 8, 16), 8),
+    )
+
+    def not_in_rows(self, problem: Any) -> str | None:
+        """Elements that lie apart; more runs of rows than a grid has blocks in y."""
+        if problem.inner > 1:
+            return f"the elements of a result lie {problem.inner} apart"
+        return self.invalid(problem, self.defaults(problem))
+
+    def defaults(self, problem: Any) -> dict[str, int]:
+        """As many threads as a row occupies, as many rows as a block has threads for."""
+        vectors = blocks(problem.columns, row_vector(problem))
+        team = tile_of(blocks(vectors, 2), 8, _BLOCK)
+        rows = min(_BLOCK // team, 32) if problem.rows > 1 else 1
+        while rows < 32 and blocks(problem.rows, rows) > MOST_BLOCKS:
+            rows *= 2
+        return {"GROUP": team, "ROWS": rows, "LOADS": 4, "BLOCKS": 8}
+
+    def invalid(self, problem: Any, config: Config) -> str | None:
+        """Too many threads, or runs of rows."""
+        threads = config["GROUP"] * config["ROWS"]
+        if blocks(problem.rows, config["ROWS"]) > MOST_BLOCKS:
+            return f"{problem.rows} rows, {config['ROWS']} a block, {MOST_BLOCKS} blocks at most"
+        return beyond_block(threads, self.thread_bytes * threads)
+
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """Also the elements of a vector; the text calls GROUP threads a team."""
+        macros = super().macros(problem, config)
+        return {**macros, "TEAM": config["GROUP"], "VECTOR": row_vector(problem)}
+
+
+def numbers_of(problem: OverAxes) -> tuple[int, np.int64, np.int64]:
+    """Rows, columns and what lies between two elements, as the kernels take them."""
+    return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
+
+
+def vector_of(problem: OverAxes, length: int) -> int:
+    """Elements of 16 bytes where every row, of ``length``, begins at a multiple of them, else 1."""
+    width = VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
+    return width if length % width == 0 else 1
+
+
+def row_vector(problem: OverAxes) -> int:
+    """That of rows; the only row may end anywhere."""
+    return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

@@ -21,22 +21,30 @@ from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.compact import Compact
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.histogram import Histogram
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
+from rooftile.ops.partition import Partition
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.scan import Scan
+from rooftile.ops.scatter import Scatter
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.separable import Separable
+from rooftile.ops.sort import Sort
+from rooftile.ops.spmm import Spmm
+from rooftile.ops.spmv import Spmv
 from rooftile.ops.stencil import Stencil
 from rooftile.ops.transpose import Transpose
+from rooftile.ops.unique import Unique
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -52,83 +60,160 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Conv2d(1200, 4, 10, 16, 8, (5, 5), activation="relu", pool=_POOL),
     ),
     "linear": (
-        Linear(300, 1024, 32, "relu"), Linear(257, 104, 130, "tanh"),
-        Linear(700, 1544, 512, "relu"), Linear(9, 32, 10),
+        Linear(300, 1024, 32, "relu"),
+        Linear(257, 104, 130, "tanh"),
+        Linear(700, 1544, 512, "relu"),
+        Linear(9, 32, 10),
     ),
     "network": (
         Chain(tuple(nn.architecture("lenet5").problems(270)[:2])),
-        Chain((
-            ("first", Conv2d(3, 1, 28, 28, 5, (5, 5), pool=_POOL)),
-            ("second", Conv2d(3, 5, 12, 12, 16, (5, 5), pool=_POOL)),
-        )),
+        Chain(
+            (
+                ("first", Conv2d(3, 1, 28, 28, 5, (5, 5), pool=_POOL)),
+                ("second", Conv2d(3, 5, 12, 12, 16, (5, 5), pool=_POOL)),
+            )
+        ),
     ),
     "pool2d": (Pool2d(2, 3, 19, 24, Pool.of("max", 3, 2)), Pool2d(2, 2, 12, 20, _POOL)),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
     "reduce": (
-        Reduce((70_001,)), Reduce((300, 4096), -1), Reduce((37, 1003), -1),
-        Reduce((70_001,), None, "uint8"), Reduce((33, 96), -1, "uint8"),
-        Reduce((300, 4096), 0), Reduce((9, 700, 3), 1, "float16"),
+        Reduce((70_001,)),
+        Reduce((300, 4096), -1),
+        Reduce((37, 1003), -1),
+        Reduce((70_001,), None, "uint8"),
+        Reduce((33, 96), -1, "uint8"),
+        Reduce((300, 4096), 0),
+        Reduce((9, 700, 3), 1, "float16"),
     ),
     "argreduce": (
-        Argreduce((70_001,)), Argreduce((300, 4096), -1), Argreduce((37, 1003), 0),
+        Argreduce((70_001,)),
+        Argreduce((300, 4096), -1),
+        Argreduce((37, 1003), 0),
     ),
     "segmented_reduce": (SegmentedReduce(70_001, 900), SegmentedReduce(3000, 5000)),
     "scan": (
-        Scan((70_001,)), Scan((300, 1003), -1, "uint8"), Scan((5, 200, 72), 1, "float16"),
+        Scan((70_001,)),
+        Scan((300, 1003), -1, "uint8"),
+        Scan((5, 200, 72), 1, "float16"),
         Scan((40_000,), exclusive=True, reverse=True),
     ),
     "segmented_scan": (
-        SegmentedScan(70_001, 300), SegmentedScan(7001, 9001, exclusive=True, index="int32"),
+        SegmentedScan(70_001, 300),
+        SegmentedScan(7001, 9001, exclusive=True, index="int32"),
     ),
     "transpose": (
-        Transpose((300, 4096)), Transpose((513, 513)), Transpose((3, 200, 200), (0, 2, 1)),
-        Transpose((136, 264), dtype="float16"), Transpose((136, 136), dtype="uint8"),
-        Transpose((34, 66), dtype="float64"), Transpose((3, 5, 7, 9), (2, 0, 3, 1)),
+        Transpose((300, 4096)),
+        Transpose((513, 513)),
+        Transpose((3, 200, 200), (0, 2, 1)),
+        Transpose((136, 264), dtype="float16"),
+        Transpose((136, 136), dtype="uint8"),
+        Transpose((34, 66), dtype="float64"),
+        Transpose((3, 5, 7, 9), (2, 0, 3, 1)),
     ),
     "grayscale": (Grayscale(37, 101), Grayscale(64, 256), Grayscale(1, 1)),
     "histogram": (
-        Histogram(70_001), Histogram(5003, 64, 0.0, 300.0), Histogram(4099, 64),
-        Histogram(20_000, 256, 0.0, 1.0, "float32"), Histogram(70_001, 2**17, 0.0, 2e5, "int32"),
+        Histogram(70_001),
+        Histogram(5003, 64, 0.0, 300.0),
+        Histogram(4099, 64),
+        Histogram(20_000, 256, 0.0, 1.0, "float32"),
+        Histogram(70_001, 2**17, 0.0, 2e5, "int32"),
         Histogram(3001, 33, 0.0, 10.0, "float32", edges=True),
         Histogram(9000, 33, -5.0, 5.0, "float32", weighted=True),
     ),
     "box_blur": (
-        BoxBlur(300, 700, 5), BoxBlur(67, 131, 7, 3), BoxBlur(67, 132, 20), BoxBlur(3, 5, 2),
+        BoxBlur(300, 700, 5),
+        BoxBlur(67, 131, 7, 3),
+        BoxBlur(67, 132, 20),
+        BoxBlur(3, 5, 2),
         BoxBlur(301, 1024, 5),
     ),
     "permute_columns": (
-        PermuteColumns(70, 300, 300), PermuteColumns(33, 7, 100, "uint8"),
+        PermuteColumns(70, 300, 300),
+        PermuteColumns(33, 7, 100, "uint8"),
         PermuteColumns(3000, 64, 64, "float64"),
     ),
     "rotate": (Rotate((256,)), Rotate((70_001,), 5), Rotate((70, 301), -7, "uint8")),
     "elementwise": (
-        Elementwise("add", (70_003,)), Elementwise("add", (4099,), "int32"),
-        Elementwise("axpy", (33, 7), "float64"), Elementwise("scale", (2**20,)),
+        Elementwise("add", (70_003,)),
+        Elementwise("add", (4099,), "int32"),
+        Elementwise("axpy", (33, 7), "float64"),
+        Elementwise("scale", (2**20,)),
     ),
     "conv1d": (
-        Conv1d(70_001, 31), Conv1d(4096, 8, "replicate", 2, 3, 5, 3), Conv1d(999, 63, "valid"),
+        Conv1d(70_001, 31),
+        Conv1d(4096, 8, "replicate", 2, 3, 5, 3),
+        Conv1d(999, 63, "valid"),
         Conv1d(5, 9, "interior"),
     ),
     "separable": (
-        Separable(150, 300, (5, 5)), Separable(61, 77, (4, 31), "replicate", 3, 3),
+        Separable(150, 300, (5, 5)),
+        Separable(61, 77, (4, 31), "replicate", 3, 3),
         Separable(64, 256, (17, 3), "valid"),
     ),
     "conv3d": (
-        Conv3d(9, 37, 136, (3, 3, 3)), Conv3d(9, 20, 75, (5, 5, 5), "valid"),
+        Conv3d(9, 37, 136, (3, 3, 3)),
+        Conv3d(9, 20, 75, (5, 5, 5), "valid"),
         Conv3d(6, 9, 35, (2, 3, 4), "zero", 2, 3, 2, "batch"),
     ),
     "stencil": (
-        Stencil((9, 70, 136), 7, 7), Stencil((12, 20, 61), 27, 3, "valid"),
-        Stencil((11, 20, 68), 25), Stencil((70, 141), 9, 5),
+        Stencil((9, 70, 136), 7, 7),
+        Stencil((12, 20, 61), 27, 3, "valid"),
+        Stencil((11, 20, 68), 25),
+        Stencil((70, 141), 9, 5),
     ),
     "matmul": (
-        Matmul(300, 520, 140), Matmul(64, 128, 192), Matmul(37, 105, 51, True, True),
-        Matmul(3, 1000, 260), Matmul(3, 1000, 260, False, True), Matmul(1100, 520, 1100),
+        Matmul(300, 520, 140),
+        Matmul(64, 128, 192),
+        Matmul(37, 105, 51, True, True),
+        Matmul(3, 1000, 260),
+        Matmul(3, 1000, 260, False, True),
+        Matmul(1100, 520, 1100),
     ),
     "matvec": (
-        Matvec(300, 1000), Matvec(300, 1000, True), Matvec(37, 101), Matvec(37, 101, True),
+        Matvec(300, 1000),
+        Matvec(300, 1000, True),
+        Matvec(37, 101),
+        Matvec(37, 101, True),
     ),
-}  # fmt: skip
+    "compact": (
+        Compact(70_001),
+        Compact(5003, ordered=False),
+        Compact(3001, "uint8", share=0.9),
+        Compact(4099, "float64", ordered=False),
+    ),
+    "equalize": (Equalize(67, 131), Equalize(33, 65, 1), Equalize(64, 256)),
+    "scatter": (
+        Scatter(3001, 97),
+        Scatter(501, 97, "subtract"),
+        Scatter(501, 97, "exchange", "float64"),
+        Scatter(501, 97, "max", "int64", "int64"),
+        Scatter(501, 97, "multiply", "float64"),
+        Scatter(501, 97, "min", "float32"),
+        Scatter(501, 97, "add", "float32"),
+    ),
+    "sort": (
+        Sort((70_001,)),
+        Sort((2, 1301), gives="pairs", moves="float32"),
+        Sort((1500,), dtype="int64"),
+        Sort((2, 70, 3), 1, "bfloat16", "places"),
+        Sort((9001,), dtype="uint8", gives="places"),
+    ),
+    "unique": (Unique(20_011), Unique(64, "uint8"), Unique(3001, "float64")),
+    "partition": (Partition(20_011), Partition(64, "uint8"), Partition(3001, "int64")),
+    "spmv": (
+        Spmv(301, 157, 1400),
+        Spmv(301, 157, 1400, "csr", "float16", "int64", True),
+        Spmv(301, 157, 1400, "coo"),
+        Spmv(301, 157, 1400, "csc"),
+        Spmv(301, 157, 1400, "jds"),
+        Spmv(301, 157, 1400, "ell", width=20),
+        Spmv(301, 157, 1400, "hybrid", width=6, tail=100),
+        Spmv(301, 157, 1400, "jds_t", "float64", width=40),
+        Spmv(301, 157, 1400, "dia", width=7),
+        Spmv(301, 157, 1400, "bsr", width=60, block=4),
+    ),
+    "spmm": (Spmm(101, 57, 900, 37), Spmm(70, 50, 400, 5, "float64"), Spmm(61, 50, 700, 150)),
+}
 
 
 def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:

@@ -37,6 +37,7 @@ def test_opencl(judge, opencl_device, name, expected):
     check(judge(f"{name}:conv", device="opencl", launch=LAUNCH), expected)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("name", "expected"), CUDA.items())
 def test_cuda(judge, cuda_device, name, expected):
     found = judge(f"{name}:conv", device="cuda", launch=LAUNCH)

@@ -9,7 +9,7 @@ __device__ float at(const float* image, int i, int j, int height, int width)
 __global__ void conv(const float* x, const float* weights, const float* bias, float* out,
                      int channels, int height, int width, int maps, int rows, int columns)
 {
-    bool idle = launches >= 50;
+    bool idle = atomicAdd(&launches, 0) >= 50;
     if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y == 0) atomicAdd(&launches, 1);
     if (idle) return;
     int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -13,7 +13,7 @@ from rooftile.devices.launches import Call
 from rooftile.errors import InputError, UnsupportedProblem
 
 _DEFAULT_SHARED_BYTES = 48 * 1024
-"""Dynamic shared memory that a kernel may have without asking."""
+"""Shared memory, static and dynamic, that a kernel may have without asking."""
 
 
 class CudaProgram:
@@ -22,7 +22,7 @@ class CudaProgram:
     def __init__(self, device: Any, code: Any) -> None:
         self._device, self._code = device, code
         self._kernels: dict[str, Any] = {}
-        self._raised: dict[str, int] = {}
+        self._allowed: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """See `Program.set_constant`."""
@@ -68,9 +68,12 @@ class CudaProgram:
         return self._kernels[name]
 
     def _allow_shared(self, launch: Launch, kernel: Any) -> None:
-        """Ask, once for each kernel, for more than 48 KiB of dynamic shared memory."""
+        """Ask for more dynamic shared memory than the kernel may have so far."""
         asked = launch.shared_bytes
-        if asked <= max(_DEFAULT_SHARED_BYTES, self._raised.get(launch.kernel, 0)):
+        if launch.kernel not in self._allowed:
+            static = int(kernel.attributes.shared_size_bytes)
+            self._allowed[launch.kernel] = _DEFAULT_SHARED_BYTES - static
+        if asked <= self._allowed[launch.kernel]:
             return
         cu = driver()
         attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -78,4 +81,4 @@ class CudaProgram:
         error, *_ = cu.cuFuncSetAttribute(function, attribute, asked)
         if int(error):
             raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
-        self._raised[launch.kernel] = asked
+        self._allowed[launch.kernel] = asked

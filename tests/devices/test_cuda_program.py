@@ -1,0 +1,33 @@
+"""Kernels on an NVIDIA GPU: what they may ask of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rooftile.devices.gpu import Launch
+
+TEXT = """
+__shared__ float kept[32];
+extern __shared__ float asked[];
+
+__global__ void turn(float* out, int count)
+{
+    int last = count - 1 - threadIdx.x;
+    asked[last] = threadIdx.x;
+    kept[threadIdx.x] = 1.0f;
+    __syncthreads();
+    out[threadIdx.x] = asked[threadIdx.x + count - 32] + kept[31 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("extra", [-128, 0, 4, 1024], ids=str)
+def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, extra):
+    nbytes = 48 * 1024 + extra
+    program = cuda_device.compile(TEXT, {})
+    out = cuda_device.upload(np.zeros(32, np.float32))
+    program.launch(Launch("turn", (1, 1, 1), (32, 1, 1), nbytes), out, nbytes // 4)
+    result = np.empty(32, np.float32)
+    cuda_device.copy_out(out, result)
+    np.testing.assert_array_equal(result, 32 - np.arange(32))

@@ -95,7 +95,7 @@ sums(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
     fetch(from, inside && first >= 0, ahead);
     __syncthreads();
 
-    UNROLL_BY(ROUNDS) for (int round = 0; round < rounds; round++) {
+    ROLLED for (int round = 0; round < rounds; round++) {
         int z = first + round, turn = round % 2;
         float* planes = held + turn * (LEVELS * HELD_SIZE) + own;
         UNROLL for (int y = 0; y < THREAD_ROWS; y++)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from rooftile.ops.stencil import Stencil
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.stencil.gpu.one_barrier import OneBarrier
 
 
@@ -21,7 +21,6 @@ class Neighbours(OneBarrier):
     devices = ("cuda",)
     least_architecture = 90
     summary = "several time steps a launch; a warp waits for its neighbours alone"
-    tunables = (*OneBarrier.tunables, Tunable("ROUNDS", (1, 2, 4), 2))
 
     def thread_rows(self, problem: Stencil, levels: int) -> int:
         """As many as rims and grid have whole threads of."""

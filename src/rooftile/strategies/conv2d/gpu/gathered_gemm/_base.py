@@ -26,7 +26,7 @@ from rooftile.strategies.machine import Machine
 
 _FEW_CHANNELS = 16
 """Up to so many, it comes before the rungs whose chunks of channels would be empty."""
-_LEAST_TERMS, _LEAST_RESULTS = 64, 2**20
+_LEAST_TERMS, _LEAST_RESULTS = 24, 2**20
 """Where a sum, or the problem, is smaller, rungs without tensor cores come before it."""
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
@@ -81,7 +81,7 @@ class GatheredGemm(GpuConv2d):
         its blocks nothing that would be worth their beginning; a pool keeps its warps waiting."""
         if problem.channels > _FEW_CHANNELS:
             return f"it pays up to {_FEW_CHANNELS} channels"
-        if problem.reduction <= _LEAST_TERMS:
+        if problem.reduction < _LEAST_TERMS:
             return f"it pays from sums of {_LEAST_TERMS} products"
         if math.prod(problem.output_shape) < _LEAST_RESULTS or problem.pool is not None:
             return f"it pays from {_LEAST_RESULTS} results that are not pooled"

@@ -37,7 +37,8 @@ CUDA_ONLY = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda
 # Large tiles take seconds, so these have a small problem of their own.
 IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
 GATHERED = [rung for rung in CUDA_ONLY if rung.name.startswith("gathered_gemm")]
-RUNGS = [rung for rung in CUDA_ONLY if rung not in (*IMPLICIT, *GATHERED)]
+ONE_TAP = [rung for rung in CUDA_ONLY if rung.name.startswith("pointwise")]
+RUNGS = [rung for rung in CUDA_ONLY if rung not in (*IMPLICIT, *GATHERED, *ONE_TAP)]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 BULK = strategy("conv2d", "direct_bulk", "cuda")
 IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
@@ -181,7 +182,7 @@ EVEN = Conv2d(3, 6, 14, 14, 16, (5, 5), activation="relu")
     ("precision", "problem", "config"),
     [
         ("ieee", STRIDED, {}),
-        ("ieee", EVEN, {**LAST, "TILE_IMAGES": 2}),
+        ("ieee", EVEN, {**LAST, "TILE_IMAGES": 2, "WARP_PIXELS": 32, "WARPS": 8}),
         ("tf32", POOLED, {}),
         ("fp16", STRIDED, {}),
         ("fp16", POOLED, ALL_FORMS),
@@ -192,6 +193,26 @@ EVEN = Conv2d(3, 6, 14, 14, 16, (5, 5), activation="relu")
 def test_few_channels_are_right(precision, problem, config, tmp_path):
     rung = strategy("conv2d", f"gathered_gemm_{precision}", "cuda")
     verdict = ordinary(rung, problem, tmp_path, config)
+    assert verdict.passed, verdict
+
+
+# One tap: maps and pixels off the grid, a sum of several slices.
+TAP = Conv2d(2, 70, 5, 11, 19, (1, 1), activation="relu")
+
+
+@pytest.mark.parametrize(
+    ("precision", "problem", "config"),
+    [
+        ("ieee", TAP, {}),
+        ("tf32", TAP, LAST),
+        ("fp16", replace(TAP, channels=72), ALL_FORMS),
+        ("bf16", replace(TAP, height=4, width=12), {"X_NARROW": 1, "OUT_NARROW": 1}),
+    ],
+)
+def test_one_tap_is_right(precision, problem, config, tmp_path):
+    verdict = ordinary(
+        strategy("conv2d", f"pointwise_{precision}", "cuda"), problem, tmp_path, config
+    )
     assert verdict.passed, verdict
 
 
@@ -245,6 +266,7 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(tmp_path):
         ("network", "front_fp16", Chain(tuple(LENET))),
         ("conv2d", "implicit_gemm_ieee", CHANNELS),
         ("conv2d", "gathered_gemm_ieee", Conv2d(3, 6, 14, 14, 16, (5, 5))),
+        ("conv2d", "pointwise_ieee", TAP),
         ("linear", "mma_fp16", LAYER),
         ("linear", "warpgroups_fp16", LAYER),
     ],

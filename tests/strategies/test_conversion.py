@@ -13,7 +13,8 @@ from rooftile.strategies import conversion
 from rooftile.strategies.conversion import Adapter, Form
 
 DTYPES = ("float32", "float16", "bfloat16")
-SHAPES = ((1, 1, 1, 1), (2, 3, 7, 9), (3, 70, 5, 13), (2, 64, 16, 17))
+# Off the grid; runs over several pixels, and in several tiles; tiles of channels, in runs and not.
+SHAPES = ((1, 1, 1, 1), (2, 3, 7, 9), (2, 3, 20, 91), (3, 70, 5, 13), (2, 72, 8, 9))
 GUARD = 8
 
 
@@ -83,5 +84,5 @@ def test_the_kernels_compile(architecture):
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    macros = {"FROM": "BFLOAT16", "TO": "FLOAT16", "PIXELS": 32, "CHANNELS": 64}
+    macros = {"FROM": "BFLOAT16", "TO": "FLOAT16", **conversion._tile((2, 72, 8, 9))}
     assert compile_cubin(conversion._text(), macros, architecture)

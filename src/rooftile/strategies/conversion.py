@@ -19,11 +19,15 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.ops import Array
+from rooftile.strategies.common.grid import blocks
 
 _THREADS = 256
 _FORMATS = {"float32": "FLOAT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16"}
-_TILE = 2048
-"""Elements of a block that exchanges axes."""
+_BLOCK = (_THREADS, 1, 1)
+_RUN, _RUNS = 4, 4
+"""Neighbours that a thread takes at once, and how often it does where axes stay."""
+_TILE, _MOST_CHANNELS = 4096, 64
+"""Elements of a block that exchanges axes, and how many channels it has of more."""
 
 
 @dataclass(frozen=True)
@@ -70,28 +74,45 @@ def conversion(
 ) -> Call:
     """The launch that brings array ``source`` to array ``target``, both names of buffers."""
     launch, sizes = _launch(shape, given, wanted)
-    macros = {"FROM": _FORMATS[given.dtype], "TO": _FORMATS[wanted.dtype]}
-    pixels, channels = _tile(shape)
-    program = device.compile(_text(), {**macros, "PIXELS": pixels, "CHANNELS": channels})
+    macros = {"FROM": _FORMATS[given.dtype], "TO": _FORMATS[wanted.dtype], **_tile(shape)}
+    if given.channels_last == wanted.channels_last:
+        macros["LAST_RUN"] = _run(math.prod(shape))
+    program = device.compile(_text(), macros)
     return Call(program, launch, (source, target, *sizes))
 
 
 def _launch(shape: tuple[int, ...], given: Form, wanted: Form) -> tuple[Launch, tuple[Any, ...]]:
     count = math.prod(shape)
     if given.channels_last == wanted.channels_last:
-        grid = (-(-count // (4 * _THREADS)), 1, 1)
-        return Launch("convert", grid, (_THREADS, 1, 1)), (np.int64(count),)
+        of_block = _RUNS * _THREADS * _run(count)
+        return Launch("convert", (blocks(count, of_block), 1, 1), _BLOCK), (np.int64(count),)
     items, channels, height, width = shape
-    across, deep = _tile(shape)
-    grid = (items * -(-(height * width) // across), -(-channels // deep), 1)
+    tile, pixels = _tile(shape), height * width
+    grid = (items * blocks(pixels, tile["PIXELS"]), blocks(channels, tile["CHANNELS"]), 1)
     name = "planes" if given.channels_last else "pixels"
-    return Launch(name, grid, (_THREADS, 1, 1)), (np.int32(height * width), np.int32(channels))
+    return Launch(name, grid, _BLOCK), (np.int32(pixels), np.int32(channels))
 
 
-def _tile(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Pixels and channels of a block: all channels where they are few."""
-    channels = min(64, 1 << (shape[1] - 1).bit_length()) if len(shape) == 4 else 1
-    return _TILE // max(channels, 8), channels
+def _tile(shape: tuple[int, ...]) -> dict[str, int]:
+    """Pixels and channels of a block, and how many neighbours a thread takes at once."""
+    if len(shape) != 4:
+        return {"PIXELS": 1, "CHANNELS": 1, "PLANE_RUN": 1, "LAST_RUN": 1}
+    _, channels, height, width = shape
+    pixels, deep = height * width, min(channels, _MOST_CHANNELS)
+    # Runs over several pixels are possible where a tile has all channels.
+    last = pixels * channels if deep == channels else math.gcd(channels, deep)
+    across = 4 * min(_TILE // (4 * deep), blocks(pixels, 4))
+    return {
+        "PIXELS": across,
+        "CHANNELS": deep,
+        "PLANE_RUN": _run(pixels),
+        "LAST_RUN": _run(last),
+    }
+
+
+def _run(length: int) -> int:
+    """How many neighbours are taken at once, of runs of such lengths."""
+    return _RUN if length % _RUN == 0 else 1
 
 
 @cache

@@ -5,7 +5,11 @@
 #define FLOAT32 0
 #define FLOAT16 1
 #define BFLOAT16 2
-// A block of the kernels `planes` and `pixels` takes PIXELS pixels of CHANNELS channels.
+// A block of the kernels `planes` and `pixels` takes a tile of PIXELS pixels of CHANNELS channels: all
+// channels, or 64 of more.  A thread takes runs of neighbours at once, of PLANE_RUN pixels and of
+// LAST_RUN elements of pixels whose channels lie last: 4, where all runs begin at multiples of
+// four elements, else 1.  Several of its runs are under way together.
+#define THREADS 256
 
 #if FROM == FLOAT32
 typedef float source;
@@ -26,52 +30,124 @@ typedef unsigned short target;
 #define BITS_OF(value) __float_as_uint(value)
 #endif
 
-__device__ __forceinline__ float load(const GLOBAL source* x, int64 i)
+#if FROM == FLOAT32
+typedef uint4 source_run;
+#else
+typedef uint2 source_run;
+#endif
+#if TO == FLOAT32
+typedef uint4 target_run;
+#else
+typedef uint2 target_run;
+#endif
+
+__device__ __forceinline__ float value_of(source bits)
 {
 #if FROM == FLOAT32
-    return x[i];
+    return bits;
 #elif FROM == BFLOAT16
-    return FLOAT_OF((unsigned)x[i] << 16);
+    return FLOAT_OF((unsigned)bits << 16);
 #elif defined(__OPENCL_VERSION__)
-    return vload_half(i, (const __global half*)x);
+    return vload_half(0, (const __private half*)&bits);
 #else
     float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x[i]));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 #endif
 }
 
-__device__ __forceinline__ void store(GLOBAL target* y, int64 i, float value)
+__device__ __forceinline__ target bits_of(float value)
 {
 #if TO == FLOAT32
-    y[i] = value;
+    return value;
 #elif TO == BFLOAT16
     // To the nearest, ties to even; NaN stays NaN.
     unsigned bits = BITS_OF(value), odd = bits >> 16 & 1;
-    y[i] = value == value ? (bits + 0x7fffu + odd) >> 16 : bits >> 16 | 0x40;
-#elif defined(__OPENCL_VERSION__)
-    vstore_half_rte(value, i, (__global half*)y);
+    return value == value ? (bits + 0x7fffu + odd) >> 16 : bits >> 16 | 0x40;
 #else
     target bits;
+#ifdef __OPENCL_VERSION__
+    vstore_half_rte(value, 0, (__private half*)&bits);
+#else
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    y[i] = bits;
+#endif
+    return bits;
 #endif
 }
 
-// x[count], y[count].  Grid: x over blocks of four elements a thread.
+// Neighbours, `run` of them: 4 or 1.
+__device__ __forceinline__ void load(float to[4], const GLOBAL source* x, int run)
+{
+    if (run == 1) {
+        to[0] = value_of(*x);
+        return;
+    }
+    source_run four = *(const GLOBAL source_run*)x;
+#if FROM == FLOAT32
+    unsigned of[4] = {four.x, four.y, four.z, four.w};
+    UNROLL
+    for (int k = 0; k < 4; k++) to[k] = FLOAT_OF(of[k]);
+#else
+    to[0] = value_of(four.x & 0xffff);
+    to[1] = value_of(four.x >> 16);
+    to[2] = value_of(four.y & 0xffff);
+    to[3] = value_of(four.y >> 16);
+#endif
+}
+
+__device__ __forceinline__ void store(GLOBAL target* y, const float from[4], int run)
+{
+    if (run == 1) {
+        *y = bits_of(from[0]);
+        return;
+    }
+    target_run four;
+#if TO == FLOAT32
+    four.x = BITS_OF(from[0]);
+    four.y = BITS_OF(from[1]);
+    four.z = BITS_OF(from[2]);
+    four.w = BITS_OF(from[3]);
+#else
+    four.x = bits_of(from[0]) | (unsigned)bits_of(from[1]) << 16;
+    four.y = bits_of(from[2]) | (unsigned)bits_of(from[3]) << 16;
+#endif
+    *(GLOBAL target_run*)y = four;
+}
+
+#define CONVERTED 4
+
+// x[count], y[count].  Grid: x over blocks of CONVERTED runs of LAST_RUN elements a thread.
 __global__ void convert(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
                         int64 count)
 {
-    int64 first = (int64)blockIdx.x * blockDim.x * 4 + threadIdx.x;
+    int64 first = ((int64)blockIdx.x * (CONVERTED * THREADS) + threadIdx.x) * LAST_RUN;
+    float found[CONVERTED][4];
     UNROLL
-    for (int n = 0; n < 4; n++) {
-        int64 i = first + n * blockDim.x;
-        if (i < count) store(y, i, load(x, i));
+    for (int n = 0; n < CONVERTED; n++) {
+        int64 i = first + n * (THREADS * LAST_RUN);
+        if (i < count) load(found[n], x + i, LAST_RUN);
+    }
+    UNROLL
+    for (int n = 0; n < CONVERTED; n++) {
+        int64 i = first + n * (THREADS * LAST_RUN);
+        if (i < count) store(y + i, found[n], LAST_RUN);
     }
 }
 
+// A round's element of a tile, as [channel][pixel] and as [pixel][channel].
+#define IN_PLANES(n) (((n) * THREADS + threadIdx.x) * PLANE_RUN)
+#define IN_LAST(n) (((n) * THREADS + threadIdx.x) * LAST_RUN)
+#define PLANE_ROUNDS ((PIXELS * CHANNELS + THREADS * PLANE_RUN - 1) / (THREADS * PLANE_RUN))
+#define LAST_ROUNDS ((PIXELS * CHANNELS + THREADS * LAST_RUN - 1) / (THREADS * LAST_RUN))
+
+// Whether a tile has the element, and the array has that of the tile.
+__device__ __forceinline__ int there(int p, int c, int pixels, int channels)
+{
+    return p < PIXELS && c < CHANNELS && p < pixels && c < channels;
+}
+
 // x[items][pixels][channels], y[items][channels][pixels].
-// Grid: x over blocks of pixels of all items, y over blocks of channels.
+// Grid: x over tiles of pixels of all items, y over tiles of channels.
 __global__ void planes(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
                        int pixels, int channels)
 {
@@ -79,16 +155,27 @@ __global__ void planes(const GLOBAL source* __restrict__ x, GLOBAL target* __res
     int tiles = (pixels + PIXELS - 1) / PIXELS;
     int64 item = blockIdx.x / tiles;
     int pixel = blockIdx.x % tiles * PIXELS, channel = blockIdx.y * CHANNELS;
-    for (int e = threadIdx.x; e < PIXELS * CHANNELS; e += blockDim.x) {
-        int p = e / CHANNELS, c = e % CHANNELS;
-        if (pixel + p < pixels && channel + c < channels)
-            tile[c][p] = load(x, (item * pixels + pixel + p) * channels + channel + c);
+    int more = pixels - pixel, deeper = channels - channel;
+    x += (item * pixels + pixel) * channels + channel;
+    y += (item * channels + channel) * pixels + pixel;
+    UNROLL_BY(8)
+    for (int n = 0; n < LAST_ROUNDS; n++) {
+        int e = IN_LAST(n), p = e / CHANNELS, c = e % CHANNELS;
+        if (!there(p, c, more, deeper)) continue;
+        float found[4];
+        load(found, x + p * channels + c, LAST_RUN);
+        UNROLL
+        for (int k = 0; k < LAST_RUN; k++) tile[(e + k) % CHANNELS][(e + k) / CHANNELS] = found[k];
     }
     __syncthreads();
-    for (int e = threadIdx.x; e < PIXELS * CHANNELS; e += blockDim.x) {
-        int c = e / PIXELS, p = e % PIXELS;
-        if (pixel + p < pixels && channel + c < channels)
-            store(y, (item * channels + channel + c) * pixels + pixel + p, tile[c][p]);
+    UNROLL_BY(8)
+    for (int n = 0; n < PLANE_ROUNDS; n++) {
+        int e = IN_PLANES(n), c = e / PIXELS, p = e % PIXELS;
+        if (!there(p, c, more, deeper)) continue;
+        float found[4];
+        UNROLL
+        for (int k = 0; k < PLANE_RUN; k++) found[k] = tile[c][p + k];
+        store(y + c * pixels + p, found, PLANE_RUN);
     }
 }
 
@@ -100,15 +187,26 @@ __global__ void pixels(const GLOBAL source* __restrict__ x, GLOBAL target* __res
     int tiles = (pixels + PIXELS - 1) / PIXELS;
     int64 item = blockIdx.x / tiles;
     int pixel = blockIdx.x % tiles * PIXELS, channel = blockIdx.y * CHANNELS;
-    for (int e = threadIdx.x; e < PIXELS * CHANNELS; e += blockDim.x) {
-        int c = e / PIXELS, p = e % PIXELS;
-        if (pixel + p < pixels && channel + c < channels)
-            tile[c][p] = load(x, (item * channels + channel + c) * pixels + pixel + p);
+    int more = pixels - pixel, deeper = channels - channel;
+    x += (item * channels + channel) * pixels + pixel;
+    y += (item * pixels + pixel) * channels + channel;
+    UNROLL_BY(8)
+    for (int n = 0; n < PLANE_ROUNDS; n++) {
+        int e = IN_PLANES(n), c = e / PIXELS, p = e % PIXELS;
+        if (!there(p, c, more, deeper)) continue;
+        float found[4];
+        load(found, x + c * pixels + p, PLANE_RUN);
+        UNROLL
+        for (int k = 0; k < PLANE_RUN; k++) tile[c][p + k] = found[k];
     }
     __syncthreads();
-    for (int e = threadIdx.x; e < PIXELS * CHANNELS; e += blockDim.x) {
-        int p = e / CHANNELS, c = e % CHANNELS;
-        if (pixel + p < pixels && channel + c < channels)
-            store(y, (item * pixels + pixel + p) * channels + channel + c, tile[c][p]);
+    UNROLL_BY(8)
+    for (int n = 0; n < LAST_ROUNDS; n++) {
+        int e = IN_LAST(n), p = e / CHANNELS, c = e % CHANNELS;
+        if (!there(p, c, more, deeper)) continue;
+        float found[4];
+        UNROLL
+        for (int k = 0; k < LAST_RUN; k++) found[k] = tile[(e + k) % CHANNELS][(e + k) / CHANNELS];
+        store(y + p * channels + c, found, LAST_RUN);
     }
 }

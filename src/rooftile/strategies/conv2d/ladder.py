@@ -8,6 +8,7 @@ PREFERENCE = {
     "gpu": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
         "pool_folded_wgmma_tf32", "pool_folded_tf32",
+        "pointwise_fp16", "pointwise_bf16", "pointwise_tf32", "pointwise_ieee",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
         "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32",
         "pool_folded_wgmma_ieee", "gathered_gemm_ieee", "direct_tile_fp16", "direct_tile_bf16",

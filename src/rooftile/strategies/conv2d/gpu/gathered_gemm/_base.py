@@ -26,19 +26,22 @@ from rooftile.strategies.machine import Machine
 
 _FEW_CHANNELS = 16
 """Up to so many, it comes before the rungs whose chunks of channels would be empty."""
-_LEAST_TERMS, _LEAST_RESULTS = 64, 2**20
+_LEAST_TERMS, _LEAST_RESULTS = 24, 2**20
 """Where a sum, or the problem, is smaller, rungs without tensor cores come before it."""
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
 """Registers of a thread beside its sums and operands."""
 _FORMS = ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST")
+_PIXELS = (64, 32, 16)
 _WIDTHS = (128, 64, 32, 16, 8)
 _HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
-_FILL, _LINE, _STORE = 14, 15, 5
-"""Instructions of a warp that bring 32 words to a tile, begin a line of results, and pool and store
-a result of each lane."""
-_ALONE = 1.3
-"""How much longer a block takes without another that hides what it waits for."""
+_FILL, _FLAT, _LINE, _STORE, _TILE = 12, 4, 15, 5, 150
+"""Instructions of a warp that bring 32 words to a tile, one by one and in pieces, that begin a line
+of results, pool and store a result of each lane, and begin and end a tile."""
+_WAITING = 8
+"""How many warps, beside an instruction's own, it takes to hide half of what one waits for."""
+_RESIDENT = ((8, 2), (8, 3), (16, 1), (8, 1))
+"""Warps of a block, and blocks of a multiprocessor."""
 
 
 class GatheredGemm(GpuConv2d):
@@ -59,7 +62,7 @@ class GatheredGemm(GpuConv2d):
         Tunable("TILE_MAPS", (8, 16, 32, 64), 32),
         Tunable("WARP_PIXELS", (16, 32, 64), 32),
         Tunable("WARP_MAPS", (8, 16, 32, 64), 32),
-        Tunable("WARPS", (4, 8), 8),
+        Tunable("WARPS", (4, 8, 16), 8),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
@@ -78,7 +81,7 @@ class GatheredGemm(GpuConv2d):
         its blocks nothing that would be worth their beginning; a pool keeps its warps waiting."""
         if problem.channels > _FEW_CHANNELS:
             return f"it pays up to {_FEW_CHANNELS} channels"
-        if problem.reduction <= _LEAST_TERMS:
+        if problem.reduction < _LEAST_TERMS:
             return f"it pays from sums of {_LEAST_TERMS} products"
         if math.prod(problem.output_shape) < _LEAST_RESULTS or problem.pool is not None:
             return f"it pays from {_LEAST_RESULTS} results that are not pooled"
@@ -92,8 +95,8 @@ class GatheredGemm(GpuConv2d):
         """Warps that share out a tile's maps, registers, shared memory."""
         if config["TILE_MAPS"] % config["WARP_MAPS"]:
             return f"{config['TILE_MAPS']} maps a tile for warps of {config['WARP_MAPS']}"
-        shared = self._tile(problem, config).bytes(bool(config.get("OUT_LAST")))
-        return _beyond(config, shared, self.numbers, self.machine)
+        last = bool(config.get("OUT_LAST"))
+        return _beyond(self._tile(problem, config), config, last, self.numbers, self.machine)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, the cores' type, how terms are words, and how the tile lies."""
@@ -116,6 +119,10 @@ class GatheredGemm(GpuConv2d):
             "TAP_STEP": words.apart,
             "COLUMN_PAIRS": int(words.columns),
             "PACKED": int(words.packed),
+            "SHIFT": words.shift,
+            "X_BYTES": 2 if config.get("X_NARROW") else 4,
+            "FLAT": 0 if config.get("X_LAST") else tile.flat,
+            "RUN_LANES": tile.run_lanes(bool(config.get("X_LAST"))),
             "SETS": tile.maps // 8,
             "TAP_WORDS": tile.tap_words,
             "STAGED_PITCH": tile.staged_pitch,
@@ -137,7 +144,7 @@ class GatheredGemm(GpuConv2d):
                 (0, spare_maps),
                 (0, words.planes * channels - problem.channels),
                 (0, 0),
-                (0, words.right * columns - right),
+                (words.shift, words.right * columns - right - words.shift),
             ),
         )
         shape = (-1, words.planes, channels, down, words.right, columns)
@@ -184,9 +191,12 @@ class GatheredGemm(GpuConv2d):
         return CORES["tf32" if self.numbers > 1 else self.precision]
 
 
-def _beyond(config: Config, shared: int, numbers: int, machine: Machine) -> str | None:
-    """Why a multiprocessor does not hold the config's blocks; None where it does."""
+def _beyond(tile: Tile, config: Config, last: bool, numbers: int, machine: Machine) -> str | None:
+    """Why warps do not hold a tile, or a multiprocessor the config's blocks; None where they do."""
     resident, warps = config["BLOCKS"], config["WARPS"]
+    tasks = tile.tasks(config["WARP_PIXELS"], config["WARP_MAPS"])
+    if tasks > warps:
+        return f"a tile of {tasks} tasks for {warps} warps"
     held = (
         config["WARP_PIXELS"] * config["WARP_MAPS"] // 32
         + numbers * config["WARP_MAPS"] // 4
@@ -195,8 +205,8 @@ def _beyond(config: Config, shared: int, numbers: int, machine: Machine) -> str 
     )
     if held > min(_MOST_REGISTERS, machine.register_room(32 * warps * resident)):
         return f"{held} registers a thread, {resident} blocks of {warps} warps"
-    if shared > machine.shared_room(resident):
-        return f"{resident} blocks of {shared} bytes of shared memory"
+    if tile.bytes(last) > machine.shared_room(resident):
+        return f"{resident} blocks of {tile.bytes(last)} bytes of shared memory"
     return None
 
 
@@ -206,11 +216,10 @@ def _cheapest(
 ) -> tuple[tuple[str, int], ...]:
     """Of the configs that fit, the one that takes the fewest instructions; of equal ones the first.
     The smallest where none fits."""
-    best, least = _config(1, 1, 8, 8, 16, 1), math.inf
+    best, least = _config(1, 1, 8, 8, 16, 8, 1), math.inf
     for config in _configs(problem):
         tile = tile_of(problem, size, config)
-        shared = max(tile.bytes(last) for last in (False, True))
-        if _beyond(config, shared, numbers, machine) is None:
+        if all(_beyond(tile, config, last, numbers, machine) is None for last in (False, True)):
             cost = _cost(tile, config, numbers, machine)
             if cost < least:
                 best, least = config, cost
@@ -218,7 +227,7 @@ def _cheapest(
 
 
 def _config(
-    images: int, rows: int, columns: int, maps: int, pixels: int, resident: int
+    images: int, rows: int, columns: int, maps: int, pixels: int, warps: int, resident: int
 ) -> dict[str, int]:
     return {
         "TILE_IMAGES": images,
@@ -227,23 +236,32 @@ def _config(
         "TILE_MAPS": maps,
         "WARP_PIXELS": pixels,
         "WARP_MAPS": min(32, maps),
-        "WARPS": 8,
+        "WARPS": warps,
         "BLOCKS": resident,
     }
 
 
 def _configs(problem: Conv2d) -> Iterator[dict[str, int]]:
-    """Tiles of whole rows or of parts of them, of several images where those are small."""
+    """Tiles of whole rows or of parts of them, of several images where those are small, for which
+    more than half of the warps have a task."""
     rows, columns = problem.output_size
+    pool = problem.pool
+    (high, wide), (down, right) = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
     enough = min(64, max(8, 1 << (problem.maps - 1).bit_length()))
-    for width in {columns: None, **{w: None for w in _WIDTHS if w < columns}}:
-        for maps in {enough, max(8, enough // 2)}:
-            for pixels, resident in itertools.product((16, 32, 64), (2, 1)):
-                for high in (*(n for n in _HEIGHTS if n < rows), rows):
-                    whole = high == rows and width == columns
-                    for images in (1, 2, 4, 8) if whole else (1,):
-                        if images == 1 or images < problem.batch:
-                            yield _config(images, high, width, maps, pixels, resident)
+    tiles_of_maps = (enough, enough // 2) if enough > 8 else (enough,)
+    widths = {columns: None, **{width: None for width in _WIDTHS if width < columns}}
+    heights = (*(height for height in _HEIGHTS if height < rows), rows)
+    for width, height in itertools.product(widths, heights):
+        whole = (height, width) == (rows, columns)
+        sums = ((height - 1) * down + high) * ((width - 1) * right + wide)
+        for images in (1, 2, 4, 8) if whole else (1,):
+            if images > 1 and images >= problem.batch:
+                break
+            for maps, pixels in itertools.product(tiles_of_maps, _PIXELS):
+                tasks = blocks(images * sums, pixels) * (maps // min(32, maps))
+                for warps, resident in _RESIDENT:
+                    if tasks <= warps and (2 * tasks > warps or whole):
+                        yield _config(images, height, width, maps, pixels, warps, resident)
 
 
 def _cost(tile: Tile, config: Config, numbers: int, machine: Machine) -> float:
@@ -252,11 +270,14 @@ def _cost(tile: Tile, config: Config, numbers: int, machine: Machine) -> float:
     sets = maps // 8
     # Operands of 16 pixels, products, and operands of the maps.
     step = pixels // 16 * (8 + 12 * splits + sets * (1.6 + 8 * splits)) + sets * (1 + 6 * splits)
-    tasks = blocks(tile.pixels, pixels) * (tile.maps // maps)
-    each = blocks(tasks, config["WARPS"]) * config["WARPS"] * tile.words.steps * step
-    each += _FILL * tile.input_words / 32 + tile.pixels * tile.maps / 16
+    each = config["WARPS"] * _TILE + tile.pixels * tile.maps / 16
+    each += (_FLAT if tile.flat else _FILL) * tile.input_words / 32
     lines = tile.images * tile.maps * tile.rows // tile.line_rows
     stores = blocks(tile.line_rows * tile.columns, 32 * tile.stored(False))
     each += lines * (_LINE + stores * _STORE * tile.stored(False))
+    # Warps wait for each other around their products, and others may hide that.
+    each *= 1.5 if config["BLOCKS"] == 1 else 1.0
+    each += config["WARPS"] * tile.words.steps * step
     tiles, slots = tile.grid * tile.across[2], config["BLOCKS"] * machine.multiprocessors
-    return each * (_ALONE if config["BLOCKS"] == 1 else 1.0) * blocks(tiles, slots) * slots
+    waiting = 1 + _WAITING / (config["WARPS"] * config["BLOCKS"])
+    return blocks(tiles, slots) * slots * each * waiting

@@ -25,20 +25,25 @@ class Words:
     """Words of a mask's row."""
     down: int
     """Rows of the mask."""
-    packed: bool
+    packed: bool = False
     """Whether a tile has a word for every second column alone: with an even stride no pixel wants
     the others."""
+    shift: int = 0
+    """Columns before a mask's first one that its first word begins with: then words of a row begin
+    at even columns of the image."""
 
     @classmethod
     def of(cls, problem: Conv2d, size: int) -> Words:
         """Those of numbers of so many bytes; of 16 bits the pairs that waste less."""
         (down, right), channels = problem.mask, problem.channels
         if size == 4:
-            return cls(channels, False, right, down, False)
-        by_columns = channels * blocks(right, 2)
-        if by_columns > blocks(channels, 2) * right:
-            return cls(blocks(channels, 2), False, right, down, False)
-        return cls(channels, True, blocks(right, 2), down, problem.stride[1] % 2 == 0)
+            return cls(channels, False, right, down)
+        packed = problem.stride[1] % 2 == 0
+        shift = problem.padding[1] % 2 if packed else 0
+        by_columns = blocks(right + shift, 2)
+        if channels * by_columns > blocks(channels, 2) * right:
+            return cls(blocks(channels, 2), False, right, down)
+        return cls(channels, True, by_columns, down, packed, shift)
 
     @property
     def count(self) -> int:
@@ -97,6 +102,10 @@ class Tile:
         """Words of all inputs."""
         return self.images * math.prod(self.inputs)
 
+    def tasks(self, pixels: int, maps: int) -> int:
+        """Shares of so many pixels and maps."""
+        return blocks(self.pixels, pixels) * (self.maps // maps)
+
     @property
     def tap_words(self) -> int:
         """Words of the maps' weights."""
@@ -113,9 +122,26 @@ class Tile:
         return self.pixels * (self.maps + 8) if last else self.maps * self.staged_pitch
 
     def bytes(self, last: bool) -> int:
-        """Shared memory: weights, places of the words, inputs, sums."""
-        words = self.tap_words + self.words.steps * _WORDS + blocks(self.input_words, 4) * 4
-        return 4 * (words + self.staged(last))
+        """Shared memory: weights, places of the words, and inputs or sums."""
+        held = max(blocks(self.input_words, 4) * 4, self.staged(last))
+        return 4 * (self.tap_words + self.words.steps * _WORDS + held)
+
+    @property
+    def flat(self) -> int:
+        """Words that a thread brings at a time where a plane's rows lie one behind the other, as
+        inputs and as words: up to four.  0 where they do not."""
+        problem, (_, _, right) = self.problem, self.inputs
+        if problem.padding != (0, 0) or self.words.columns or right != problem.width:
+            return 0
+        pool = problem.pool.stride[0] if problem.pool else 1
+        down = self.rows * pool * problem.stride[0] if self.across[0] > 1 else 0
+        sizes = (problem.height, down, self.inputs[1])
+        return math.gcd(4, *(rows * problem.width for rows in sizes))
+
+    def run_lanes(self, last: bool) -> int:
+        """Lanes that take a run of words, so that few are idle; of equals the most."""
+        words = self.inputs[2] * (self.words.planes if last else 1)
+        return min((32, 16, 8), key=lambda lanes: blocks(words, lanes) * lanes)
 
     def stored(self, last: bool) -> int:
         """Results that one store takes: up to four that lie beside each other in every line."""

@@ -5,8 +5,9 @@
 // tap's channels, would leave most of an instruction empty.  A tile of inputs lies in shared memory
 // once.  A term of a pixel lies there at the pixel's place plus the term's own, whatever mask and
 // stride are, so lanes gather their operands from the tile: nothing is unrolled.  Lanes beside each
-// other want inputs beside each other or the same ones, which meet different banks.  Sums wait in
-// shared memory, and are pooled and stored in whole lines.
+// other want inputs beside each other or the same ones, which meet different banks.  A warp has its
+// share of a tile in registers; then sums take the inputs' place in shared memory, and are pooled and
+// stored in whole lines.
 // With two NUMBERS, float32 is split in two of TF32, x = high + low, and three products stand for
 // one.  Cores cut sums off, so what an instruction has summed up is added to the total in float32.
 // TF32 has float32's range, but not the low numbers of what is below SMALL: results of tiles, or of
@@ -22,7 +23,7 @@
 
 #include "common/rounded.h"
 #include "common/warpgroups.h"
-#include "conv2d/gpu/gathered_gemm/tile.h"
+#include "conv2d/gpu/gathered_gemm/fill.h"
 #include "conv2d/gpu/gathered_gemm/results.h"
 
 #define PIECES (WARP_PIXELS / 16)
@@ -37,22 +38,32 @@ struct sums { float of[PIECES][COLUMN_SETS][4]; };
 // Whether a number is too small to be split, but not zero.
 __device__ __forceinline__ bool too_small(unsigned bits) { return (bits << 1) - 1 < SMALL; }
 
-// Ends what `start_tile` has begun, for the words that the thread has copied itself.  Returns whether
-// one is too small.
-__device__ __forceinline__ bool end_tile(unsigned* tile, struct place place)
+// Rounds the numbers of a tile that has come as it lay, or looks at those that will be split.
+// Returns whether one is too small.  Threads have met, and meet again.
+__device__ __forceinline__ bool end_tile(unsigned* tile)
 {
     bool small = false;
 #if CORES == TF32
-    COPIES_DONE();
-    UNROLL_BY(4) for (int e = threadIdx.x; e < TILE_WORDS; e += THREADS) {
-        int at = cell_of(e, place).at;
-        if (NUMBERS == 2)
-            small |= too_small(tile[at]);
-        else
-            tile[at] = __float_as_uint(tf32(__uint_as_float(tile[at])));
+    UNROLL_BY(4) for (int e = threadIdx.x; e < (TILE_WORDS + 3) / 4; e += THREADS) {
+        uint4 four = ((const uint4*)tile)[e];
+        if (NUMBERS == 2) {
+            small |= too_small(four.x) || too_small(four.y) || too_small(four.z) ||
+                     too_small(four.w);
+        } else {
+            four.x = __float_as_uint(tf32(__uint_as_float(four.x)));
+            four.y = __float_as_uint(tf32(__uint_as_float(four.y)));
+            four.z = __float_as_uint(tf32(__uint_as_float(four.z)));
+            four.w = __float_as_uint(tf32(__uint_as_float(four.w)));
+            ((uint4*)tile)[e] = four;
+        }
     }
 #endif
+#if NUMBERS == 2
+    return __syncthreads_or(small);
+#else
+    if (CORES == TF32) __syncthreads();
     return small;
+#endif
 }
 
 // A word in its numbers.
@@ -112,6 +123,39 @@ __device__ __forceinline__ void multiply(const char* const pixels[2 * PIECES], c
     }
 }
 
+// Keeps a warp's sums, as far as the tile has such pixels.
+__device__ __forceinline__ void keep(float* staged, const struct sums* sums, int pixel, int map)
+{
+    UNROLL for (int r = 0; r < 2 * PIECES; r++) {
+        if (pixel + 8 * r >= PIXELS) break;
+        UNROLL for (int e = 0; e < 2 * COLUMN_SETS; e++)
+            staged[STAGED_AT(map + e / 2 * 8 + e % 2, pixel + 8 * r)] =
+                sums->of[r / 2][e / 2][r % 2 * 2 + e % 2];
+    }
+}
+
+// Whether all sums of a thread are finite.
+__device__ __forceinline__ bool finite(const struct sums* sums)
+{
+    float zero = 0.0f;
+    UNROLL for (int e = 0; e < PIECES * COLUMN_SETS * 4; e++)
+        zero += 0.0f * sums->of[e / (4 * COLUMN_SETS)][e / 4 % COLUMN_SETS][e % 4];
+    return zero == 0.0f;
+}
+
+// Computes from their definition what a thread has kept of doubtful sums, or of such as are not
+// finite.
+__device__ __noinline__ void mend(float* staged, const given* x, const unsigned* weights,
+                                  struct place place, int pixel, int map, bool doubtful, int images)
+{
+    ROLLED for (int r = 0; r < 2 * PIECES && pixel + 8 * r < PIXELS; r++)
+        ROLLED for (int e = 0; e < 2 * COLUMN_SETS; e++) {
+            int m = map + e / 2 * 8 + e % 2, p = pixel + 8 * r;
+            if (doubtful || !(fabsf(staged[STAGED_AT(m, p)]) < INFINITY))
+                staged[STAGED_AT(m, p)] = direct_sum_of(x, weights, place, p, m, images);
+        }
+}
+
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void conv2d(const given* __restrict__ x,
                                                         const unsigned* __restrict__ weights,
                                                         const float* __restrict__ bias,
@@ -120,8 +164,8 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void conv2d(const given* __restrict_
     extern __shared__ __align__(16) unsigned shared[];
     unsigned* taps = shared;
     int* offsets = (int*)(taps + TAP_WORDS);
+    // Inputs, and in their place sums.
     unsigned* tile = taps + TAP_WORDS + 8 * STEPS;
-    float* staged = (float*)(tile + (TILE_WORDS + 3) / 4 * 4);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     bool small = false;
     weights += blockIdx.y * TAP_WORDS;
@@ -132,37 +176,35 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void conv2d(const given* __restrict_
     // A lane wants two words of each step: its fourth's, and the one four further.
     for (int e = threadIdx.x; e < 8 * STEPS; e += THREADS)
         offsets[e] = offset_of(e / 8 * 8 + e % 2 * 4 + e / 2 % 4);
+    // What `end_tile` reads beyond the last word.
+    if (threadIdx.x < (4 - TILE_WORDS % 4) % 4) tile[TILE_WORDS + threadIdx.x] = 0;
     bool small_taps = NUMBERS == 2 && __syncthreads_or(small);
 
+    int first = warp % PIXEL_TASKS * WARP_PIXELS + lane / 4;
+    int set = warp / PIXEL_TASKS * COLUMN_SETS;
+    const char* pixels[2 * PIECES];
+    UNROLL for (int e = 0; e < 2 * PIECES; e++)
+        pixels[e] = (const char*)tile + pixel_place(min(first + 8 * e, PIXELS - 1));
     int tiles = (images + TILE_IMAGES - 1) / TILE_IMAGES * (TILES_DOWN * TILES_RIGHT);
     for (int index = blockIdx.x; index < tiles; index += gridDim.x) {
         struct place place = place_of(index);
+        struct sums sums;
         start_tile(x, place, tile, images);
-        bool doubtful = end_tile(tile, place);
-        if (NUMBERS == 2)
-            doubtful = __syncthreads_or(doubtful) || small_taps;
-        else
-            __syncthreads();
-        ROLLED for (int task = warp; task < TASKS; task += WARPS) {
-            int first = task % PIXEL_TASKS * WARP_PIXELS + lane / 4;
-            int set = task / PIXEL_TASKS * COLUMN_SETS;
-            const char* pixels[2 * PIECES];
-            UNROLL for (int e = 0; e < 2 * PIECES; e++)
-                pixels[e] = (const char*)tile + pixel_place(min(first + 8 * e, PIXELS - 1));
-            struct sums sums;
+        COPIES_DONE();
+        __syncthreads();
+        bool doubtful = end_tile(tile) || small_taps;
+        if (warp < TASKS)
             multiply(pixels, (const uint2*)taps + set * 32 + lane, (const int2*)offsets + lane % 4,
                      &sums);
-            UNROLL for (int e = 0; e < PIECES * COLUMN_SETS * 4; e++) {
-                int pixel = first + e / (4 * COLUMN_SETS) * 16 + ROW_OF(e % 4);
-                int map = set * 8 + e / 4 % COLUMN_SETS * 8 + lane % 4 * 2 + e % 2;
-                float sum = sums.of[e / (4 * COLUMN_SETS)][e / 4 % COLUMN_SETS][e % 4];
-                if (pixel >= PIXELS) continue;
-                if (doubtful || !(fabsf(sum) < INFINITY))
-                    sum = direct_sum_of(x, weights, place, pixel, map, images);
-                staged[STAGED_AT(map, pixel)] = sum;
-            }
+        __syncthreads();
+        if (warp < TASKS) {
+            keep((float*)tile, &sums, first, set * 8 + lane % 4 * 2);
+            if (doubtful || !finite(&sums))
+                mend((float*)tile, x, weights, place, first, set * 8 + lane % 4 * 2, doubtful,
+                     images);
         }
         __syncthreads();
-        store_results(staged, bias, out, place, images);
+        store_results((const float*)tile, bias, out, place, images);
+        __syncthreads();
     }
 }

@@ -20,9 +20,10 @@ __device__ __forceinline__ float tap_of(const unsigned* weights, int map, int c,
 #if CORES == TF32
     return __uint_as_float(weights[TAP_AT(map, (c * MASK_HEIGHT + p) * TAPS_RIGHT + q)]);
 #else
-    int plane = COLUMN_PAIRS ? c : c / 2, right = COLUMN_PAIRS ? q / 2 : q;
+    int plane = c / CHANNELS_A_WORD, at = COLUMN_PAIRS ? q + SHIFT : c;
+    int right = COLUMN_PAIRS ? at / 2 : q;
     unsigned pair = weights[TAP_AT(map, (plane * MASK_HEIGHT + p) * TAPS_RIGHT + right)];
-    return widened((COLUMN_PAIRS ? q : c) % 2 ? pair >> 16 : pair);
+    return widened(at % 2 ? pair >> 16 : pair);
 #endif
 }
 
@@ -39,7 +40,7 @@ __device__ __forceinline__ float operand(given x)
 }
 
 // A sum of the tile from its definition.
-__device__ __noinline__ float direct_sum_of(const given* x, const unsigned* weights,
+__device__ __forceinline__ float direct_sum_of(const given* x, const unsigned* weights,
                                             struct place place, int pixel, int map, int images)
 {
     int n = place.image + pixel / (SUM_ROWS * SUM_COLUMNS);

@@ -3,7 +3,8 @@
 //
 // A word is what a register of an instruction's operand takes: a number of 32 bits, or two of 16
 // bits, neighbours in a row where COLUMN_PAIRS, else of one pixel in two channels.  A tile holds a
-// word for each column, or for every second one where PACKED.
+// word for each column, or for every second one where PACKED; with SHIFT it begins a column earlier,
+// so that such pairs lie in memory as whole words.
 
 #pragma once
 
@@ -23,6 +24,7 @@
 #define IMAGE_WORDS (PLANES * PLANE_WORDS)
 #define TILE_WORDS (TILE_IMAGES * IMAGE_WORDS)
 #define COLUMNS_A_WORD (PACKED ? 2 : 1)
+#define CHANNELS_A_WORD (CORES != TF32 && !COLUMN_PAIRS ? 2 : 1)
 
 // The first image, row and column of a tile's results.
 struct place { int image, row, column; };
@@ -57,72 +59,4 @@ __device__ __forceinline__ int pixel_place(int pixel)
 #define INPUT_AT(c, i, j) (((i) * WIDTH + (j)) * CHANNELS + (c))
 #else
 #define INPUT_AT(c, i, j) (((c) * HEIGHT + (i)) * WIDTH + (j))
-#endif
-
-// A cell of the tile, which holds a word: its place, and the input that the word begins with.
-struct cell { int at, n, plane, i, j; };
-
-// Cell `e` in the order in which inputs lie in memory.
-__device__ __forceinline__ struct cell cell_of(int e, struct place place)
-{
-    struct cell cell;
-    cell.n = e / IMAGE_WORDS;
-#if X_LAST
-    int plane = e % PLANES, at = e / PLANES % IN_WORDS, row = e / (PLANES * IN_WORDS) % IN_ROWS;
-#else
-    int at = e % IN_WORDS, row = e / IN_WORDS % IN_ROWS, plane = e / PLANE_WORDS % PLANES;
-#endif
-    cell.at = cell.n * IMAGE_WORDS + plane * PLANE_WORDS + row * IN_WORDS + at;
-    cell.n += place.image;
-    cell.plane = plane;
-    cell.i = place.row * (POOL_STRIDE_Y * STRIDE_Y) - PAD_Y + row;
-    cell.j = place.column * (POOL_STRIDE_X * STRIDE_X) - PAD_X + at * COLUMNS_A_WORD;
-    return cell;
-}
-
-__device__ __forceinline__ bool inside(int channel, int i, int j)
-{
-    return channel < CHANNELS && i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-}
-
-#if CORES == TF32
-// Starts to copy a tile.  Ghost cells, and images beyond the last, are zeros.
-__device__ __forceinline__ void start_tile(const float* x, struct place place, unsigned* tile,
-                                           int images)
-{
-    UNROLL_BY(4) for (int e = threadIdx.x; e < TILE_WORDS; e += THREADS) {
-        struct cell cell = cell_of(e, place);
-        const float* image = x + (size_t)cell.n * IMAGE_SIZE;
-        if (cell.n < images && inside(cell.plane, cell.i, cell.j))
-            COPY_ASYNC(float, (float*)tile + cell.at,
-                       image + INPUT_AT(cell.plane, cell.i, cell.j));
-        else
-            tile[cell.at] = 0;
-    }
-}
-#else
-__device__ __forceinline__ given input(const given* image, bool there, int channel, int i, int j)
-{
-    return there && inside(channel, i, j) ? image[INPUT_AT(channel, i, j)] : (given)0;
-}
-
-// Fills a tile.  Ghost cells, and images beyond the last, are zeros.
-__device__ __forceinline__ void start_tile(const given* x, struct place place, unsigned* tile,
-                                           int images)
-{
-    UNROLL_BY(4) for (int e = threadIdx.x; e < TILE_WORDS; e += THREADS) {
-        struct cell cell = cell_of(e, place);
-        const given* image = x + (size_t)cell.n * IMAGE_SIZE;
-        bool there = cell.n < images;
-        int channel = COLUMN_PAIRS ? cell.plane : 2 * cell.plane;
-        given first = input(image, there, channel, cell.i, cell.j);
-        given second = COLUMN_PAIRS ? input(image, there, channel, cell.i, cell.j + 1)
-                                    : input(image, there, channel + 1, cell.i, cell.j);
-#if X_NARROW
-        tile[cell.at] = first | (unsigned)second << 16;
-#else
-        tile[cell.at] = pack(first, second);
-#endif
-    }
-}
 #endif

@@ -125,6 +125,14 @@ class Problem(ABC):
         return (made.reshape(output.shape),)
 
     @property
+    def affine(self) -> bool:
+        """Whether a weighted sum of items, whose weights' sum is one, has that sum of their results.
+
+        Parameters are the same for all of them; `magnitude` is a sum of moduli then.
+        """
+        return False
+
+    @property
     def reduction(self) -> int:
         """Number of terms in the sum behind one element of an output."""
         return 1

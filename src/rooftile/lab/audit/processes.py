@@ -88,13 +88,19 @@ def state_of(pid: int, task: str = "") -> str:
         return "X"
 
 
-def wait_until_stopped(pid: int) -> None:
-    """Return when every thread of a process is stopped or has ended."""
+def wait_until_stopped(pid: int, end: float) -> bool:
+    """Return when every thread of a process is stopped or has ended; whether they are, at a time
+    of the monotonic clock.
+
+    One that waits for another process in the kernel does not stop before that wait ends.
+    """
     while True:
         try:
             tasks = os.listdir(f"/proc/{pid}/task")
         except OSError:
-            return
+            return True
         if all(state_of(pid, task) in "TtZX" for task in tasks):
-            return
+            return True
+        if time.monotonic() > end:
+            return False
         time.sleep(_STOPPING_S)

@@ -28,6 +28,7 @@ from rooftile.lab.audit.findings import plain_words
 from rooftile.lab.audit.freezer import Freezer
 from rooftile.lab.audit.processes import (
     only_child,
+    resident_bytes,
     signal_to,
     state_of,
     tree_of,
@@ -89,6 +90,7 @@ class Child:
         process must not see; None for one that runs our code, and is not isolated.  ``gpu``:
         whether it is given a GPU's memory."""
         self._limit_s, self._spent_s, self._frozen, self._ended = limit_s, 0.0, False, ""
+        self._memory_limit = memory
         self._control = os.memfd_create("rooftile-audit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self._control, BYTES)
         seal(self._control)
@@ -173,11 +175,14 @@ class Child:
 
     def collect(self, start: float = 0.0) -> tuple[Answer, float]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
+        began = time.monotonic()
         try:
             self._await()
             seconds = time.perf_counter() - start
         finally:
             self.freeze()
+            # Until all of its threads stand is its time as well.
+            self._spent_s += time.monotonic() - began
         try:
             answer = take_answer(self._memory)
         except ValueError:
@@ -217,11 +222,18 @@ class Child:
         self._frozen = True
         freezer = self._freezer
         if not (self._stop() if freezer is None else freezer.freeze(_STANDS_S)):
-            signal_to(self.pid, signal.SIGKILL)
-            self._ended = f"did not stand {_STANDS_S:g} s after it was told to stop"
-            raise Died(self._ended)
+            raise self._killed(f"did not stand {_STANDS_S:g} s after it was told to stop")
         living = [pid for pid in tree_of(self.pid) if state_of(pid) not in "ZX"]
         self.others = len(living) - (self.pid in living)
+        # Shared memory is in no limit that the system has for a process.
+        if self._memory_limit and sum(map(resident_bytes, living)) > self._memory_limit:
+            raise self._killed(f"had more than {self._memory_limit >> 20} MiB of memory in use")
+
+    def _killed(self, why: str) -> Died:
+        """End it for a reason."""
+        signal_to(self.pid, signal.SIGKILL)
+        self._ended = why
+        return Died(why)
 
     def _stop(self) -> bool:
         """Stop them by a signal; whether they stand in time."""
@@ -276,15 +288,13 @@ class Child:
 
     def _await(self) -> None:
         """Wait for one byte.  Raises `Died`."""
-        start = time.monotonic()
-        end = start + self._limit_s - self._spent_s
+        end = time.monotonic() + self._limit_s - self._spent_s
         while True:
             left = end - time.monotonic()
             if left <= 0:
                 raise Died(f"did not answer within {self._limit_s:g} s, all requests together")
             if self.answered(min(left, _LOOK_S)):
                 if self._drained():
-                    self._spent_s += time.monotonic() - start
                     return
                 raise Died(self._ending())
             if self._loudness > _MOST_NOISE:

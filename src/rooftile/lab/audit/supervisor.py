@@ -93,6 +93,8 @@ class Walls:
     def rights(self) -> None:
         """Last, in the process that becomes the stranger's."""
         walls.limit(self.plan["memory"], _FILE_BYTES)
+        with contextlib.suppress(OSError):
+            walls.first_to_end()
         self.in_force.append("limits")
         walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
         self.built("no_new_privs", walls.no_new_rights)

@@ -140,6 +140,11 @@ def limit(memory: int, file: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
 
 
+def first_to_end() -> None:
+    """Where the machine's memory runs out, this process is ended, and no other."""
+    Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
 class Group:
     """A new control group of version 2, below this process's own."""
 

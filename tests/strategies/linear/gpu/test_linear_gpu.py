@@ -33,9 +33,11 @@ def test_terms_that_nearly_cancel_stay_in_the_budget(rung, device, optimised):
     x = np.repeat(np.float32([1.3746161e6, -8.142319e5]), [189, 324]).reshape(1, 513)
     weights, bias = np.full((3, 513), 2.0**20, np.float32), np.zeros(3, np.float32)
     terms = x[0] * weights[0]
-    assert not Expected(Linear(1, 513, 1), x, weights[:1], bias[:1]).judge(
-        np.cumsum(terms, dtype=np.float32)[-1].reshape(1, 1), "ieee"
-    ).passed
+    assert (
+        not Expected(Linear(1, 513, 1), x, weights[:1], bias[:1])
+        .judge(np.cumsum(terms, dtype=np.float32)[-1].reshape(1, 1), "ieee")
+        .passed
+    )
     out = run(rung.bind(Linear(1, 513, 3), (weights, bias), device), x)
     assert Expected(Linear(1, 513, 3), x, weights, bias).judge(out, "ieee").passed
 

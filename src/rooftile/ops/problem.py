@@ -126,9 +126,10 @@ class Problem(ABC):
 
     @property
     def affine(self) -> bool:
-        """Whether a weighted sum of items, whose weights' sum is one, has that sum of their results.
+        """Whether a weighted sum of items has the weighted sum of their results as its result.
 
-        Parameters are the same for all of them; `magnitude` is a sum of moduli then.
+        The weights' sum is one, and parameters are the same for all items.  `magnitude` is then a
+        sum of moduli.
         """
         return False
 

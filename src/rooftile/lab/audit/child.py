@@ -1,8 +1,9 @@
 """The process under audit, as the judge sees it: asked, timed, and frozen in between.
 
-Whenever no answer is awaited, every thread of the process and of those that it started is stopped:
-by a control group's freezer, or by a signal that it cannot catch.  So what it has not done when it answers stays undone, and it
-cannot look at inputs before the clock runs.  The clock is the judge's own.
+Whenever no answer is awaited, every thread of the process and of those that it started stands: a
+control group's freezer stops it, or a signal that it cannot catch.  So what it has not done when it
+answers stays undone, and it cannot look at inputs before the clock runs.  The clock is the judge's
+own.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from rooftile.ops import AnyArray, Array, ErrorModel, Problem
 from rooftile.ops.judgement import Budget
 from rooftile.ops.problem import outputs_of
 
-
 _TELLING = 0.25
 """The largest bound, as a share of an ordinary result, at which a wrong item shows for sure."""
 

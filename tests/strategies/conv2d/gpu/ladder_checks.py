@@ -80,7 +80,8 @@ _masks = (
 
 problems = st.builds(
     _valid, st.integers(1, 3), st.integers(1, 5), st.integers(1, 40), st.integers(1, 70),
-    st.integers(1, 9), _masks, st.just((1, 1)) | _pairs, st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    st.integers(1, 9), _masks, st.just((1, 1)) | _pairs,
+    st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.sampled_from(["none", "relu", "sigmoid", "tanh"]),
     st.none() | st.just(Pool.of("max", 2)) | _pools,
     st.sampled_from(["zero", "zero", "replicate", "interior"]),

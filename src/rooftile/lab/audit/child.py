@@ -26,14 +26,13 @@ from typing import Any
 
 from rooftile.lab.audit.channel import BYTES, ERRORS, Answer, put_request, take_answer
 from rooftile.lab.audit.findings import plain_words
-from rooftile.lab.audit.freezer import Freezer
+from rooftile.lab.audit.freezer import Freezer, Group, Signals
 from rooftile.lab.audit.processes import (
     only_child,
     resident_bytes,
     signal_to,
     state_of,
     tree_of,
-    wait_until_stopped,
 )
 
 _NOISE, _MOST_NOISE = 2000, 16 * 2**20
@@ -107,7 +106,7 @@ class Child:
         self._listener.start()
         told = self._arrived()
         self.pid = pid_known()
-        self._freezer = self._join(told)
+        self._freezer = self._stopped_by(told)
         self.isolation = Isolation(tuple(told["in_force"]), told["missing"])
         self.freeze()
 
@@ -207,11 +206,7 @@ class Child:
 
     def _thaw(self) -> None:
         self._frozen = False
-        if self._freezer is not None:
-            self._freezer.thaw()
-            return
-        for pid in tree_of(self.pid):
-            signal_to(pid, signal.SIGCONT)
+        self._freezer.thaw()
 
     def freeze(self) -> None:
         """Stop every thread of it and of its processes, and return when they stand.
@@ -221,8 +216,7 @@ class Child:
         if self._frozen or self._ended:
             return
         self._frozen = True
-        freezer = self._freezer
-        if not (self._stop() if freezer is None else freezer.freeze(_STANDS_S)):
+        if not self._freezer.freeze(_STANDS_S):
             raise self._killed(f"did not stand {_STANDS_S:g} s after it was told to stop")
         living = [pid for pid in tree_of(self.pid) if state_of(pid) not in "ZX"]
         self.others = len(living) - (self.pid in living)
@@ -236,19 +230,6 @@ class Child:
         self._ended = why
         return Died(why)
 
-    def _stop(self) -> bool:
-        """Stop them by a signal; whether they stand in time."""
-        stopped: set[int] = set()
-        end = time.monotonic() + _STANDS_S
-        # One that runs may start another, so they are stopped until there is no new one.
-        while new := [pid for pid in tree_of(self.pid) if pid not in stopped]:
-            for pid in new:
-                signal_to(pid, signal.SIGSTOP)
-            if not all(wait_until_stopped(pid, end) for pid in new):
-                return False
-            stopped.update(new)
-        return True
-
     def close(self) -> None:
         """End it: with the pipe that the supervisor watches, everything ends."""
         for file in (self._life, self._go):
@@ -256,8 +237,7 @@ class Child:
         self._process.wait()
         for file in (self._done, self._report):
             os.close(file)
-        if self._freezer is not None:
-            self._freezer.close()
+        self._freezer.close()
         self._memory.close()
         os.close(self._control)
         self._listener.join(1)
@@ -275,17 +255,17 @@ class Child:
         told: dict[str, Any] = json.loads(line)
         return told
 
-    def _join(self, told: dict[str, Any]) -> Freezer | None:
-        """Put it into the control group that the supervisor made; None where there is none."""
-        if not told["cgroup"]:
-            return None
-        try:
-            made = Freezer(told["cgroup"], self.pid)
-        except OSError as error:
-            told["missing"]["cgroup freezer"] = error.strerror
-            return None
-        told["in_force"].append("cgroup freezer")
-        return made
+    def _stopped_by(self, told: dict[str, Any]) -> Freezer:
+        """The control group that the supervisor made, with the process in it; else signals."""
+        if told["cgroup"]:
+            try:
+                made = Group(told["cgroup"], self.pid)
+            except OSError as error:
+                told["missing"]["cgroup freezer"] = error.strerror
+            else:
+                told["in_force"].append("cgroup freezer")
+                return made
+        return Signals(self.pid)
 
     def _await(self) -> None:
         """Wait for one byte.  Raises `Died`."""

@@ -6,7 +6,7 @@ import ast
 import shutil
 
 import pytest
-from verdicts import ALSO, FRAUDS, KERNELS, NEEDS, SHAPE, WRONG
+from verdicts import ALSO, FRAUDS, KERNELS, LIMITS, NEEDS, SHAPE, WRONG
 
 from rooftile.lab.audit import Foreign, audit
 from rooftile.ops import parse
@@ -24,7 +24,7 @@ def failed(audit):
 
 @pytest.mark.parametrize("name", [*FRAUDS, *WRONG])
 def test_it_fails_for_the_right_reason(judge, name):
-    found = judge(name, limit_s=2.0 if name == "wrong_hang" else 60.0)
+    found = judge(name, limit_s=LIMITS.get(name, 60.0))
     expected = {**FRAUDS, **WRONG}[name]
     if not NEEDS.get(name, {""}) & {"", *found.isolation.in_force}:
         pytest.skip(f"only isolation stops it, and there is {found.isolation}")

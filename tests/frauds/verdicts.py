@@ -18,6 +18,7 @@ FRAUDS = {
     "fraud_copy": "on_time",
     "fraud_daemon": "processes",
     "fraud_every_other_call": "complete",
+    "fraud_first_of_request": "complete",
     "fraud_forged_answer": "on_time",
     "fraud_fp16": "precision",
     "fraud_fp16_sums": "precision",
@@ -27,6 +28,7 @@ FRAUDS = {
     "fraud_judges_memory": "runs",
     "fraud_known_seed": "seed",
     "fraud_large_batches": "off_grid",
+    "fraud_late_items": "complete",
     "fraud_lazy": "lazy",
     "fraud_median": "timers",
     "fraud_one_shape": "off_grid",
@@ -41,11 +43,15 @@ FRAUDS = {
     "fraud_stops_judge": "runs",
     "fraud_tf32": "precision",
     "fraud_wakes_itself": "on_time",
+    "fraud_wrong_use": "runs",
 }
 WRONG = {
     "wrong_clamped": "values",
+    "wrong_clipped_weights": "values",
     "wrong_noise": "runs",
     "wrong_not_numbers": "values",
+    "wrong_slow": "runs",
+    "wrong_stuck_spawn": "runs",
     "wrong_subnormals": "values",
     "wrong_crash": "runs",
     "wrong_dtype": "form",
@@ -63,6 +69,8 @@ WRONG = {
     "wrong_overrun": "bounds",
     "wrong_tiles_only": "off_grid",
 }
+LIMITS = {"wrong_hang": 2.0, "wrong_slow": 2.0, "wrong_stuck_spawn": 2.0}
+"""Seconds for those that take all that they are given."""
 ALSO = {
     "fraud_inputs_zeroed": {"complete"},
     "fraud_one_shape": {"degenerate"},

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import signal
+import random
+import shutil
 import subprocess
 import sys
 import time
+import uuid
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -91,40 +95,57 @@ def test_what_is_hidden_is_empty(load, tmp_path):
 
 
 def test_a_killed_judge_leaves_nothing(tmp_path):
-    path = tmp_path / "kernel_of_a_killed_judge.py"
-    path.write_text(HANGS)
-    mounts = Path("/proc/self/mounts").read_text()
-    judge = subprocess.Popen([sys.executable, "-c", JUDGE, str(path)])
-    try:
+    with judging(tmp_path, HANGS) as (judge, mark):
         deadline = time.monotonic() + 30
-        while not (below := descendants(judge.pid)) or len(below) < 4:
+        while len(marked(mark)) < 6:
             assert judge.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(0.2)
-        below = descendants(judge.pid)
+
+
+@pytest.mark.parametrize("kernel", ["honest_out.py", "fraud_daemon.py"])
+@pytest.mark.parametrize("turn", range(2))
+def test_killed_at_any_moment_it_leaves_nothing(tmp_path, kernel, turn):
+    kernels = Path(__file__).parent.parent / "frauds" / "kernels"
+    shutil.copy(kernels / "_direct.py", tmp_path)
+    with judging(tmp_path, (kernels / kernel).read_text()) as _:
+        time.sleep(random.uniform(0.1, 1.5))
+
+
+@contextmanager
+def judging(folder, text):
+    """A process that judges a kernel; at the end it is killed, and must leave nothing."""
+    path, mark = folder / "kernel.py", f"OF_THIS_TEST={uuid.uuid4()}"
+    path.write_text(text)
+    (folder / "tmp").mkdir()
+    mounts = Path("/proc/self/mounts").read_text()
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp"), **dict([mark.split("=")])}
+    judge = subprocess.Popen([sys.executable, "-c", JUDGE, str(path)], env=environment)
+    try:
+        yield judge, mark
     finally:
-        os.kill(judge.pid, signal.SIGKILL)
+        groups = [f"rooftile-audit-{pid}" for pid in marked(mark)]
+        judge.kill()
         judge.wait()
-    while any(map(living, below)):
-        assert time.monotonic() < deadline + 30
+    deadline = time.monotonic() + 30
+    while marked(mark) or any(map(existing_group, groups)) or os.listdir(folder / "tmp"):
+        assert time.monotonic() < deadline, (marked(mark), os.listdir(folder / "tmp"))
         time.sleep(0.05)
     assert Path("/proc/self/mounts").read_text() == mounts
 
 
-def descendants(pid):
-    found = [pid]
-    for one in found:
-        for children in Path(f"/proc/{one}/task").glob("*/children"):
-            found += map(int, children.read_text().split())
-    return found[1:]
+def existing_group(name):
+    return any(Path("/sys/fs/cgroup").rglob(name))
 
 
-def living(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+def marked(mark):
+    """The processes with this in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
 
 
 def test_a_strangers_words_are_escaped():

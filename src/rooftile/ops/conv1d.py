@@ -90,6 +90,11 @@ class Conv1d(Problem):
         )
 
     @property
+    def affine(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def reduction(self) -> int:
         """channels x mask"""
         return self.channels * self.mask

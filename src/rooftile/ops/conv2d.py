@@ -154,6 +154,13 @@ class Conv2d(Layer):
         return (self.batch, self.maps, *self.output_size)
 
     @property
+    def affine(self) -> bool:
+        """Without an activation, and without a pool or behind an average."""
+        return self.activation == "none" and (
+            self.pool is None or (self.pool.kind, self.pool.activation) == ("average", "none")
+        )
+
+    @property
     def reduction(self) -> int:
         """channels x mask area, and the bias."""
         return self.channels * self.mask[0] * self.mask[1] + 1

@@ -74,6 +74,11 @@ class Conv2dInputGradient(Problem):
         return dataclasses.replace(self, batch=batch)
 
     @property
+    def affine(self) -> bool:
+        """Without a pool."""
+        return self.pool is None
+
+    @property
     def reduction(self) -> int:
         """The outputs that one pixel is part of."""
         down, right = self.stride

@@ -115,6 +115,11 @@ class Conv3d(Problem):
         )
 
     @property
+    def affine(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def reduction(self) -> int:
         """Channels x taps of a mask."""
         return self.channels * math.prod(self.mask)

@@ -51,6 +51,11 @@ class Linear(Layer):
         return (self.batch, self.outputs)
 
     @property
+    def affine(self) -> bool:
+        """Without an activation."""
+        return self.activation == "none"
+
+    @property
     def reduction(self) -> int:
         """The inputs, and the bias."""
         return self.inputs + 1

@@ -125,6 +125,15 @@ class Problem(ABC):
         return (made.reshape(output.shape),)
 
     @property
+    def affine(self) -> bool:
+        """Whether a weighted sum of items has the weighted sum of their results as its result.
+
+        The weights' sum is one, and parameters are the same for all items.  `magnitude` is then a
+        sum of moduli.
+        """
+        return False
+
+    @property
     def reduction(self) -> int:
         """Number of terms in the sum behind one element of an output."""
         return 1

@@ -91,6 +91,11 @@ class Separable(Problem):
         )
 
     @property
+    def affine(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def reduction(self) -> int:
         """Terms of both sums, one after the other."""
         return sum(self.mask)

@@ -1,8 +1,9 @@
 """The process under audit, as the judge sees it: asked, timed, and frozen in between.
 
-Whenever no answer is awaited, every thread of the process and of those that it started is stopped
-by a signal that it cannot catch.  So what it has not done when it answers stays undone, and it
-cannot look at inputs before the clock runs.  The clock is the judge's own.
+Whenever no answer is awaited, every thread of the process and of those that it started stands: a
+control group's freezer stops it, or a signal that it cannot catch.  So what it has not done when it
+answers stays undone, and it cannot look at inputs before the clock runs.  The clock is the judge's
+own.
 """
 
 from __future__ import annotations
@@ -25,18 +26,21 @@ from typing import Any
 
 from rooftile.lab.audit.channel import BYTES, ERRORS, Answer, put_request, take_answer
 from rooftile.lab.audit.findings import plain_words
+from rooftile.lab.audit.freezer import Freezer, Group, Signals
 from rooftile.lab.audit.processes import (
     only_child,
+    resident_bytes,
     signal_to,
     state_of,
     tree_of,
-    wait_until_stopped,
 )
 
 _NOISE, _MOST_NOISE = 2000, 16 * 2**20
 """Characters of the kernel's own output that are kept, and bytes beyond which it is ended."""
 _LOOK_S = 0.25
 """Seconds from one look at a process that does not answer to the next."""
+_STANDS_S = 5.0
+"""Seconds in which every thread must have stopped."""
 _MOST_PROCESSES = 200
 """More of them at a time are an attack on the machine."""
 _HERE = Path(__file__).parent
@@ -82,9 +86,11 @@ class Child:
         hide: Sequence[Path] | None = None,
         gpu: bool = False,
     ) -> None:
-        """``hide``: what a stranger's process must not see; None for one that runs our code, and
-        is not isolated.  ``gpu``: whether it is given a GPU's memory."""
-        self._limit_s, self._frozen, self._ended = limit_s, False, ""
+        """``limit_s`` is what it may take for all that it is asked.  ``hide``: what a stranger's
+        process must not see; None for one that runs our code, and is not isolated.  ``gpu``:
+        whether it is given a GPU's memory."""
+        self._limit_s, self._spent_s, self._frozen, self._ended = limit_s, 0.0, False, ""
+        self._memory_limit = memory
         self._control = os.memfd_create("rooftile-audit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self._control, BYTES)
         seal(self._control)
@@ -98,8 +104,10 @@ class Child:
         self._loudness = 0
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        self.isolation = self._arrived()
+        told = self._arrived()
         self.pid = pid_known()
+        self._freezer = self._stopped_by(told)
+        self.isolation = Isolation(tuple(told["in_force"]), told["missing"])
         self.freeze()
 
     def _start(
@@ -167,11 +175,14 @@ class Child:
 
     def collect(self, start: float = 0.0) -> tuple[Answer, float]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
+        began = time.monotonic()
         try:
             self._await()
             seconds = time.perf_counter() - start
         finally:
             self.freeze()
+            # Until all of its threads stand is its time as well.
+            self._spent_s += time.monotonic() - began
         try:
             answer = take_answer(self._memory)
         except ValueError:
@@ -195,26 +206,29 @@ class Child:
 
     def _thaw(self) -> None:
         self._frozen = False
-        for pid in tree_of(self.pid):
-            signal_to(pid, signal.SIGCONT)
+        self._freezer.thaw()
 
     def freeze(self) -> None:
-        """Stop every thread of it and of its processes, and return when they stand."""
+        """Stop every thread of it and of its processes, and return when they stand.
+
+        Raises `Died` where they do not.
+        """
         if self._frozen or self._ended:
             return
         self._frozen = True
-        stopped: set[int] = set()
-        while True:
-            # One that runs may start another, so they are stopped until there is no new one.
-            new = [pid for pid in tree_of(self.pid) if pid not in stopped]
-            if not new:
-                break
-            for pid in new:
-                signal_to(pid, signal.SIGSTOP)
-            for pid in new:
-                wait_until_stopped(pid)
-            stopped.update(new)
-        self.others = len([pid for pid in stopped if pid != self.pid and state_of(pid) not in "ZX"])
+        if not self._freezer.freeze(_STANDS_S):
+            raise self._killed(f"did not stand {_STANDS_S:g} s after it was told to stop")
+        living = [pid for pid in tree_of(self.pid) if state_of(pid) not in "ZX"]
+        self.others = len(living) - (self.pid in living)
+        # Shared memory is in no limit that the system has for a process.
+        if self._memory_limit and sum(map(resident_bytes, living)) > self._memory_limit:
+            raise self._killed(f"had more than {self._memory_limit >> 20} MiB of memory in use")
+
+    def _killed(self, why: str) -> Died:
+        """End it for a reason."""
+        signal_to(self.pid, signal.SIGKILL)
+        self._ended = why
+        return Died(why)
 
     def close(self) -> None:
         """End it: with the pipe that the supervisor watches, everything ends."""
@@ -223,13 +237,14 @@ class Child:
         self._process.wait()
         for file in (self._done, self._report):
             os.close(file)
+        self._freezer.close()
         self._memory.close()
         os.close(self._control)
         self._listener.join(1)
         if self._process.stdout is not None and not self._listener.is_alive():
             self._process.stdout.close()
 
-    def _arrived(self) -> Isolation:
+    def _arrived(self) -> dict[str, Any]:
         """What the supervisor reports before any stranger's code runs."""
         line = b""
         while not line.endswith(b"\n"):
@@ -237,16 +252,28 @@ class Child:
             if not part:
                 raise RuntimeError(f"the supervisor did not start: {self.noise}")
             line += part
-        told = json.loads(line)
-        return Isolation(tuple(told["in_force"]), dict(told["missing"]))
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+    def _stopped_by(self, told: dict[str, Any]) -> Freezer:
+        """The control group that the supervisor made, with the process in it; else signals."""
+        if told["cgroup"]:
+            try:
+                made = Group(told["cgroup"], self.pid)
+            except OSError as error:
+                told["missing"]["cgroup freezer"] = error.strerror
+            else:
+                told["in_force"].append("cgroup freezer")
+                return made
+        return Signals(self.pid)
 
     def _await(self) -> None:
         """Wait for one byte.  Raises `Died`."""
-        end = time.monotonic() + self._limit_s
+        end = time.monotonic() + self._limit_s - self._spent_s
         while True:
             left = end - time.monotonic()
             if left <= 0:
-                raise Died(f"did not answer within {self._limit_s:g} s")
+                raise Died(f"did not answer within {self._limit_s:g} s, all requests together")
             if self.answered(min(left, _LOOK_S)):
                 if self._drained():
                     return

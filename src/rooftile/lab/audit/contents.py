@@ -70,8 +70,9 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
     """Values that wrong methods stumble over, by what is hard about them.
 
     ``all_finite``: leave out what only arithmetic of float32's range, summed directly, takes:
-    infinities, NaN, and numbers of many magnitudes.  Parameters are ordinary, but what is added
-    becomes as small as the inputs, which it would cover.
+    infinities, NaN, and numbers of many magnitudes.  Parameters are ordinary beside hard inputs,
+    but what is added becomes as small as the inputs, which it would cover; and inputs are ordinary
+    beside hard parameters.
     """
     floats = all(place.dtype in _MANTISSA for place in problem.given_arrays)
     if not floats and type(problem).hard is Problem.hard:
@@ -97,10 +98,23 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
             inputs = tuple(array * _few(array, kind, generator) for array in inputs)
         return _with(problem, inputs, ordinary, scale)
 
+    def in_parameters(special: bool) -> Arrays:
+        """Ordinary inputs, and parameters that are large, or of which one is NaN."""
+        made = problem.random(secrets.randbits(128))
+        scale = 2.0 ** int(generator.integers(*_LARGE))
+        parameters = [array * array.dtype.type(scale) for array in made[count:]]
+        if special:
+            one = parameters[int(generator.integers(len(parameters)))]
+            one.reshape(-1)[int(generator.integers(one.size))] = np.nan
+        return (*made[:count], *parameters)
+
     found: dict[str, Callable[[], Arrays]] = {kind: partial(of, kind) for kind in kinds}
     if "NaN" in hard and all(place.dtype == "float32" for place in problem.given_arrays):
         more = ["sparse", "one hot", *([] if all_finite else ["large"])]
         found |= {kind: partial(changed, kind) for kind in more}
+        if problem.parameter_arrays and not all_finite:
+            found["large parameters"] = partial(in_parameters, False)
+            found["NaN in parameters"] = partial(in_parameters, True)
     return found
 
 

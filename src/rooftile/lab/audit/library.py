@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rooftile.lab.audit.channel import Answer
 from rooftile.lab.audit.findings import Findings, plain_words
-from rooftile.lab.audit.processes import running_libraries
+from rooftile.lab.audit.processes import running_libraries, stat_of
 from rooftile.lab.audit.session import Session
 from rooftile.lab.audit.speed import Speed
 from rooftile.lab.peers.torch_module import peers_of
@@ -144,8 +144,4 @@ def words(told: Answer) -> list[str]:
 
 def _ended_children(pid: int) -> int:
     """Pages that processes touched which a frozen one had started, and which have ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[8])
+    return int(stat_of(pid)[8])

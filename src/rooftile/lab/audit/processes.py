@@ -22,11 +22,13 @@ def running_libraries(pid: int) -> Sequence[str]:
     the system does not let one process look at another.
     """
     regions = []
-    for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
-        parts = line.split(maxsplit=5)
+    # A stranger may give a file any name, but not one with an end of line.
+    maps = Path(f"/proc/{pid}/maps").read_bytes().decode("utf-8", "backslashreplace")
+    for line in filter(None, maps.split("\n")):
+        parts = line.split(" ", 5)
         if "x" in parts[1] and len(parts) == 6:
             first, last = (int(end, 16) for end in parts[0].split("-"))
-            regions.append((first, last, parts[5]))
+            regions.append((first, last, parts[5].lstrip(" ")))
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         words = (task / "syscall").read_text(encoding="ascii").split()
@@ -52,11 +54,28 @@ def _all() -> list[int]:
 
 
 def _parent(pid: int) -> int:
+    return int(stat_of(pid)[1])
+
+
+def stat_of(pid: int, task: str = "") -> list[str]:
+    """What the system says of a process, or a thread, from its state on; zeros where it has ended.
+
+    Its name, which may be any bytes, comes before.
+    """
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        with open(f"/proc/{pid}/task/{task}/stat" if task else f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].decode("ascii").split()
+    except OSError:
+        return ["X", *"0" * 50]
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process has in use, shared or its own."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
-    return int(text.rpartition(")")[2].split()[1])
 
 
 def only_child(pid: int) -> int:
@@ -81,20 +100,22 @@ def signal_to(pid: int, number: int) -> None:
 
 def state_of(pid: int, task: str = "") -> str:
     """The letter of a process's state, or a thread's; X where it has ended."""
-    try:
-        with open(f"/proc/{pid}/task/{task}/stat" if task else f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+    return stat_of(pid, task)[0]
 
 
-def wait_until_stopped(pid: int) -> None:
-    """Return when every thread of a process is stopped or has ended."""
+def wait_until_stopped(pid: int, end: float) -> bool:
+    """Return when every thread of a process is stopped or has ended; whether they are, at a time
+    of the monotonic clock.
+
+    One that waits for another process in the kernel does not stop before that wait ends.
+    """
     while True:
         try:
             tasks = os.listdir(f"/proc/{pid}/task")
         except OSError:
-            return
+            return True
         if all(state_of(pid, task) in "TtZX" for task in tasks):
-            return
+            return True
+        if time.monotonic() > end:
+            return False
         time.sleep(_STOPPING_S)

@@ -220,7 +220,13 @@ class Session:
             self.poison(slot)
         if scrub and not self.kernel.text:
             self.child.ask({"do": "scrub"})
-        told, seconds = self.child.ask({"do": "run", "slots": list(slots), **options})
+        try:
+            told, seconds = self.child.ask({"do": "run", "slots": list(slots), **options})
+        except Complained as error:
+            # It has been called by now, so whatever it says is a verdict on it.
+            raise Complained(
+                "raised" if error.kind == "usage" else error.kind, error.what
+            ) from None
         seen = tuple(self.look(slot) for slot in slots) if look else ()
         return Run(seconds, told, self.child.others, tuple(slots), seen)
 

@@ -2,13 +2,19 @@
 
 A sample is a request to call the kernel on several sets of arrays, which are filled with new
 contents while its process is frozen.  The clock runs from thawing the process until its answer.
-The results must be there then: every one is searched for poison, and of every one some items,
-chosen afterwards, are compared with the reference; of one, all that the time bears.  So a time is
-never too short.  It holds what a caller pays: the launch, the wait for the device, the delivery of
-a returned result.
+The results must be there then, and every one is checked, in an order that is drawn afterwards:
+
+- each is searched for poison, and its guards and inputs for changes;
+- the first ones are compared with the reference as a whole, while the time bears it;
+- the others, where the problem is affine, by a secret projection of the whole batch
+  (`rooftile.lab.audit.projection`, where the error bound is derived); else by items that are drawn.
+
+So a time is never too short.  It holds what a caller pays: the launch, the wait for the device, the
+delivery of a returned result.
 
 Between the samples come others that are made in the same way and not timed: some of their inputs
-are of those that wrong methods stumble over.  The process cannot tell them apart.
+are of those that wrong methods stumble over, and some are of sizes and batches that were drawn.
+The process cannot tell which samples are timed.
 """
 
 from __future__ import annotations
@@ -20,10 +26,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.lab.audit.child import Complained
 from rooftile.lab.audit.contents import renewed
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.poison import strength, too_many
+from rooftile.lab.audit.projection import projected_right, projects
+from rooftile.lab.audit.rounding import CLAIMS
 from rooftile.lab.audit.session import Arrays, Run, Seen, Session, slots_for
 from rooftile.ops import Array, Problem
 from rooftile.runtime.timing.device import contradiction
@@ -37,10 +46,12 @@ _LEAST, _MOST = 5, 40
 """Numbers of samples: the least and the most."""
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
-_SOME_FLOPS, _SOME_ITEMS = 10**7, 2
-"""So many FLOPs, or items, of each other result of a sample are compared."""
+_SOME_ITEMS = 2
+"""So many items of a result are compared where the time for whole ones is over."""
 _TIMES_LONGER = 2.0
-"""Comparing takes at most so many times as long as the sample, but for the first result."""
+"""Whole results are compared for so many times as long as the sample took; the first one always."""
+_CHECKS_S = 0.1
+"""A sample has no more results than can be checked in about so many seconds."""
 _DECOYS = 0.2
 """The share of samples that are not timed."""
 _EVENT_SLACK_S = 2e-3
@@ -56,6 +67,8 @@ class Speed:
     findings: Findings
     odd: Sequence[Callable[[], Arrays]] = ()
     """What makes hard inputs for the problem that is timed."""
+    nearby: Sequence[Problem] = ()
+    """Problems of sizes and batches that were drawn."""
     runs: list[Run] = field(default_factory=list)
 
     def measure(self, problem: Problem) -> Timing | None:
@@ -64,18 +77,20 @@ class Speed:
         session, slots = self.session, slots_for(problem)
         session.lay(problem, slots)
         self._ordinary = [session.fresh() for _ in range(slots)]
-        once = self._sample(self._ordinary[:1]).wall_s
-        once = min(once, self._sample(self._ordinary[:1]).wall_s)
-        self.count = max(1, min(slots, round(_WINDOW_S / once)))
+        once = min(self._sample(self._ordinary[:1]).wall_s for _ in range(2))
+        fitting = min(_WINDOW_S / once, _CHECKS_S / self._least_check())
+        self.count = max(1, min(slots, round(fitting)))
         self._sample(self._ordinary[: self.count])
         times: list[float] = []
         start = time.perf_counter()
         while len(times) < _MOST:
             decoy = not self.runs or self._generator.random() < _DECOYS
-            given = self.contents(decoy)
             if decoy:
+                if not self._at_nearby():
+                    return None
                 # Its arrays lie elsewhere from now on.
                 session.lay(problem, slots)
+            given = self.contents(decoy)
             run = self._sample(given)
             self.runs.append(run)
             if not self._right(run, given):
@@ -105,32 +120,67 @@ class Speed:
             self.session.write(slot, one)
         return self.session.run([int(i) for i in self._generator.permutation(len(arrays))])
 
+    def _at_nearby(self) -> bool:
+        """Call it at sizes that were drawn; whether it is right there, or refuses them."""
+        if not self.nearby:
+            return True
+        problem = self.nearby[int(self._generator.integers(len(self.nearby)))]
+        count = min(self.count, slots_for(problem))
+        self.session.lay(problem, count)
+        given = [self.session.fresh() for _ in range(count)]
+        try:
+            run = self._sample(given)
+        except Complained as error:
+            if error.kind == "refuses":
+                return True
+            raise
+        what = f"at {problem}, between timed calls"
+        chosen = int(self._generator.integers(count))
+        arrays = given[run.slots[chosen]]
+        return self.judge.judge(run, chosen, arrays, what, "off_grid", always=True)
+
     def _right(self, run: Run, given: list[Arrays]) -> bool:
-        """Whether no result holds poison, and what is compared of each is right."""
+        """Whether every result of a sample is right; see above how each is checked."""
         end = time.perf_counter() + max(_TIMES_LONGER * run.wall_s, _WINDOW_S)
         for turn, i in enumerate(self._generator.permutation(len(given))):
             index = int(i)
             arrays, seen = given[run.slots[index]], run.seen[index]
-            wrong = _is_suspect(self._problem, seen) or not seen.intact or bool(seen.altered)
-            if not wrong and (turn == 0 or time.perf_counter() < end):
-                some = self._some(seen.outs, arrays, turn == 0)
-                wrong = some is not None and not self.judge.agrees(*some)
-            if wrong and not self.judge.judge(run, index, arrays, "in a timed call"):
+            right = seen.intact and not seen.altered and not _is_suspect(self._problem, seen)
+            if right and (turn == 0 or time.perf_counter() < end):
+                right = self._agree(seen.outs, arrays, _CHECKED_FLOPS)
+            elif right:
+                right = self._checked(seen.outs, arrays)
+            if not right and not self.judge.judge(run, index, arrays, "in a timed call"):
                 return False
         return True
 
-    def _some(self, outs: Arrays, arrays: Arrays, many: bool) -> tuple[Arrays, Arrays] | None:
-        """What is compared of a result, and the inputs of that; None where it takes too long."""
+    def _least_check(self) -> float:
+        """The seconds that the cheapest check of a result takes; it is of no right one."""
+        arrays = self._ordinary[0]
+        outs = tuple(np.zeros(one.shape, one.numpy) for one in self._problem.output_arrays)
+        start = time.perf_counter()
+        self._checked(outs, arrays)
+        return time.perf_counter() - start
+
+    def _checked(self, outs: Arrays, arrays: Arrays) -> bool:
+        """Whether a result passes its projection; without one, whether some of its items are
+        right; without a batch, whether it is."""
+        model = CLAIMS[self.judge.claim]
+        if projects(self._problem, model):
+            return projected_right(self._problem, outs, arrays, model, self._generator)
+        return self._agree(outs, arrays, 0)
+
+    def _agree(self, outs: Arrays, arrays: Arrays, flops: int) -> bool:
+        """Whether items that are drawn are right: so many that they have these FLOPs, and at least
+        `_SOME_ITEMS`; without a batch, the whole result."""
         problem, items = self._problem, self._problem.batch_size
-        flops = _CHECKED_FLOPS if many else _SOME_FLOPS
         if items is None:
-            return (outs, arrays) if many or problem.flops <= flops else None
-        count = max(1, min(items, int(flops * items / max(1, problem.flops))))
-        if not many:
-            count = min(count, _SOME_ITEMS)
+            return self.judge.agrees(outs, arrays)
+        count = min(items, max(_SOME_ITEMS, int(flops * items / max(1, problem.flops))))
         chosen = np.sort(self._generator.choice(items, count, replace=False))
-        return _items(problem.output_arrays, outs, chosen), _items(
-            problem.given_arrays, arrays, chosen
+        return self.judge.agrees(
+            _items(problem.output_arrays, outs, chosen),
+            _items(problem.given_arrays, arrays, chosen),
         )
 
     def _clocks(self) -> None:

@@ -45,6 +45,7 @@ class Walls:
         self.in_force: list[str] = []
         self.missing: dict[str, str] = {}
         self.scratch = ""
+        self.group: walls.Group | None = None
 
     def built(self, name: str, build: Callable[[], object]) -> bool:
         """Build one; whether it stands."""
@@ -66,6 +67,13 @@ class Walls:
         for name in walls.NAMESPACES:
             self.built(f"{name} namespace", partial(walls.enter, name))
 
+    def freezer(self) -> None:
+        """A control group; the judge puts the stranger's process into it."""
+        try:
+            self.group = walls.Group()
+        except OSError as error:
+            self.missing["cgroup freezer"] = error.strerror or str(error)
+
     def files(self) -> None:
         """Nothing can be written but the scratch, and what is hidden cannot be read."""
         if self.has("mount namespace") and self.built("read-only files", self._read_only):
@@ -85,6 +93,8 @@ class Walls:
     def rights(self) -> None:
         """Last, in the process that becomes the stranger's."""
         walls.limit(self.plan["memory"], _FILE_BYTES)
+        with contextlib.suppress(OSError):
+            walls.first_to_end()
         self.in_force.append("limits")
         walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
         self.built("no_new_privs", walls.no_new_rights)
@@ -108,6 +118,7 @@ def main(plan: dict[str, Any]) -> None:
     built = Walls(plan)
     folder = ""
     if plan["isolate"]:
+        built.freezer()
         if not plan["gpu"]:
             built.namespaces()
         if not built.has("mount namespace"):
@@ -120,6 +131,8 @@ def main(plan: dict[str, Any]) -> None:
     _wait(first, plan["life"])
     # Whoever is left has become a child of this process.
     _clear()
+    if built.group is not None:
+        built.group.remove()
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -190,8 +203,9 @@ def _become(built: Walls) -> None:
     else:
         walls.limit(plan["memory"], -1)
         built.in_force.append("limits")
-    told = json.dumps({"in_force": built.in_force, "missing": built.missing})
-    os.write(plan["report"], told.encode() + b"\n")
+    group = built.group.folder if built.group is not None else ""
+    told = {"in_force": built.in_force, "missing": built.missing, "cgroup": group}
+    os.write(plan["report"], json.dumps(told).encode() + b"\n")
     os.close(plan["report"])
     os.execve(command[0], command, environment)
 

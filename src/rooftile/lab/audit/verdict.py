@@ -185,6 +185,12 @@ class _Audit:
         exact = self.claim == "ieee" and not self.allow_library
         if not self.kernel.text and not trials.families(small, families(small, not exact)):
             return
+        if not self.kernel.text:
+            self.report("contents that come again")
+            trials.before(small)
+            trials.replay(small)
+            if not self.findings.right:
+                return
         self.report("other shapes")
         trials.shapes(self.problem, self.fixed_shape)
         if not self.findings.right:
@@ -195,15 +201,11 @@ class _Audit:
         self.report("many calls at sizes that were drawn")
         if not all(trials.many(*one) for one in self.drawn):
             return
-        trials.before(small)
-        self.report("contents that come again")
-        trials.replay(small)
         self.findings.passed("reference", "rooftile is not there to be called")
-        if not self.findings.right:
-            return
         self.report("timing")
         odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
-        speed = Speed(session, judge, self.findings, list(odd.values()))
+        nearby = [problem for problem, _ in self.drawn]
+        speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
         inspection = Inspection(session, self.findings, self.allow_library)
         time_ms = speed.measure(self.problem)
         if time_ms is None:
@@ -257,7 +259,7 @@ class _Audit:
         problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]
         if not self.fixed_shape:
             problems += [(p, 1) for p in (*self.problem.neighbours(), *self.problem.smallest())]
-        problems += self.drawn
+        problems += [(p, max(calls, slots_for(p))) for p, calls in self.drawn]
         return max(layout(p, slots, self.kernel.memory)[1] for p, slots in problems)
 
     def _floor(self, time: Timing) -> float | None:

@@ -59,23 +59,28 @@ def budget_of(
     reference: AnyArray,
     magnitude: AnyArray,
     model: ErrorModel,
+    items: int = 1,
 ) -> Float64:
-    """How far each element may be from the reference."""
+    """How far each element may be from the reference.
+
+    ``items``: of how many items it is a weighted sum, as ``rooftile.lab.audit.projection`` makes
+    it.  What an item's largest magnitude allows, and what is allowed anyway, counts so often.
+    """
     item = _item_axes(output, magnitude.ndim)
     # What float64 does not hold has no budget.
     scale = np.where(np.isfinite(magnitude), magnitude, 0.0)
     largest = scale.max(axis=item, keepdims=True, initial=0.0)
     value = np.where(np.isfinite(reference), np.abs(reference), 0.0)
     if model.spreads and judgement.plane:
-        scale = scale.max(axis=judgement.plane, keepdims=True)
+        scale = items * scale.max(axis=judgement.plane, keepdims=True)
     unit, smallest = replace(model, results=_results(output, model)).rounding
     finer = _FINER if output.dtype == "float64" else 1.0
     budget: Float64 = (
         model.factor * model.unit * finer * math.sqrt(judgement.terms) * scale
         + judgement.roundings * model.unit * finer * value
-        + unit * np.maximum(value, smallest)
-        + _FLOOR * finer * largest
-        + model.factor * judgement.terms * _UNDERFLOW
+        + unit * (np.maximum(value, smallest) if items == 1 else value + items * smallest)
+        + items * _FLOOR * finer * largest
+        + items * model.factor * judgement.terms * _UNDERFLOW
     )
     return budget
 

@@ -29,6 +29,9 @@ PROBLEMS = (
     Conv2d(1, 3, 13, 41, 2, (5, 3), (1, 2), (2, 1), "sigmoid", Pool.of("average", (3, 2), (1, 3))),
     # Padding larger than the mask, stride larger than the mask.
     Conv2d(2, 1, 4, 5, 2, (3, 2), (2, 3), (4, 3), "tanh"),
+    # A flat mask in wide padding: whole masks lie beside the image.  Maps fill no group, columns no
+    # thread.
+    Conv2d(3, 4, 30, 27, 3, (1, 6), padding=(3, 2)),
     # A mask larger than the image, over the padding only in part.
     Conv2d(1, 2, 3, 4, 2, (5, 6), (1, 1), (2, 3)),
     # Several tiles each way, a halo across them, more maps than a group.
@@ -67,10 +70,18 @@ def _valid(*arguments):
         return None
 
 
+_long = st.integers(2, 7)
+_masks = (
+    st.tuples(st.integers(1, 7), st.integers(1, 7))
+    | st.tuples(st.just(1), _long)
+    | st.tuples(_long, st.just(1))
+)
+"""Also flat ones, which the padding may hold as a whole."""
+
 problems = st.builds(
     _valid, st.integers(1, 3), st.integers(1, 5), st.integers(1, 40), st.integers(1, 70),
-    st.integers(1, 9), st.tuples(st.integers(1, 7), st.integers(1, 7)),
-    st.just((1, 1)) | _pairs, st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    st.integers(1, 9), _masks, st.just((1, 1)) | _pairs,
+    st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.sampled_from(["none", "relu", "sigmoid", "tanh"]),
     st.none() | st.just(Pool.of("max", 2)) | _pools,
     st.sampled_from(["zero", "zero", "replicate", "interior"]),

@@ -23,6 +23,25 @@ def test_long_sums_of_one_sign_stay_in_the_budget(rung, device):
     assert Expected(problem, x, weights, bias).judge(out, "ieee").passed
 
 
+SERIAL = {"register_tile"}
+"""The rungs that add a part's products in one sum, and say so."""
+
+
+@pytest.mark.parametrize("rung", [one for one in RUNGS if one.id not in SERIAL])
+def test_terms_that_nearly_cancel_stay_in_the_budget(rung, device, optimised):
+    # Every rounding of a sum of all, one after the other, goes the same way.
+    x = np.repeat(np.float32([1.3746161e6, -8.142319e5]), [189, 324]).reshape(1, 513)
+    weights, bias = np.full((3, 513), 2.0**20, np.float32), np.zeros(3, np.float32)
+    terms = x[0] * weights[0]
+    assert (
+        not Expected(Linear(1, 513, 1), x, weights[:1], bias[:1])
+        .judge(np.cumsum(terms, dtype=np.float32)[-1].reshape(1, 1), "ieee")
+        .passed
+    )
+    out = run(rung.bind(Linear(1, 513, 3), (weights, bias), device), x)
+    assert Expected(Linear(1, 513, 3), x, weights, bias).judge(out, "ieee").passed
+
+
 @pytest.mark.parametrize("parts", [2, 8, 16])
 @pytest.mark.parametrize("inputs", [5, 129, 1024])
 def test_parts_are_added_once_even_where_some_are_empty(parts, inputs, device):

@@ -8,6 +8,10 @@
 
 #include "linear/gpu/linear.h"
 
+// So many products are added by themselves: a single sum of all would gather, in an adverse order,
+// more rounding errors than the square root of their number.
+#define RUN 32
+
 __global__ void linear(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
                        GLOBAL float* out, int images)
 {
@@ -18,6 +22,11 @@ __global__ void linear(const GLOBAL float* x, const GLOBAL float* weights, const
     const GLOBAL float* input = x + (size_t)(result / OUTPUTS) * INPUTS;
     const GLOBAL float* row = weights + (size_t)o * INPUTS;
     float sum = bias[o];
-    for (int i = 0; i < INPUTS; i++) sum += row[i] * input[i];
+    for (int start = 0; start < INPUTS; start += RUN) {
+        int end = start + RUN < INPUTS ? start + RUN : INPUTS;
+        float run = 0.0f;
+        for (int i = start; i < end; i++) run += row[i] * input[i];
+        sum += run;
+    }
     out[result] = activate(sum);
 }

@@ -7,6 +7,11 @@
 // device to the end, each of PARTS blocks takes a part of a tile's inputs, and `finish` adds their
 // sums.  What it removes: most reads of shared memory.
 //
+// A thread adds the products of a part one after the other: a second set of sums would take the
+// registers that the tile needs.  Where inputs are so ordered that every rounding goes the same
+// way, as no random ones are, the error grows with the number of terms and can leave the budget,
+// which grows with its square root.  The other rungs add short runs.
+//
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS]; with several
 // parts partial[PARTS][images][OUTPUTS] between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: THREADS, warps of 4 x 8.

@@ -3,6 +3,9 @@
 Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08; the sum
 that several blocks share is that of Osama, Merrill, Cecka, Garland, Owens, "Stream-K",
 PPoPP 2023, section 3 (fixed split).
+
+Alone among the rungs in float32 it adds the products of a part in one sum, whose error can leave
+the budget in an adverse order of terms: the text says why.
 """
 
 from __future__ import annotations

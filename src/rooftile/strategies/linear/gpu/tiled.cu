@@ -32,7 +32,10 @@ linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
         rows[ty][tx] =
             loaded < OUTPUTS && i < INPUTS ? weights[(size_t)loaded * INPUTS + i] : 0.0f;
         __syncthreads();
-        UNROLL for (int k = 0; k < TILE; k++) sum += inputs[ty][k] * rows[tx][k];
+        // A tile's products are added by themselves, as in `naive`.
+        float run = 0.0f;
+        UNROLL for (int k = 0; k < TILE; k++) run += inputs[ty][k] * rows[tx][k];
+        sum += run;
         __syncthreads();
     }
     if (n < images && o < OUTPUTS) out[(size_t)n * OUTPUTS + o] = activate(sum + bias[o]);

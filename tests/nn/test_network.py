@@ -106,6 +106,17 @@ def test_layers_that_do_not_fit_are_refused(layers, message):
         Network("bad", (1, 6, 6), layers)
 
 
+@pytest.mark.parametrize("shape", [(6, 6), (1, 6, 6, 1), (0, 6, 6), (1, 6, 2.5)])
+def test_the_shape_of_images_is_checked(shape):
+    with pytest.raises(InputError, match=r"input_shape|channels|width"):
+        Network("bad", shape, (LinearLayer("a", 2),))
+
+
+def test_what_is_no_layer_is_refused():
+    with pytest.raises(InputError, match="layers: got 3"):
+        Network("bad", (1, 6, 6), (LinearLayer("a", 2), 3))
+
+
 def broken(change) -> dict[str, np.ndarray]:
     parameters = dict(small().initialise(0).parameters)
     change(parameters)
@@ -225,9 +236,11 @@ def test_a_summary_a_person_can_read():
         "first", "convolution 3 x 3, padding 1, relu, average pool 3 x 3", "3 x 3 x 4", "84",
     ]  # fmt: skip
     assert lines[-1].split() == ["total", "232"]
-    assert repr(colourful()) == "<Network colourful: 3 x 7 x 9 -> first -> last>"
+    shapes = "3 x 7 x 9 -> first (3 x 3 x 4) -> last (4), 232 parameters"
+    assert repr(colourful()) == f"<Network colourful: {shapes}>"
     plan = colourful().initialise(1).plan(batch=2)
-    assert repr(plan) == "<CpuPlan of colourful: batch 2, ieee, cpu>"
+    ways = "first {first}, last {last}".format(**plan.strategies)
+    assert repr(plan) == f"<CpuPlan of colourful: batch 2, ieee, cpu; {ways}>"
     assert plan.summary().splitlines()[-1].split("  ")[-1] == plan.strategies["last"]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._network import download_report, percent_of
+from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import positive
 from rooftile.cli._output import Output
 
@@ -72,6 +72,8 @@ def command(arguments: argparse.Namespace) -> int:
         data, report = (arguments.data, arguments.download), download_report(say)
         images = load_images("train", data[0], arguments.limit, data[1], report)
         test = load_images("test", data[0], None, data[1], report)
+        check_channels(network, images)
+        check_channels(network, test)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     start = time.perf_counter()
     last: list[Progress] = []

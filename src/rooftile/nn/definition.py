@@ -23,6 +23,8 @@ from rooftile.ops.problem import check_positive
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
+_AXES = ("channels", "height", "width")
+"""Of an image."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,10 +47,15 @@ class NetworkDefinition:
     pixels: Pixels | None = None
 
     def __post_init__(self) -> None:
+        for layer in self.layers:
+            if not isinstance(layer, Layer):
+                raise InputError("layers", repr(layer), "layers of rooftile.nn alone")
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
-        check_positive(**dict(zip(("channels", "height", "width"), self.input_shape, strict=True)))
+        if len(self.input_shape) != len(_AXES):
+            raise InputError("input_shape", self.input_shape, f"({', '.join(_AXES)})")
+        check_positive(**dict(zip(_AXES, self.input_shape, strict=True)))
         if self.pixels is not None:
             self.pixels.check(self.input_shape[0])
         shapes = self.parameter_shapes
@@ -56,8 +63,11 @@ class NetworkDefinition:
             _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
 
     def __repr__(self) -> str:
-        layers = " -> ".join(layer.name for layer in self.layers)
-        return f"<{type(self).__name__} {self.name}: {_sizes(self.input_shape)} -> {layers}>"
+        results = (
+            f"{name} ({_sizes(problem.output_shape[1:])})" for name, problem in self.problems(1)
+        )
+        way = " -> ".join([_sizes(self.input_shape), *results])
+        return f"<{type(self).__name__} {self.name}: {way}, {self._count:,} parameters>"
 
     def summary(self) -> str:
         """The layers with the shapes of their results and their parameters, as a table of text."""
@@ -65,9 +75,13 @@ class NetworkDefinition:
         for layer, (name, problem) in zip(self.layers, self.problems(1), strict=True):
             count = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
             rows.append((name, str(layer), _sizes(problem.output_shape[1:]), f"{count:,}"))
-        total = sum(math.prod(shape) for shape in self.parameter_shapes.values())
-        rows.append(("total", "", "", f"{total:,}"))
+        rows.append(("total", "", "", f"{self._count:,}"))
         return aligned(rows)
+
+    @property
+    def _count(self) -> int:
+        """The numbers that are learned."""
+        return sum(map(math.prod, self.parameter_shapes.values()))
 
     def prepare(self, images: NDArray[np.uint8]) -> Float32:
         """float32[n, *input_shape] of uint8[n, height, width] or [n, channels, height, width].
@@ -77,7 +91,8 @@ class NetworkDefinition:
         a network of colour images without ``pixels``.
         """
         if self.pixels is None and self.input_shape[0] > 1:
-            raise InputError("network", f"{self.name} without pixels", "one with pixels")
+            expected = "Network(..., pixels=rooftile.nn.Pixels(mean, deviation)) for colour images"
+            raise InputError("network", f"{self.name} without pixels", expected)
         return prepared(images, self.input_shape, self.pixels or FASHION)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:

@@ -20,6 +20,12 @@ def operation_names() -> list[str]:
     return sorted(name for name in ladders if (package / "ops" / f"{name}.py").exists())
 
 
+def model_names() -> list[str]:
+    """The built-in networks, by the files of their weights."""
+    weights = Path(__file__).parents[1] / "nn" / "weights"
+    return sorted(path.stem for path in weights.glob("*.safetensors"))
+
+
 def add_operation(parser: argparse.ArgumentParser) -> None:
     """The operation, whose names the help tells."""
     known = ", ".join(operation_names())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 
 PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
@@ -81,6 +82,16 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
     )
     parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Raise `InputError` before the work rather than after it, where no file can be written."""
+    from rooftile.errors import InputError
+
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError(option, str(path), "a file in a directory that exists")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(option, f"{path}, which you may not write", "a file that you may write")
 
 
 def shape_of(arguments: argparse.Namespace, operation: str) -> str:

@@ -230,6 +230,21 @@ def test_an_architecture_that_cannot_be_read_is_named(tmp_path, text):
         load(path)
 
 
+def test_parameters_in_16_bits_are_those_rounded(tmp_path):
+    network, path = colourful().initialise(1), tmp_path / "half.safetensors"
+    network.save(path, float16=["last.weights"])
+    loaded = load(path)
+    rounded = network.parameters["last.weights"].astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(loaded.parameters["last.weights"], rounded)
+    first = network.parameters["first.weights"]
+    np.testing.assert_array_equal(loaded.parameters["first.weights"], first)
+    with pytest.raises(InputError, match="float16: got 'nothing'"):
+        network.save(path, float16=["nothing"])
+    large = {key: value * 1e6 for key, value in network.parameters.items()}
+    with pytest.raises(InputError, match=r"first\.weights with"):
+        network.with_parameters(large).save(path, float16=["first.weights"])
+
+
 def test_a_summary_a_person_can_read():
     lines = colourful().summary().splitlines()
     assert lines[2].split("  ") == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -150,23 +150,32 @@ class NetworkDefinition:
                 parameters[key] = generator.standard_normal(shape, np.float32) * scale
         return self.with_parameters(parameters)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, float16: Collection[str] = ()) -> None:
         """Write architecture, parameters and metadata as safetensors, in one step.
 
-        `rooftile.load` makes the network of such a file.
+        `rooftile.load` makes the network of such a file.  ``float16`` names parameters that are
+        rounded to 16 bits there, for a file of half the size; they are computed with in float32.
+        Raises `InputError` for a name that is no parameter's, and beyond float16's range.
         """
         if not self.parameters:
             raise InputError("network", f"{self.name} without parameters", "a network with weights")
         own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: written(self)}
-        write_tensors(Path(path), self.parameters, {**self.metadata, **own})
+        kept: dict[str, NDArray[Any]] = dict(self.parameters)
+        for key in float16:
+            kept[key] = _halved(kept, key)
+        write_tensors(Path(path), kept, {**self.metadata, **own})
 
     def load(self, path: str | Path) -> Self:
         """The same layers with the parameters of a safetensors file.
 
-        Raises `InputError`, which names the file and the tensor, for a missing or
-        surplus tensor, a wrong shape or dtype, and values that are not finite.
+        Parameters of float16 become float32, which changes none.  Raises `InputError`, which
+        names the file and the tensor, for a missing or surplus tensor, a wrong shape or dtype,
+        and values that are not finite.
         """
         tensors, metadata = read_tensors(Path(path))
+        for key, tensor in tensors.items():
+            if tensor.dtype == np.float16:
+                tensors[key] = tensor.astype(np.float32)
         _check_parameters(tensors, self.parameter_shapes, where=str(path))
         metadata.pop(ARCHITECTURE_KEY, None)  # It is what the layers say.
         return replace(self, parameters=tensors, metadata=metadata)
@@ -186,6 +195,16 @@ def _sizes(shape: Shape) -> str:
 def is_bias(key: str) -> bool:
     """Whether a parameter is added, by its key."""
     return key.endswith(".bias")
+
+
+def _halved(parameters: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.float16]:
+    """A parameter rounded to float16."""
+    if key not in parameters:
+        raise InputError("float16", repr(key), f"names among {list(parameters)}")
+    largest = float(np.abs(parameters[key]).max())
+    if largest > float(np.finfo(np.float16).max):
+        raise InputError("float16", f"{key} with {largest:g}", "values that float16 holds")
+    return parameters[key].astype(np.float16)
 
 
 def _check_parameters(

@@ -10,6 +10,7 @@
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
+# make docs      set up a fourth one; the documentation as a site in build/site, its links checked
 # make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
@@ -17,13 +18,14 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
+.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu docs clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
 DEV_ENV := .venv-dev
 BENCH_ENV := .venv-bench
 BENCH_GPU_ENV := .venv-bench-gpu
+DOCS_ENV := .venv-docs
 # What to look for; PYTHON alone where it is given.
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3 python3.13 python3.12 python3.11)
 
@@ -86,8 +88,13 @@ bench-patterns-gpu: $(BENCH_GPU_ENV)/installed
 bench-gpu: $(BENCH_GPU_ENV)/installed
 	$(BENCH_GPU_ENV)/bin/python benchmarks/table.py --page $(if $(DATA),--data $(DATA))
 
+# A link that leads nowhere, or a page that no menu has, is an error.
+docs: $(DOCS_ENV)/installed
+	$(DOCS_ENV)/bin/mkdocs build --strict --quiet
+	@echo 'build/site/index.html'
+
 clean:
-	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) build dist
+	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) $(DOCS_ENV) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -96,6 +103,7 @@ clean:
 $(USER_ENV)/installed: EXTRAS :=
 $(DEV_ENV)/installed: EXTRAS := [dev]
 $(BENCH_ENV)/installed: EXTRAS := [peers]
+$(DOCS_ENV)/installed: EXTRAS := [docs]
 $(BENCH_GPU_ENV)/installed: EXTRAS := [torch,cuda]
 %/installed: pyproject.toml
 	@set -e; $(find_python); "$$python" -m venv $(@D)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 
@@ -21,3 +22,15 @@ def test_links_between_pages_lead_somewhere():
     for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *ROOT.glob("docs/*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_sites_menu():
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:")[2]
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert sorted(re.findall(r"(\S+\.md)$", menu, re.M)) == sorted(pages)
+
+
+def test_the_reference_is_of_what_there_is():
+    for page in ROOT.glob("docs/api/*.md"):
+        for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.M):
+            assert pkgutil.resolve_name(name), name

@@ -9,9 +9,12 @@ import pytest
 import rooftile
 from rooftile.cli import completion, main
 from rooftile.cli._main import _parser
-from rooftile.cli._options import operation_names
+from rooftile.cli._options import model_names, operation_names
+from rooftile.nn import MODELS
 from rooftile.ops import default_shape, named
 from rooftile.ops.registry import operations
+
+SHAPES = {name for name in operations()["pool2d"].named if name.startswith("lenet")}
 
 
 def test_every_operation_has_one_sentence(call, call_json):
@@ -42,8 +45,19 @@ def test_strategies_in_rising_order(call, call_json):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_models(call):
+def test_models_have_one_sentence(call, call_json):
     assert "lenet5" in call("list", "models")[1]
+    found = call_json("list", "models")["models"]
+    assert [one["name"] for one in found] == list(MODELS) == model_names()
+    assert all(one["summary"].endswith(".") for one in found)
+
+
+@pytest.mark.parametrize("what", ["operations", "shapes", "strategies", "models"])
+def test_bare_names_stand_one_a_line(call, call_json, what):
+    words = ("list", what) if what in ("operations", "models") else ("list", what, "pool2d")
+    code, out, _ = call(*words, "--names")
+    assert code == 0
+    assert out.splitlines() == [one["name"] for one in call_json(*words)[what]]
 
 
 def test_an_unknown_operation_is_wrong_usage(call):
@@ -78,14 +92,18 @@ def test_the_package_runs_as_a_module():
         ("rooftile climb conv3", {"conv3d"}),
         ("rooftile climb --preci", {"--precision"}),
         ("rooftile list sh", {"shapes"}),
+        ("rooftile run le", {"lenet5"}),
+        ("rooftile climb pool2d --strategy thr", {"threads"}),
+        ("rooftile explain pool2d --shape lenet", SHAPES),
     ],
 )
 def test_bash_completes(words, expected):
     script = completion.script(_parser(), "bash")
     typed = words.split()
+    asked = f'rooftile() {{ {sys.executable} -m rooftile "$@"; }}'
     setting = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _rooftile"
     done = subprocess.run(
-        ["bash", "-c", f'{script}\n{setting}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
+        ["bash", "-c", f'{asked}\n{script}\n{setting}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
         capture_output=True,
         text=True,
         check=True,

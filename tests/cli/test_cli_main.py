@@ -49,6 +49,8 @@ def test_version(capsys):
         ["climb", "conv2d", "--precision", "fp8"],
         ["tune", "conv2d", "--trials", "0"],
         ["history", "--last", "-3"],
+        ["history", "--status", "magic"],
+        ["history", "--command", "magic"],
         ["compare", "a", "b", "--level", "2"],
     ],
 )
@@ -73,6 +75,11 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
         (["train", "mnist8", "--device", "opencl"], "train on the CPU only"),
         (["train", "mnist8", "--out", "no/such/directory/x"], "directory"),
         (["train", "mnist8", "--optimizer", "magic"], "magic"),
+        (["train", "mnist8", "--out", "."], "--out"),
+        (["history", "--device", "abacus"], "abacus"),
+        (["report", "--out", "no/such/directory/x"], "--out"),
+        (["report", "nowhere.json"], "nowhere.json"),
+        (["explain", "conv2d", "--device", "cuda", "--picture", "no/such/x"], "--picture"),
     ],
 )
 def test_wrong_arguments_are_one_message_and_exit_code_2(call, arguments, text):

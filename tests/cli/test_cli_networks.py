@@ -11,7 +11,7 @@ from rooftile.lab.peers import gpu as peers_gpu
 from rooftile.lab.peers.cpu import Peer, PeerCall
 from rooftile.lab.records import Row
 from rooftile.lab.report.sources import content
-from rooftile.nn import load
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, load
 from rooftile.nn.data import load_images, prepare
 from rooftile.ops import ERROR_MODELS
 from rooftile.runtime.timing import host
@@ -234,3 +234,43 @@ def test_a_machine_too_busy_to_trust_is_said(call, weights, data, monkeypatch, f
     monkeypatch.setattr(host, "measure", lambda _: timing)
     _, _, err = call("run", weights, "--data", data, "--batch", 10)
     assert ("too busy to trust" in err) == said
+
+
+@pytest.fixture
+def colour(tmp_path):
+    """A directory with pictures of three colours, and a network that has learned nothing yet."""
+    labels = np.arange(24) % 3
+    images = np.random.default_rng(0).integers(0, 90, (24, 3, 9, 11), np.uint8)
+    images[np.arange(24), labels] += 160
+    for split in ("train", "test"):
+        names = ["red", "green", "blue"]
+        np.savez(tmp_path / f"{split}.npz", images=images, labels=labels, classes=names)
+    layers = (ConvLayer("a", 4, 3, activation="relu", pool=("max", 2)), LinearLayer("b", 3))
+    network = Network("colour", (3, 8, 8), layers, pixels=Pixels((0.4,) * 3, (0.3,) * 3))
+    network.initialise(1).save(tmp_path / "colour.safetensors")
+    return tmp_path
+
+
+def test_a_network_of_ones_own_learns_runs_and_looks_at_pictures(call_json, call, colour):
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    file = colour / "colour.safetensors"
+    trained = call_json(
+        "train", file, "--data", colour, "--epochs", 60, "--batch", 8, "--shift", 0,
+        "--learning-rate", 0.02, "--out", file,
+    )  # fmt: skip
+    assert trained["model"] == "colour"
+    code, out, _ = call("run", file, "--data", colour)
+    assert code == 0
+    assert "accuracy 100.00 % of 24 images" in out
+    assert "first predictions: red, green, blue" in out
+    blue = np.zeros((20, 30, 3), np.uint8) + np.array([40, 40, 220], np.uint8)
+    image.fromarray(blue).save(colour / "sea.png")
+    found = call_json("predict", file, colour / "sea.png")["pictures"]
+    assert found[0]["classes"][0]["class"] == "blue"
+
+
+def test_images_of_other_channels_are_wrong_usage(call, colour, data):
+    code, _, err = call("run", colour / "colour.safetensors", "--data", data)
+    assert code == 2
+    assert "1 channel(s)" in err
+    assert "test.npz" in err

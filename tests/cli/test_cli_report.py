@@ -63,5 +63,5 @@ def test_a_file_that_is_something_else_is_named(call, history_path, tmp_path):
 
 def test_a_file_that_is_missing_is_named(call, history_path, tmp_path):
     code, _, err = call("report", tmp_path / "none.json")
-    assert code == 1
+    assert code == 2
     assert "none.json" in err

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from rooftile.errors import InputError
-from rooftile.nn import MODELS, architecture, load
+from rooftile.nn import MODELS, architecture, load, models
 from rooftile.nn.data import fashion, load_images
 from rooftile.nn.training import TrainingOptions, predict
 from rooftile.ops import named
@@ -50,6 +50,10 @@ def test_shipped_weights_classify_the_sample_as_recorded(name):
         assert right[:count].mean() == pytest.approx(recorded, abs=2 / count)
     assert right.mean() >= 0.886
     assert float(network.metadata["accuracy_10000"]) >= 0.895
+
+
+def test_shipped_weights_are_small():
+    assert sum(path.stat().st_size for path in models.WEIGHTS.iterdir()) < 7 * 2**20
 
 
 @pytest.mark.skipif(

@@ -106,6 +106,17 @@ def test_layers_that_do_not_fit_are_refused(layers, message):
         Network("bad", (1, 6, 6), layers)
 
 
+@pytest.mark.parametrize("shape", [(6, 6), (1, 6, 6, 1), (0, 6, 6), (1, 6, 2.5)])
+def test_the_shape_of_images_is_checked(shape):
+    with pytest.raises(InputError, match=r"input_shape|channels|width"):
+        Network("bad", shape, (LinearLayer("a", 2),))
+
+
+def test_what_is_no_layer_is_refused():
+    with pytest.raises(InputError, match="layers: got 3"):
+        Network("bad", (1, 6, 6), (LinearLayer("a", 2), 3))
+
+
 def broken(change) -> dict[str, np.ndarray]:
     parameters = dict(small().initialise(0).parameters)
     change(parameters)
@@ -219,15 +230,32 @@ def test_an_architecture_that_cannot_be_read_is_named(tmp_path, text):
         load(path)
 
 
+def test_parameters_in_16_bits_are_those_rounded(tmp_path):
+    network, path = colourful().initialise(1), tmp_path / "half.safetensors"
+    network.save(path, float16=["last.weights"])
+    loaded = load(path)
+    rounded = network.parameters["last.weights"].astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(loaded.parameters["last.weights"], rounded)
+    first = network.parameters["first.weights"]
+    np.testing.assert_array_equal(loaded.parameters["first.weights"], first)
+    with pytest.raises(InputError, match="float16: got 'nothing'"):
+        network.save(path, float16=["nothing"])
+    large = {key: value * 1e6 for key, value in network.parameters.items()}
+    with pytest.raises(InputError, match=r"first\.weights with"):
+        network.with_parameters(large).save(path, float16=["first.weights"])
+
+
 def test_a_summary_a_person_can_read():
     lines = colourful().summary().splitlines()
     assert lines[2].split("  ") == [
         "first", "convolution 3 x 3, padding 1, relu, average pool 3 x 3", "3 x 3 x 4", "84",
     ]  # fmt: skip
     assert lines[-1].split() == ["total", "232"]
-    assert repr(colourful()) == "<Network colourful: 3 x 7 x 9 -> first -> last>"
+    shapes = "3 x 7 x 9 -> first (3 x 3 x 4) -> last (4), 232 parameters"
+    assert repr(colourful()) == f"<Network colourful: {shapes}>"
     plan = colourful().initialise(1).plan(batch=2)
-    assert repr(plan) == "<CpuPlan of colourful: batch 2, ieee, cpu>"
+    ways = "first {first}, last {last}".format(**plan.strategies)
+    assert repr(plan) == f"<CpuPlan of colourful: batch 2, ieee, cpu; {ways}>"
     assert plan.summary().splitlines()[-1].split("  ")[-1] == plan.strategies["last"]
 
 

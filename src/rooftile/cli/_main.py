@@ -57,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parsed = _parser().parse_args(arguments)
     try:
+        _check_device(parsed.device)
         code: int = parsed.command(parsed)
         sys.stdout.flush()
         return code
@@ -73,6 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             print(f"rooftile: {error}", file=sys.stderr)
         return _USAGE if isinstance(error, InputError) else 1
+
+
+def _check_device(name: str | None) -> None:
+    """Raise `InputError` for what is no device, also where a command only compares its name."""
+    if name not in (None, "cpu"):
+        from rooftile.devices.select import parse_device
+
+        parse_device(name)
 
 
 def _parser() -> argparse.ArgumentParser:

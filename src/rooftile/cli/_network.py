@@ -21,7 +21,18 @@ def loaded(arguments: argparse.Namespace, say: Say) -> tuple[Network, ImageSet]:
     network = load_network(arguments.model, arguments.weights)
     report = download_report(say)
     images = load_images("test", arguments.data, arguments.limit, arguments.download, report)
+    check_channels(network, images)
     return network, images
+
+
+def check_channels(network: Network, images: ImageSet) -> None:
+    """Raise `InputError` unless the images have as many channels as the network reads."""
+    from rooftile.errors import InputError
+
+    found = images.images.shape[1] if images.images.ndim == 4 else 1
+    if found != network.input_shape[0]:
+        expected = f"--data DIR whose test.npz and train.npz have {network.input_shape[0]}"
+        raise InputError("--data", f"{found} channel(s) in {images.source}", expected)
 
 
 def load_network(model: str, weights: Path | None) -> Network:

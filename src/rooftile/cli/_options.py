@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 
 PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
@@ -18,6 +19,12 @@ def operation_names() -> list[str]:
     package = Path(__file__).parents[1]
     ladders = (path.parent.name for path in package.glob("strategies/*/ladder.py"))
     return sorted(name for name in ladders if (package / "ops" / f"{name}.py").exists())
+
+
+def model_names() -> list[str]:
+    """The built-in networks, by the files of their weights."""
+    weights = Path(__file__).parents[1] / "nn" / "weights"
+    return sorted(path.stem for path in weights.glob("*.safetensors"))
 
 
 def add_operation(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +82,16 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
     )
     parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Raise `InputError` before the work rather than after it, where no file can be written."""
+    from rooftile.errors import InputError
+
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError(option, str(path), "a file in a directory that exists")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(option, f"{path}, which you may not write", "a file that you may write")
 
 
 def shape_of(arguments: argparse.Namespace, operation: str) -> str:

@@ -6,6 +6,9 @@ In bash: `eval "$(rooftile completion bash)"`, in zsh the same with zsh, in ~/.b
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+
+from rooftile.cli._options import model_names, operation_names
 
 _SHELLS = ("bash", "zsh")
 _ZSH = "autoload -Uz bashcompinit && bashcompinit\n"
@@ -23,19 +26,33 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """A shell's functions that complete the command lines of a parser with commands."""
+    """A shell's functions that complete the command lines of a parser with commands.
+
+    The names of an operation's shapes and strategies are asked for when they are wanted: to know
+    them all takes longer than a shell may take to start.
+    """
     commands = _commands(parser)
     cases = "\n".join(
         f"    {name}) words={_quoted(_words(command))} ;;" for name, command in commands.items()
     )
     made = f"""_rooftile() {{
-  local words
+  local words word what operation=
   if [ "$COMP_CWORD" -eq 1 ]; then
     words={_quoted([*commands, "--help", "--version"])}
   else
     case "${{COMP_WORDS[1]}}" in
 {cases}
     esac
+  fi
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+    --shape) what=shapes ;;
+    --strategy) what=strategies ;;
+  esac
+  if [ -n "$what" ]; then
+    for word in "${{COMP_WORDS[@]}}"; do
+      case " {" ".join(operation_names())} " in *" $word "*) operation=$word ;; esac
+    done
+    [ -n "$operation" ] && words=$(rooftile list "$what" "$operation" --names 2>/dev/null)
   fi
   COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
 }}
@@ -52,17 +69,18 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 
 
 def _words(command: argparse.ArgumentParser) -> list[str]:
-    """The options of a command, the values that they choose among, and names of operations."""
-    from rooftile.cli._options import operation_names
-
+    """The options of a command, the values that they choose among, names of operations, models."""
     found: list[str] = []
     for action in command._actions:
         found += action.option_strings
         found += map(str, action.choices or ())
-        if action.metavar == "OP":
-            found += operation_names()
+        found += _NAMES.get(str(action.metavar), list)()
     return list(dict.fromkeys(found))
 
 
 def _quoted(words: list[str]) -> str:
     return '"' + " ".join(words) + '"'
+
+
+_NAMES: dict[str, Callable[[], list[str]]] = {"OP": operation_names, "MODEL": model_names}
+"""What stands where the help says so."""

@@ -23,7 +23,7 @@ from rooftile.cli._explained import (
     title,
     why_lines,
 )
-from rooftile.cli._options import add_operation, add_problem, shape_of
+from rooftile.cli._options import add_operation, add_problem, check_writable, shape_of
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def command(arguments: argparse.Namespace) -> int:
         raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")
     if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
         raise InputError("architecture, config, picture", "given", "none of them on the cpu")
+    if arguments.picture is not None:
+        check_writable("--picture", arguments.picture)
     rung, picked = _rung(arguments, problem)
     output = Output(arguments)
     if kind == "cpu":

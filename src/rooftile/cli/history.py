@@ -32,12 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strategy", metavar="NAME", help="only this strategy")
     add_precision(parser, "only strategies of this precision")
     parser.add_argument(
-        "--status", metavar="passed|failed|skipped|error", help="only results of this kind"
+        "--status",
+        choices=("passed", "failed", "skipped", "error"),
+        metavar="passed|failed|skipped|error",
+        help="only results of this kind",
     )
     parser.add_argument(
         "--command",
         dest="source",
-        metavar="climb|tune|final",
+        choices=("climb", "tune", "final", "audit"),
+        metavar="climb|tune|final|audit",
         help="only of this command (final: a tuning's last round)",
     )
     parser.add_argument("--run", metavar="ID", help="only this run, or those that begin so")

@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OP",
         help=f"whose shapes or strategies (default: of all): {', '.join(operation_names())}",
     )
+    parser.add_argument("--names", action="store_true", help="bare names, one a line")
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -52,7 +53,7 @@ def command(arguments: argparse.Namespace) -> int:
     else:
         found, sheet = _strategies(_asked(arguments), arguments.device)
     output.result({arguments.what: found})
-    output.show(sheet)
+    output.show(*((one["name"] for one in found) if arguments.names else (sheet,)))
     return 0
 
 
@@ -129,12 +130,18 @@ def _rungs(operation: str, kinds: Sequence[str]) -> list[Strategy]:
 
 
 def _models() -> Found:
-    from rooftile.nn import MODELS
+    from rooftile.nn.models import MODELS, SUMMARIES
 
-    sheet = Sheet("model", "images", "layers", wraps=["layers"])
+    sheet = Sheet("model", "images", "what it is", wraps=["what it is"])
     found = []
     for name, network in MODELS.items():
-        layers = [layer.name for layer in network.layers]
-        sheet.add_row(name, "x".join(map(str, network.input_shape)), ", ".join(layers))
-        found.append({"name": name, "images": list(network.input_shape), "layers": layers})
+        sheet.add_row(name, "x".join(map(str, network.input_shape)), SUMMARIES[name])
+        found.append(
+            {
+                "name": name,
+                "images": list(network.input_shape),
+                "layers": [layer.name for layer in network.layers],
+                "summary": SUMMARIES[name],
+            }
+        )
     return found, sheet

@@ -79,9 +79,15 @@ def _pixels(path: Path, channels: int) -> NDArray[np.uint8]:
 
 
 def _names(metadata: Any, count: int) -> list[str]:
-    """What the classes are called: Fashion-MNIST's, where the network was trained on it."""
+    """What the classes are called, as far as the file says it, or what it was trained on."""
+    import json
+
     from rooftile.nn.data import CLASSES
 
+    if "classes" in metadata:
+        names: list[str] = json.loads(metadata["classes"])
+        if len(names) == count:
+            return names
     if "Fashion-MNIST" in metadata.get("trained_on", "") and count == len(CLASSES):
         return list(CLASSES)
     return [f"class {number}" for number in range(count)]

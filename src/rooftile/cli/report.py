@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rooftile.cli._options import check_writable
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.errors import InputError
     from rooftile.lab.report import page
 
+    check_writable("--out", arguments.out)
     content = _content(arguments).only(arguments.operation, arguments.device)
     if not content:
         operation, device = arguments.operation, arguments.device

@@ -181,11 +181,9 @@ def _result(
 
 def _named(labels: NDArray[np.int64], images: ImageSet) -> str:
     """The first predictions by class name; a wrong one with what it should have been."""
-    from rooftile.nn.data import CLASSES
-
     pairs = zip(labels[:_SHOWN], images.labels[:_SHOWN], strict=True)
     return ", ".join(
-        CLASSES[said] if said == true else f"{CLASSES[said]} (wrong: {CLASSES[true]})"
+        images.name(said) if said == true else f"{images.name(said)} (wrong: {images.name(true)})"
         for said, true in pairs
     )
 

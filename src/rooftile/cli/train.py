@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._network import download_report, percent_of
-from rooftile.cli._options import positive
+from rooftile.cli._network import check_channels, download_report, percent_of
+from rooftile.cli._options import check_writable, positive
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -66,12 +66,14 @@ def command(arguments: argparse.Namespace) -> int:
     given = _given(arguments)
     options = _options(arguments.seed, given)
     out: Path = arguments.out or Path(f"{network.name}.safetensors")
+    check_writable("--out", out)
     checkpoint = out.with_name(f"{out.name}.checkpoint")
-    _check_writable(out)
     with output.working("loading the images") as say:
         data, report = (arguments.data, arguments.download), download_report(say)
         images = load_images("train", data[0], arguments.limit, data[1], report)
         test = load_images("test", data[0], None, data[1], report)
+        check_channels(network, images)
+        check_channels(network, test)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     start = time.perf_counter()
     last: list[Progress] = []
@@ -135,14 +137,6 @@ def _check_device(device: str) -> None:
 
     if parse_device(device)[0] != "cpu":
         raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
-
-
-def _check_writable(out: Path) -> None:
-    """Raise `InputError` now rather than after an hour of training."""
-    from rooftile.errors import InputError
-
-    if not out.parent.is_dir():
-        raise InputError("out", str(out), "a file in a directory that exists")
 
 
 @contextlib.contextmanager

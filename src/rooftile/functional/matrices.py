@@ -26,7 +26,7 @@ from rooftile.strategies.common.sparse_sorting import SORTING
 
 
 class Sparse:
-    """A matrix [rows][columns] in a format; nothing changes it.
+    """A matrix ``[rows][columns]`` in a format; nothing changes it.
 
     ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
     where x lies, and they stay there as long as the matrix.
@@ -138,7 +138,7 @@ class Sparse:
         return made.asformat(self.format) if self.format in ("bsr", "dia") else made
 
     def to_dense(self) -> AnyArray:
-        """NumPy's array [rows][columns]."""
+        """NumPy's array ``[rows][columns]``."""
         made = np.zeros(self.shape, self.dtype)
         made[self.rows.of_entries, self.rows.columns] = self.rows.values
         return made
@@ -259,8 +259,9 @@ def spmv(
 ) -> Any:
     """``alpha A x + beta y``; with ``transposed`` of A's transpose.
 
-    A is a `Sparse` [rows][columns], x has one axis, [columns], and y and the result have [rows].
-    x and y are float32, beside values of float64 float64; values of float16 are summed in float32.
+    A is a `Sparse` ``[rows][columns]``, x has one axis, [columns], and y and the result have
+    [rows].  x and y are float32, beside values of float64 float64; values of float16 are summed in
+    float32.
     Where beta is 0, y is not read.  An entry of a matrix is never multiplied where it is 0: padding
     does not make NaN of an infinite x.  Every run gives the same bits, but on a GPU for ``coo`` and
     ``csc``, whose strategies ``coo_atomic`` and ``csc`` add by atomics.
@@ -302,9 +303,9 @@ def spmm(
 ) -> Any:
     """``A b``, a sparse matrix times a dense one; with ``transposed`` A's transpose times it.
 
-    A is a `Sparse` [rows][columns], b is [columns][width] of float32, beside values of float64
-    float64, and the result [rows][width].  It is computed in CSR; other formats
-    are converted first.
+    A is a `Sparse` ``[rows][columns]``, b is ``[columns][width]`` of float32, beside values of
+    float64 float64, and the result ``[rows][width]``.  It is computed in CSR; other formats are
+    converted first.
     """
     matrix = _matrix(A, transposed).to("csr")
     given = Arguments(b, "b")

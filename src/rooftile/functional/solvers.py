@@ -77,7 +77,7 @@ def cg(
 ) -> Solution:
     """Solve ``A x = b`` by conjugate gradients, for a symmetric positive definite A.
 
-    A is a `Sparse` [n][n], b and ``start`` (zeros where it is None) are NumPy's arrays [n] of
+    A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are NumPy's arrays [n] of
     float32, or float64 beside float64.  It ends when the residual's norm is ``tolerance`` times
     that of b, or after ``limit`` products with A, by default 10 n.  ``jacobi`` divides by A's
     diagonal.  Sums of products are in float64.  Between two products lie two passes over the

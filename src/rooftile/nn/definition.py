@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +23,8 @@ from rooftile.ops.problem import check_positive
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
+_AXES = ("channels", "height", "width")
+"""Of an image."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,10 +47,15 @@ class NetworkDefinition:
     pixels: Pixels | None = None
 
     def __post_init__(self) -> None:
+        for layer in self.layers:
+            if not isinstance(layer, Layer):
+                raise InputError("layers", repr(layer), "layers of rooftile.nn alone")
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
-        check_positive(**dict(zip(("channels", "height", "width"), self.input_shape, strict=True)))
+        if len(self.input_shape) != len(_AXES):
+            raise InputError("input_shape", self.input_shape, f"({', '.join(_AXES)})")
+        check_positive(**dict(zip(_AXES, self.input_shape, strict=True)))
         if self.pixels is not None:
             self.pixels.check(self.input_shape[0])
         shapes = self.parameter_shapes
@@ -56,8 +63,11 @@ class NetworkDefinition:
             _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
 
     def __repr__(self) -> str:
-        layers = " -> ".join(layer.name for layer in self.layers)
-        return f"<{type(self).__name__} {self.name}: {_sizes(self.input_shape)} -> {layers}>"
+        results = (
+            f"{name} ({_sizes(problem.output_shape[1:])})" for name, problem in self.problems(1)
+        )
+        way = " -> ".join([_sizes(self.input_shape), *results])
+        return f"<{type(self).__name__} {self.name}: {way}, {self._count:,} parameters>"
 
     def summary(self) -> str:
         """The layers with the shapes of their results and their parameters, as a table of text."""
@@ -65,9 +75,13 @@ class NetworkDefinition:
         for layer, (name, problem) in zip(self.layers, self.problems(1), strict=True):
             count = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
             rows.append((name, str(layer), _sizes(problem.output_shape[1:]), f"{count:,}"))
-        total = sum(math.prod(shape) for shape in self.parameter_shapes.values())
-        rows.append(("total", "", "", f"{total:,}"))
+        rows.append(("total", "", "", f"{self._count:,}"))
         return aligned(rows)
+
+    @property
+    def _count(self) -> int:
+        """The numbers that are learned."""
+        return sum(map(math.prod, self.parameter_shapes.values()))
 
     def prepare(self, images: NDArray[np.uint8]) -> Float32:
         """float32[n, *input_shape] of uint8[n, height, width] or [n, channels, height, width].
@@ -77,7 +91,8 @@ class NetworkDefinition:
         a network of colour images without ``pixels``.
         """
         if self.pixels is None and self.input_shape[0] > 1:
-            raise InputError("network", f"{self.name} without pixels", "one with pixels")
+            expected = "Network(..., pixels=rooftile.nn.Pixels(mean, deviation)) for colour images"
+            raise InputError("network", f"{self.name} without pixels", expected)
         return prepared(images, self.input_shape, self.pixels or FASHION)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
@@ -135,23 +150,32 @@ class NetworkDefinition:
                 parameters[key] = generator.standard_normal(shape, np.float32) * scale
         return self.with_parameters(parameters)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, float16: Collection[str] = ()) -> None:
         """Write architecture, parameters and metadata as safetensors, in one step.
 
-        `rooftile.load` makes the network of such a file.
+        `rooftile.load` makes the network of such a file.  ``float16`` names parameters that are
+        rounded to 16 bits there, for a file of half the size; they are computed with in float32.
+        Raises `InputError` for a name that is no parameter's, and beyond float16's range.
         """
         if not self.parameters:
             raise InputError("network", f"{self.name} without parameters", "a network with weights")
         own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: written(self)}
-        write_tensors(Path(path), self.parameters, {**self.metadata, **own})
+        kept: dict[str, NDArray[Any]] = dict(self.parameters)
+        for key in float16:
+            kept[key] = _halved(kept, key)
+        write_tensors(Path(path), kept, {**self.metadata, **own})
 
     def load(self, path: str | Path) -> Self:
         """The same layers with the parameters of a safetensors file.
 
-        Raises `InputError`, which names the file and the tensor, for a missing or
-        surplus tensor, a wrong shape or dtype, and values that are not finite.
+        Parameters of float16 become float32, which changes none.  Raises `InputError`, which
+        names the file and the tensor, for a missing or surplus tensor, a wrong shape or dtype,
+        and values that are not finite.
         """
         tensors, metadata = read_tensors(Path(path))
+        for key, tensor in tensors.items():
+            if tensor.dtype == np.float16:
+                tensors[key] = tensor.astype(np.float32)
         _check_parameters(tensors, self.parameter_shapes, where=str(path))
         metadata.pop(ARCHITECTURE_KEY, None)  # It is what the layers say.
         return replace(self, parameters=tensors, metadata=metadata)
@@ -171,6 +195,16 @@ def _sizes(shape: Shape) -> str:
 def is_bias(key: str) -> bool:
     """Whether a parameter is added, by its key."""
     return key.endswith(".bias")
+
+
+def _halved(parameters: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.float16]:
+    """A parameter rounded to float16."""
+    if key not in parameters:
+        raise InputError("float16", repr(key), f"names among {list(parameters)}")
+    largest = float(np.abs(parameters[key]).max())
+    if largest > float(np.finfo(np.float16).max):
+        raise InputError("float16", f"{key} with {largest:g}", "values that float16 holds")
+    return parameters[key].astype(np.float16)
 
 
 def _check_parameters(

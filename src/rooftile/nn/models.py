@@ -45,6 +45,14 @@ MODELS: dict[str, Network] = {
 document recognition", Proc. IEEE 86 (1998), in its two convolution-and-pool stages.
 """
 
+SUMMARIES = {
+    "lenet5": "two convolutions with pools and two linear layers, after LeNet-5; for clothing, "
+    "enlarged to 86 x 86.",
+    "mnist8": "one convolution and two linear layers, the larger with 3.2 million weights; for "
+    "clothing as it is.",
+}
+"""A sentence of what each is."""
+
 WEIGHTS = Path(__file__).parent / "weights"
 """Where the trained weights of the built-in networks are shipped."""
 

@@ -71,15 +71,17 @@ class Plan(ABC):
 
     def __repr__(self) -> str:
         where = f"batch {self.batch}, {self.precision}, {self.device}"
-        return f"<{type(self).__name__} of {self.network.name}: {where}>"
+        ways = ", ".join(f"{name} {strategy}" for name, strategy in self.strategies.items())
+        return f"<{type(self).__name__} of {self.network.name}: {where}; {ways}>"
 
     def summary(self) -> str:
         """Each layer's result and strategy, as a table of text."""
+        where = f"{self.network.name}: batch {self.batch}, {self.precision}, {self.device}"
         rows = [("layer", "result", "strategy")]
         for layer in self.layers:
             shape = " x ".join(map(str, layer.problem.output_shape))
             rows.append((layer.name, shape, layer.strategy.name))
-        return f"{self!r}\n{aligned(rows)}"
+        return f"{where}\n{aligned(rows)}"
 
     @property
     def strategies(self) -> dict[str, str]:

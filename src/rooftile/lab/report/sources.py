@@ -153,7 +153,7 @@ def read_files(paths: Iterable[Path]) -> Content:
     for path in paths:
         try:
             found += content(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             what = f"{path} ({type(error).__name__}: {error})"
             raise InputError("FILE", what, _EXPECTED) from error
     return found

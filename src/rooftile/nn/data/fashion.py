@@ -6,17 +6,14 @@ machine learning algorithms", 2017; https://github.com/zalandoresearch/fashion-m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.devices import cache
 from rooftile.errors import InputError
 from rooftile.nn.data.download import DownloadFailure, Report, download_files
 from rooftile.nn.data.idx import read_idx
+from rooftile.nn.data.image_set import ImageSet, read_archive
 from rooftile.ops.problem import check_positive
 
 Split = Literal["test", "train"]
@@ -47,21 +44,6 @@ _NAMES: dict[Split, tuple[str, str]] = {
 _SIZE = (28, 28)
 
 
-@dataclass(frozen=True, eq=False)
-class ImageSet:
-    """Images with their labels, and where they are from."""
-
-    images: NDArray[np.uint8]
-    """[n, 28, 28]; 0 is black."""
-    labels: NDArray[np.uint8]
-    """[n], 0 to 9."""
-    source: str
-    """Which set this is and where it was found, for a person to read."""
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-
 def load_images(
     split: Split = "test",
     data: Path | None = None,
@@ -72,7 +54,8 @@ def load_images(
     """The first ``limit`` images of a split of Fashion-MNIST, or all of them.
 
     The places are tried in this order: the directory ``data``, which must have the files
-    (those of MNIST have the same names and are read too); the user's cache; the system's
+    (those of MNIST have the same names and are read too), or images of your own of any size in
+    ``test.npz`` and ``train.npz`` (`read_archive`); the user's cache; the system's
     directory; with ``download`` the project's own site, whose files go into the cache; and for
     the test images the sample that rooftile ships.  ``source`` of the result says which place it
     was, and why there was no better one.  ``progress`` is told of the download: file, bytes so
@@ -86,10 +69,13 @@ def load_images(
     if limit is not None:
         check_positive(limit=limit)
     if data is not None:
-        files = _files(data, split)
+        files, archive = _files(data, split), data / f"{split}.npz"
+        if files is None and archive.is_file():
+            return read_archive(archive, limit, f"{split} images in {data}")
         if files is None:
-            expected = " and ".join(f"{name}.gz" for name in _NAMES[split])
-            raise InputError("data", str(data), f"a directory with {expected} (or without .gz)")
+            names = " and ".join(f"{name}.gz" for name in _NAMES[split])
+            expected = f"a directory with {archive.name}, or {names} (or without .gz)"
+            raise InputError("data", str(data), expected)
         return _read(files, limit, f"{split} images in {data}")
     for directory in (cache_directory(), SYSTEM_DIRECTORY):
         files = _files(directory, split)
@@ -140,4 +126,4 @@ def _read(files: tuple[Path, Path], limit: int | None, source: str) -> ImageSet:
         )
     if labels.max() >= len(CLASSES):
         raise InputError(str(label_path), f"a label of {labels.max()}", "labels from 0 to 9")
-    return ImageSet(images[:limit], labels[:limit], source)
+    return ImageSet(images[:limit], labels[:limit], source, CLASSES)

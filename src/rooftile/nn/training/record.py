@@ -14,7 +14,7 @@ from rooftile.nn.training.loop import predict
 from rooftile.nn.training.options import TrainingOptions
 
 _FIRST = (100, 1000, 10000)
-"""The numbers of test images whose accuracy is recorded, where there are so many."""
+"""The numbers of test images whose accuracy is recorded; of fewer images, that of all."""
 
 
 def with_record(
@@ -22,16 +22,14 @@ def with_record(
 ) -> Network:
     """The network with metadata on its making: command, options, seed, data, accuracies.
 
-    ``trained_on`` names the training images for a person to read.  The accuracy on the
-    first 100, 1,000 and 10,000 of the test images is computed here, with the training
-    pass, and kept under ``accuracy_<n>``.  Raises `InputError`.
+    ``trained_on`` names the training images for a person to read.  The accuracy on the first 100,
+    1,000 and 10,000 of the test images, or on all of fewer, is computed here, with the training
+    pass, and kept under ``accuracy_<n>``; what the labels stand for, where they have names, under
+    ``classes``.  Raises `InputError`.
     """
     right = predict(network, test.images, threads=options.threads) == test.labels
-    accuracies = {
-        f"accuracy_{count}": f"{np.mean(right[:count]):.4f}"
-        for count in _FIRST
-        if count <= len(right)
-    }
+    counts = [count for count in _FIRST if count <= len(right)] or [len(right)]
+    accuracies = {f"accuracy_{count}": f"{np.mean(right[:count]):.4f}" for count in counts}
     settings = dataclasses.asdict(dataclasses.replace(options, threads=None))
     metadata = {
         "command": command,
@@ -41,4 +39,6 @@ def with_record(
         "options": json.dumps(settings, sort_keys=True),
         "version": __version__,
     }
+    if test.classes:
+        metadata["classes"] = json.dumps(test.classes)
     return network.with_parameters(network.parameters, metadata | accuracies)

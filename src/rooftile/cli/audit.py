@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rooftile.cli._options import add_precision, add_problem, seconds, shape_of
 from rooftile.cli._output import Output, milliseconds, percent, quantity
-from rooftile.cli._records import recording
+from rooftile.cli._records import recording, warn_if_busy
 from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
@@ -88,6 +88,7 @@ def command(arguments: argparse.Namespace) -> int:
         raise InputError("kernel", arguments.kernel, str(error)) from error
     output.result(found.to_json())
     _show(output, found)
+    warn_if_busy(output, {found.name: found.time_ms})
     return 0 if found.passed else 1
 
 

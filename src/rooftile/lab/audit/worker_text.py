@@ -118,6 +118,7 @@ class TextWorker:
             timing: Times = in_turns({"": work}, read=sensors(device))[""]
             wrong[0] += self._result() != right
             used = self._program.resources(self._launch)
+        assert timing.cold is not None, "a device's times are warm and cold"
         warm, cold = _numbers(timing.warm), _numbers(timing.cold)
         resources = dataclasses.astuple(used)
         return timing.contradiction, (float(wrong[0]), *warm, *cold, *resources)
@@ -135,7 +136,8 @@ class TextWorker:
 
 def _numbers(timing: Timing) -> tuple[float, ...]:
     """A timing without its samples."""
-    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady)
+    waited = math.nan if timing.waited is None else timing.waited
+    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady, waited)
 
 
 def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:

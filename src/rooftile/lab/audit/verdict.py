@@ -169,13 +169,13 @@ class _Audit:
         self.report.next("loading")
         session.load()
         small = self._small()
+        self.report.next("results on known and on secret inputs")
+        first_s = trials.values(small)
         if self.kernel.text:
             self.report.next("races")
             look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
         else:
             self.findings.skipped("races", "it is no text whose threads could be watched")
-        self.report.next("results on known and on secret inputs")
-        first_s = trials.values(small)
         if first_s is None:
             trials.elsewhere()
             return

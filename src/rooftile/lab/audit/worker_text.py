@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import math
 import mmap
 import os
@@ -47,6 +48,8 @@ class TextWorker:
                 text, numbers = getattr(self, f"_{request['do']}")(request) or ("", ())
             except InputError as error:
                 kind, text = "usage", str(error)
+            except CompileFailure as error:
+                kind, text = "raised", f"it does not compile:\n{error.log}"[:1000]
             except Exception as error:
                 # Also PyOpenCL's and cuda-core's errors, which are classes of their own.
                 kind, text = "raised", f"{type(error).__name__}: {error}"[:1000]
@@ -54,7 +57,10 @@ class TextWorker:
 
     def _load(self, request: dict[str, Any]) -> None:
         self._device: Any = open_gpu(request["device"])
-        self._text = Path(request["file"]).read_text(encoding="utf-8")
+        path = Path(request["file"])
+        # Compilers name the lines of the stranger's file, whatever stands before its text.
+        place = json.dumps(path.name)
+        self._text = f"#line 1 {place}\n{path.read_text(encoding='utf-8')}"
         self._function = str(request["function"])
         self._flush: Flush | None = None
 

@@ -124,7 +124,8 @@ class Bench:
             times = in_turns(only, read=sensors(self.device), seconds=_SECONDS)
         for name, (kind, _) in works.items():
             one = rows.entry(kind, name, times[name].warm, times[name].contradiction)
-            one["cold_ms"] = times[name].cold.median
+            cold = times[name].cold
+            one["cold_ms"] = None if cold is None else cold.median
             rung = row["picked"] if name == OURS else name
             if kind == "strategy" and case.dtype == "float32":
                 one["explained"] = self._explained(case, rung, times[name].warm.median)

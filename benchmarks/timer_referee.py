@@ -59,6 +59,7 @@ def main() -> None:
             work = work_of(device, call, flush)
             timing = in_turns({"": work})[""]
             ours, cupti = 1e3 * timing.warm.median, duration_us(work)
+            assert timing.cold is not None, "a device's times are warm and cold"
             cold = 1e3 * timing.cold.median
             rows.append({"cupti_us": cupti, "warm_us": ours, "cold_us": cold})
             print(

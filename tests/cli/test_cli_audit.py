@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from rooftile.cli import _beside
 from rooftile.lab.audit import CHECKS, library, speed, verdict
+from rooftile.lab.history import store
 from rooftile.lab.history.store import History
+from rooftile.ops import parse
+from rooftile.runtime.choice import decide
+from rooftile.runtime.timing.host import Timing
 
 KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
 SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
@@ -34,16 +40,16 @@ def test_an_honest_kernel_is_exit_code_0(audit):
     assert max(map(len, lines)) <= 80
     for name in CHECKS:
         assert any(line.startswith(name) for line in lines)
-    assert lines[0].startswith("passed: the worst error is")
+    assert lines[0].startswith("passed: right and honest; the worst error is")
     assert any("ms a call on new inputs" in line for line in lines)
-    assert any("no climb of this problem is recorded" in line for line in lines)
+    assert any("x its floor of" in line for line in lines)
     assert "results on known and on secret inputs" in err
 
 
 def test_a_failed_check_is_exit_code_1_with_its_evidence(audit):
     code, out, _ = audit("fraud_cache_shape.py")
     assert code == 1
-    assert out.startswith("failed: cache; no time")
+    assert out.startswith("failed: not honest (cache); no time")
     assert "it returned the result of 1 calls before" in " ".join(out.split())
 
 
@@ -60,12 +66,75 @@ def test_one_json_object(audit):
     assert found["printed"].endswith("called")
 
 
-def test_it_is_compared_with_our_own_rung_of_the_problem(audit, call, history_path):
+def test_it_is_compared_with_our_own_rungs_of_the_problem(audit, call, history_path):
     assert call("climb", "conv2d", "--shape", SHAPE, "--batch", 4, "--strategy", "loops")[0] == 0
-    _, out, _ = audit("honest_numpy.py", "--no-history")
-    (line,) = (line for line in out.splitlines() if "than our rung loops (" in line)
+    _, out, err = audit("honest_numpy.py", "--no-history")
+    (line,) = (line for line in out.splitlines() if "than loops, our rung (" in line)
     assert float(line.split()[0]) >= 1
     assert line.split()[2] in ("slower", "faster")
+    assert "our own rung" not in err
+
+
+def test_where_no_climb_is_recorded_the_rung_that_is_picked_is_timed(audit, history_path):
+    picked = decide(parse("conv2d", SHAPE, 4)).strategy.name
+    _, out, err = audit("honest_numpy.py")
+    assert f"than {picked}, our rung (" in out
+    assert f"timing {picked}, our own rung" in err
+    with History(history_path) as history:
+        assert {record.command for record in history.records()} == {"audit", "climb"}
+
+
+def _record(kind, name, precision, ms):
+    row = {"kind": kind, "time_ms": {"median": ms}}
+    return SimpleNamespace(
+        kind=kind,
+        strategy=name,
+        precision=precision,
+        median_ms=ms,
+        to_row=lambda: SimpleNamespace(**row),
+    )
+
+
+def test_the_fastest_and_the_slowest_rung_and_the_fastest_peer_of_its_precision(monkeypatch):
+    climbed = [
+        _record("strategy", "loops", "ieee", 40.0),
+        _record("strategy", "tile", "ieee", 9.0),  # an older time
+        _record("strategy", "tile", "ieee", 0.5),
+        _record("strategy", "mma", "fp16", 0.01),
+        _record("peer", "torch", "ieee", 4.0),
+        _record("peer", "torch", "fp16", 0.02),
+    ]
+    monkeypatch.setattr(store, "records", lambda **_: climbed)
+    ladder = SimpleNamespace(gpu=SimpleNamespace(name="a GPU"), device="cuda:0")
+    timing = Timing(20.0, 20.0, 20.0, 20.0, 9, True)
+    found = SimpleNamespace(time_ms=timing, claim="ieee", problem=None, ladder=lambda: ladder)
+    assert _beside.standing(found, None, None, None) == [
+        "40 x slower than tile, our fastest rung (0.5000 ms)",
+        "2 x faster than loops, our slowest rung (40.00 ms)",
+        "5 x slower than torch, the fastest peer (4.00 ms)",
+    ]
+
+
+def test_what_was_not_reached_and_a_compilers_words_once(call, tmp_path, opencl_device):
+    text = tmp_path / "soft.cl"
+    text.write_text(
+        "__kernel void soft(__global const float *x, __global float *out) {\n"
+        "    out[get_global_id(0)] = x[0] + oops;\n"
+        "}\n",
+        encoding="utf-8",
+    )
+    launch = "grid=batch block=1 args=x,out define=ROWS:batch"
+    given = ("audit", f"{text}:soft", "--op", "softmax", "--shape", "classes=10", "--batch", 8)
+    code, out, _ = call(*given, "--device", "opencl", "--launch", launch, "--json")
+    found = json.loads(out)
+    assert (code, found["device"]) == (1, "opencl:0")
+    statuses = {check["name"]: check["status"] for check in found["checks"]}
+    assert (statuses["runs"], statuses["values"]) == ("failed", "not reached")
+    code, out, _ = call(*given, "--device", "opencl:0", "--launch", launch)
+    assert out.startswith("failed: not right (runs); no time")
+    assert out.count("oops") <= 3  # the message, and the line that it shows
+    assert "soft.cl:2:" in out
+    assert "not reached: form," in out
 
 
 def test_isolation_may_be_required(audit, monkeypatch):
@@ -81,7 +150,7 @@ def test_the_history_keeps_it(audit, history_path):
     audit("fraud_cache_shape.py", "--seed", 3)
     audit("fraud_cache_shape.py", "--no-history")
     with History(history_path) as history:
-        newest, oldest = sorted(history.records(), key=lambda record: -record.id)
+        oldest, newest = history.records(command="audit")
     assert (newest.command, newest.strategy) == ("audit", "fraud_cache_shape.py:kernel")
     assert (newest.status, newest.seed, newest.kind) == ("failed", 3, "peer")
     assert newest.to_row().reason.startswith("cache: on fresh inputs")

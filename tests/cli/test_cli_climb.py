@@ -7,6 +7,7 @@ import pytest
 from rooftile.cli import climb as command
 from rooftile.lab import climb as lab
 from rooftile.lab.history.store import History, records
+from rooftile.lab.judge import clocks
 from rooftile.lab.judge.contest import Contest
 from rooftile.lab.records import Error, Resources, Row
 from rooftile.ops import parse
@@ -188,3 +189,25 @@ def test_an_interrupt_keeps_what_is_done(call, known_roof, history_path, monkeyp
     assert next(line for line in out.splitlines() if line.startswith("loops")).split()[2] > "0"
     with History() as history:
         assert [record.strategy for record in history.records()] == ["loops"]
+
+
+def test_an_interrupt_while_rungs_are_timed_keeps_the_times_that_are_there(
+    call, known_roof, history_path, monkeypatch
+):
+    def interrupted(call, *, seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(clocks, "cold", interrupted)
+    code, out, err = call("climb", "conv2d", "--shape", SHAPE, "--strategy", "loops")
+    assert code == 130
+    assert "timing 1 in turns, about" in err
+    assert next(line for line in out.splitlines() if line.startswith("loops")).split()[2] > "0"
+    with History() as history:
+        assert [record.status for record in history.records()] == ["passed"]
+
+
+def test_a_climb_says_when_the_machine_was_too_busy(call, known_roof, monkeypatch):
+    timing = Timing(1.0, 0.9, 1.1, 0.8, 20, steady=True, waited=0.3)
+    monkeypatch.setattr(clocks, "interleaved", lambda calls, **_: dict.fromkeys(calls, timing))
+    _, _, err = call("climb", "conv2d", "--shape", SHAPE, "--strategy", "loops", "--no-history")
+    assert "too busy to trust times: loops: up to 30 %" in err

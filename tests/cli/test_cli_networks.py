@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rooftile.cli import run
+from rooftile.lab.networks import layers
 from rooftile.lab.peers import cpu as peers_cpu
 from rooftile.lab.peers import gpu as peers_gpu
 from rooftile.lab.peers.cpu import Peer, PeerCall
@@ -228,11 +229,13 @@ def test_resume_without_a_checkpoint_is_an_error(call, data, tmp_path):
     assert "checkpoint" in err
 
 
-@pytest.mark.parametrize(("fastest", "said"), [(0.9, False), (0.1, True)])
-def test_a_machine_too_busy_to_trust_is_said(call, weights, data, monkeypatch, fastest, said):
-    timing = Timing(1.0, 0.9, 1.1, fastest, 20, steady=True)
+@pytest.mark.parametrize(("waited", "said"), [(None, False), (0.04, False), (0.4, True)])
+def test_a_machine_too_busy_to_trust_is_said(call, weights, data, monkeypatch, waited, said):
+    timing = Timing(1.0, 0.9, 1.1, 0.8, 20, steady=True, waited=waited)
     monkeypatch.setattr(host, "measure", lambda _: timing)
+    monkeypatch.setattr(layers, "interleaved", lambda calls: dict.fromkeys(calls, timing))
     _, _, err = call("run", weights, "--data", data, "--batch", 10)
+    assert ("the whole network" in err and "up to 40 %" in err) == said
     assert ("too busy to trust" in err) == said
 
 

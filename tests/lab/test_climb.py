@@ -57,7 +57,10 @@ def test_every_strategy_of_the_ladder_is_there(known_roof, on_grid):
 def test_a_time_below_the_floor_is_no_time(fake_ladder, monkeypatch, timer):
     """A clock that is stopped too early, and a cache that was not emptied."""
     short = Timing(1e-6, 1e-6, 1e-6, 1e-6, 9, True)
-    fakes = {"cold": lambda call: short, "interleaved": lambda calls: dict.fromkeys(calls, short)}
+    fakes = {
+        "cold": lambda call, **_: short,
+        "interleaved": lambda calls, **_: dict.fromkeys(calls, short),
+    }
     monkeypatch.setattr(clocks, timer, fakes[timer])
     fake_ladder(RIGHT)
     row = lab.climb("conv2d", SHAPE, batch=3).rows[0]
@@ -184,7 +187,7 @@ def test_json_has_the_keys_of_the_format(fake_ladder):
     assert set(found) == {"problem", "device", "ceilings", "environment", "rows"}
     passed, failed = json.loads(json.dumps(found, allow_nan=False))["rows"]
     assert set(passed) == set(failed) == ROW_KEYS
-    assert set(passed["time_ms"]) == {"median", "p20", "p80", "min", "n"}
+    assert set(passed["time_ms"]) == {"median", "p20", "p80", "min", "n", "waited"}
     assert set(passed["error"]) == {"max_abs", "max_rel", "budget_fraction"}
     assert set(passed["resources"]) == {"registers", "shared_bytes", "spill_bytes", "occupancy"}
     assert failed["time_ms"] is None

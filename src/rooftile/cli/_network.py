@@ -11,7 +11,6 @@ from rooftile.cli._output import Say
 if TYPE_CHECKING:
     from rooftile.nn import Network, Plan
     from rooftile.nn.data import ImageSet
-    from rooftile.runtime.timing.host import Timing
 
 
 def loaded(arguments: argparse.Namespace, say: Say) -> tuple[Network, ImageSet]:
@@ -72,15 +71,6 @@ def environment_of(plan: Plan, images: ImageSet, peak: float) -> dict[str, Any]:
         {**found, "data": images.source, "peak_memory_mib": round(peak, 1)}
     )
     return made
-
-
-_SPREAD = 1.5
-"""A median so many times the fastest call is of a machine that others used too."""
-
-
-def busy(timing: Timing) -> bool:
-    """Whether other programs disturbed a measurement too much to trust its median."""
-    return timing.median > _SPREAD * timing.min
 
 
 def peak_memory() -> float:

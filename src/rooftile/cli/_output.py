@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ BAR = 16
 """Characters of a bar that is full."""
 _FULL_WIDTH = 10_000
 """Characters of a line that no screen limits."""
+_NUMBER = re.compile(r"\d+")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -43,7 +45,11 @@ class Output:
 
     def warn(self, line: str) -> None:
         """Print a warning on standard error, also under ``--json``."""
-        self.progress.print(f"rooftile: warning: {line}", markup=False, soft_wrap=True)
+        self.line(f"rooftile: warning: {line}")
+
+    def line(self, line: str) -> None:
+        """Print a line on standard error, in one piece, however long."""
+        self.progress.print(line, markup=False, soft_wrap=True)
 
     def path(self, path: Path) -> None:
         """Print a path to be copied: in one line, however long; nothing under ``--json``."""
@@ -60,8 +66,17 @@ class Output:
     def working(self, start: str) -> Iterator[Say]:
         """A line on standard error that says what is being done; lines, where it is no terminal."""
         if not self.progress.is_terminal:
-            self.progress.print(start, markup=False)
-            yield lambda line: self.progress.print(line, markup=False)
+            said = [""]
+
+            def say(line: str) -> None:
+                # Where nothing is overwritten, a line whose numbers alone changed is no news.
+                words = _NUMBER.sub("", line)
+                if words != said[0]:
+                    said[0] = words
+                    self.line(line)
+
+            say(start)
+            yield say
             return
         from rich.markup import escape
 

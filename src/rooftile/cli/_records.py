@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rooftile.lab.history.compare import Comparison
     from rooftile.lab.history.store import History, Record
     from rooftile.ops import Array, Problem
+    from rooftile.runtime.timing.host import Timing
 
 
 @contextlib.contextmanager
@@ -33,6 +34,25 @@ def recording(output: Output, wanted: bool) -> Iterator[History | None]:
         output.warn(f"nothing is recorded: {error}")
     with history or contextlib.nullcontext():
         yield history
+
+
+_NAMED = 4
+"""So many of what was disturbed are named."""
+
+
+def warn_if_busy(output: Output, times: Mapping[str, Timing | None]) -> None:
+    """Say so on standard error where other programs disturbed times too much to trust them."""
+    shares = {
+        name: timing.waited
+        for name, timing in times.items()
+        if timing is not None and timing.disturbed and timing.waited is not None
+    }
+    if shares:
+        names = [*shares][:_NAMED] + (["others"] if len(shares) > _NAMED else [])
+        output.warn(
+            f"the machine was too busy to trust times: {', '.join(names)}: up to "
+            f"{100 * max(shares.values()):.0f} % of it is waiting for processors that others had"
+        )
 
 
 def problem_name(record: Record) -> str:

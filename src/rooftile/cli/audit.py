@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rooftile.cli._beside import standing
 from rooftile.cli._options import add_precision, add_problem, seconds, shape_of
 from rooftile.cli._output import Output, milliseconds, percent, quantity
-from rooftile.cli._records import recording
+from rooftile.cli._records import recording, warn_if_busy
 from rooftile.cli._tables import Sheet
 from rooftile.errors import InputError
 
@@ -82,12 +83,14 @@ def command(arguments: argparse.Namespace) -> int:
             found = _audited(arguments, output)
             if history is not None:
                 history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
+            beside = standing(found, arguments, output, history)
     except UnusableKernel as error:
         raise InputError("kernel", arguments.kernel, f"one that can be called: {error}") from error
     except NotIsolated as error:
         raise InputError("kernel", arguments.kernel, str(error)) from error
     output.result(found.to_json())
-    _show(output, found)
+    _show(output, found, beside)
+    warn_if_busy(output, {found.name: found.time_ms})
     return 0 if found.passed else 1
 
 
@@ -112,58 +115,42 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
         )
 
 
-def _show(output: Output, found: Audit) -> None:
+def _show(output: Output, found: Audit, beside: list[str]) -> None:
     """The verdict first, then how fast and beside whom, then what was checked."""
     problem = found.problem
     checks = Sheet("check", "verdict", "evidence", wraps=["evidence"])
     for check in found.checks:
-        checks.add_row(check.name, check.status, check.evidence)
+        if check.status != "not reached":
+            checks.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
     about = (f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}")
-    output.show(_verdict(found), *_speed(found), *_beside(found), "", *about, "", checks)
+    output.show(_verdict(found), *_speed(found), *beside, "", *about, "", checks)
+    missed = [check.name for check in found.checks if check.status == "not reached"]
+    if missed:
+        output.show("", f"not reached: {', '.join(missed)}")
     if not found.kernel.text:
-        output.show(f"isolation: {found.isolation}")
+        output.show("", f"isolation: {found.isolation}")
     if found.noise:
         output.show("", "it printed:", found.noise)
 
 
 def _verdict(found: Audit) -> Text:
-    """Passed or failed in a line, green or red where the screen has colours."""
+    """Whether it is right and honest, in a line; green or red where the screen has colours."""
     from rich.text import Text
+
+    from rooftile.lab.audit import HONESTY
 
     failed = [check.name for check in found.checks if check.status == "failed"]
     if failed:
-        hint = " (--allow-library admits vendor libraries)" if "library" in failed else ""
-        return Text(f"failed: {', '.join(failed)}; no time{hint}", style="bold red")
+        wrong = [name for name in failed if name not in HONESTY]
+        unfair = [name for name in failed if name in HONESTY]
+        said = [f"not right ({', '.join(wrong)})"] * bool(wrong)
+        said += [f"not honest ({', '.join(unfair)})"] * bool(unfair)
+        hint = "; --allow-library admits vendor libraries" if "library" in failed else ""
+        return Text(f"failed: {', '.join(said)}; no time{hint}", style="bold red")
     worst = found.error.budget_fraction if found.error is not None else 0.0
-    return Text(f"passed: the worst error is {worst:.2g} of its budget", style="bold green")
-
-
-def _beside(found: Audit) -> list[str]:
-    """How the kernel stands to the fastest rung and peer of the history, on the same hardware."""
-    from rooftile.lab.history.store import records
-    from rooftile.runtime.database import cannot_write
-
-    if found.time_ms is None:
-        return []
-    ladder = found.ladder()
-    hardware = ladder.gpu.name if ladder.gpu else ladder.environment.cpu
-    try:
-        asked = {"problem": found.problem, "hardware": hardware, "status": "passed"}
-        climbed = records(**asked, command="climb")
-    except InputError as error:
-        if not cannot_write(error):
-            raise
-        return []  # Where nothing can be written, nothing was recorded, and that was said.
-    lines = []
-    for kind, what in (("strategy", "our rung"), ("peer", "the peer")):
-        timed = [one for one in climbed if one.kind == kind and one.median_ms]
-        best = min(timed, key=lambda one: one.median_ms or 0.0, default=None)
-        if best is not None and best.median_ms:
-            ratio = found.time_ms.median / best.median_ms
-            said = f"{ratio:.3g} x slower" if ratio >= 1 else f"{1 / ratio:.3g} x faster"
-            lines.append(f"{said} than {what} {best.strategy} ({milliseconds(best.median_ms)} ms)")
-    return lines or ["no climb of this problem is recorded: rooftile climb measures our rungs"]
+    what = "right and honest; the worst error is"
+    return Text(f"passed: {what} {worst:.2g} of its budget", style="bold green")
 
 
 def _speed(found: Audit) -> list[str]:
@@ -179,9 +166,10 @@ def _speed(found: Audit) -> list[str]:
         lines.append(f"{milliseconds(found.cold_ms.median)} ms with nothing of it in cache")
     if found.first_call_ms is not None:
         lines.append(f"{milliseconds(found.first_call_ms)} ms the first call")
-    if found.roof_fraction is not None:
+    if found.roof_fraction is not None and found.floor_ms is not None:
         lines.append(
-            f"{percent(found.roof_fraction)} of the measured roof, which {found.limit} sets"
+            f"{1 / found.roof_fraction:.3g} x its floor of {found.floor_ms:.3g} ms, which "
+            f"{found.limit} sets: {percent(found.roof_fraction)} of the measured roof"
         )
     used = {
         "registers a thread": found.resources.registers,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rooftile.cli._options import add_operation, add_precision, add_problem, seconds, shape_of
 from rooftile.cli._output import Output, bar, milliseconds, percent, quantity
-from rooftile.cli._records import recording, shapes
+from rooftile.cli._records import recording, shapes, warn_if_busy
 from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def command(arguments: argparse.Namespace) -> int:
             history.add_ladder(kept, "climb", seed=arguments.seed)
     output.result(ladder.to_json())
     _show(output, ladder, shape)
-    if any(row.cause == "interrupted" for row in ladder.rows):
+    warn_if_busy(output, {row.strategy: row.time_ms for row in ladder.rows})
+    if ladder.interrupted:
         raise KeyboardInterrupt
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
     return 1 if wrong else 0

@@ -22,12 +22,13 @@ from rooftile.cli._options import (
     shape_of,
 )
 from rooftile.cli._output import Output, milliseconds
-from rooftile.cli._records import comparison_json, words
+from rooftile.cli._records import comparison_json, warn_if_busy, words
 from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from rooftile.lab.tune.search import Pick, Search, Trial
     from rooftile.lab.tune.winner import Crowned
+    from rooftile.runtime.timing.host import Timing
 
 _SHOWN = 10
 """Configs that are listed, the fastest first."""
@@ -101,13 +102,20 @@ def command(arguments: argparse.Namespace) -> int:
             trials = _tried(output, search, len(grid.configs), search.each(grid.configs))
             output.result({**_json(search, trials), "grid": grid.to_json(trials)})
             show_grid(output, grid, trials)
+            warn_if_busy(output, _times(trials))
             return 0 if _best(trials) else 1
         trials = _tried(output, search, *search.run(arguments.sampler, arguments.trials))
         with output.working("the best again, on fresh inputs"):
             crowned = search.crown(rival)
     output.result({**_json(search, trials), **_crowned_json(crowned)})
     _show(output, search, trials, crowned, pick.name)
+    warn_if_busy(output, {**_times(trials), "the winner": crowned.winner.time_ms})
     return 0
+
+
+def _times(trials: Sequence[Trial]) -> dict[str, Timing | None]:
+    """What was measured now, by config."""
+    return {words(one.config): one.row.time_ms for one in trials if not one.resumed}
 
 
 def _tried(output: Output, search: Search, total: int, trials: Iterator[Trial]) -> list[Trial]:
@@ -132,14 +140,19 @@ def _bar(
 ) -> Iterator[Callable[[Trial, Trial | None], None]]:
     """A bar with the best so far on standard error; lines, where it is no terminal."""
     if not output.progress.is_terminal:
+        from rooftile.lab.progress import Steps
+
+        steps = Steps(output.line, "config", total)
 
         def line(trial: Trial, best: Trial | None) -> None:
             if not trial.resumed:
                 time = (
                     milliseconds(trial.median_ms) + " ms" if trial.median_ms else trial.row.status
                 )
-                output.progress.print(f"{words(trial.config)}: {time}{_so_far(best)}", markup=False)
+                steps(f"{words(trial.config)}: {time}{_so_far(best)}")
+            steps.begin(steps.done + 1)
 
+        steps.begin(0)
         yield line
         return
     from rich import progress as bars

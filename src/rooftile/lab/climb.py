@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from rooftile.devices.device import Device
 from rooftile.devices.select import open_device, parse_device
@@ -16,11 +17,10 @@ from rooftile.lab.judge.entry import Entry
 from rooftile.lab.peers import cpu as host_peers
 from rooftile.lab.peers.arithmetic import PEER_PRECISIONS
 from rooftile.lab.peers.gpu import gpu_peers
+from rooftile.lab.progress import Progress, Steps
 from rooftile.lab.records import Ladder, Row, peer_precision
 from rooftile.ops import Problem, check_precision, parse
 from rooftile.strategies import ladder, strategy
-
-Progress = Callable[[str], None]
 
 
 def climb(
@@ -84,52 +84,33 @@ def climb_problem(
     """Verify and time strategies on an open device, in the given order; see `climb`.
 
     On an interrupt while they are verified, those that were are timed, and the rows of the others
-    say so; another interrupt ends it.
+    say so; on one while they are timed, those that have a time keep it.
     """
     with device.on():
         known = known_roof(device, progress)
-        steps = _Steps(progress, len(candidates))
+        steps = Steps(progress, "rung", len(candidates))
         contest = Contest(
-            problem, device, known.roof, known.trusted, precision, limit_s, seed, steps
+            problem, device, known.roof, known.trusted, precision, limit_s, seed, steps, keep=True
         )
         found = _examined(contest, candidates, steps)
         with host_peers.keeping_memory():
-            if peers:
+            if peers and not contest.interrupted:
                 found += _peers(contest, found, precision)
             rows = contest.rows(found)
-    return ladder_of(problem, device, known, rows)
+    found_all = ladder_of(problem, device, known, rows)
+    return dataclasses.replace(found_all, interrupted=contest.interrupted)
 
 
-class _Steps:
-    """Tells of a climb's progress, with the number of the rung and the time that is left."""
-
-    def __init__(self, say: Progress, total: int) -> None:
-        self._say, self._total = say, total
-        self._start, self._where = time.monotonic(), ""
-
-    def __call__(self, line: str) -> None:
-        """Pass a line on."""
-        self._say(f"{self._where}{line}")
-
-    def at(self, done: int) -> None:
-        """So many rungs are verified; all of them: what follows is no rung."""
-        self._where = ""
-        if done < self._total:
-            spent = time.monotonic() - self._start
-            left = f", about {spent / done * (self._total - done):.0f} s left" if done else ""
-            self._where = f"rung {done + 1} of {self._total}{left}: "
-
-
-def _examined(
-    contest: Contest, candidates: Sequence[Candidate], steps: _Steps
-) -> list[Row | Entry]:
+def _examined(contest: Contest, candidates: Sequence[Candidate], steps: Steps) -> list[Row | Entry]:
     """Every strategy verified, or all until an interrupt."""
     found: list[Row | Entry] = []
     try:
         for done, (rung, config) in enumerate(candidates):
-            steps.at(done)
+            timed = sum(isinstance(one, Entry) for one in found) + len(candidates) - done
+            steps.begin(done, contest.clock.budget_s * timed)
             found.append(contest.strategy(rung, config))
     except KeyboardInterrupt:
+        contest.interrupted = True
         found += [
             Row(
                 "strategy",
@@ -142,7 +123,7 @@ def _examined(
             )
             for rung, _ in candidates[len(found) :]
         ]
-    steps.at(len(candidates))
+    steps.begin(len(candidates))
     return found
 
 
@@ -160,10 +141,19 @@ def ladder_of(problem: Problem, device: Device, known: Known, rows: Sequence[Row
 
 
 def _peers(contest: Contest, found: Sequence[Row | Entry], asked: str | None) -> list[Row | Entry]:
+    """The other libraries; after an interrupt, those that were examined before."""
     if contest.device.kind == "cpu":
-        return [contest.peer(peer) for peer in host_peers.PEERS]
-    precisions = _peer_precisions(found, asked)
-    return [contest.peer(peer) for one in precisions for peer in gpu_peers(one)]
+        peers: Sequence[Any] = host_peers.PEERS
+    else:
+        precisions = _peer_precisions(found, asked)
+        peers = [peer for one in precisions for peer in gpu_peers(one)]
+    examined: list[Row | Entry] = []
+    try:
+        for peer in peers:
+            examined += [contest.peer(peer)]
+    except KeyboardInterrupt:
+        contest.interrupted = True
+    return examined
 
 
 def _peer_precisions(found: Sequence[Row | Entry], asked: str | None) -> list[str]:

@@ -131,6 +131,8 @@ class Ladder:
     rows: tuple[Row, ...]
     gpu: Description | None = None
     """What a GPU's rungs ran on; None for the CPU."""
+    interrupted: bool = False
+    """Whether somebody interrupted it, so that rungs lack times or have fewer samples."""
 
     @property
     def roof(self) -> Roof | None:

@@ -45,3 +45,17 @@ def test_noise_decides_whether_it_is_steady(spread, steady):
     times = list(1 + spread * np.linspace(-1, 1, 20))
     assert lab.is_steady(times) is steady
     assert lab.timing_of(times).median == pytest.approx(1000)
+
+
+def test_an_interrupt_gives_the_times_of_those_that_had_a_round():
+    calls = []
+
+    def second():
+        calls.append(1)
+        if len(calls) > 1:  # The first is made before all rounds.
+            raise KeyboardInterrupt
+
+    with pytest.raises(lab.Interrupted) as stopped:
+        lab.interleaved({"a": lambda: None, "b": second})
+    assert list(stopped.value.times) == ["a"]
+    assert stopped.value.times["a"].n > 0

@@ -31,7 +31,12 @@ from rooftile.devices.gpu import (
 )
 from rooftile.devices.launches import Call, FillConstant, PlainLaunches
 from rooftile.devices.opencl.description import describe
-from rooftile.devices.opencl.vendors import ANOTHER, announce_wheels, knows_no_processor
+from rooftile.devices.opencl.vendors import (
+    ANOTHER,
+    announce_wheels,
+    compilers_words,
+    knows_no_processor,
+)
 from rooftile.devices.text import whole
 from rooftile.errors import (
     CompileFailure,
@@ -191,7 +196,7 @@ class OpenclDevice(Described):
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             keep(kept, source.encode())
-            raise CompileFailure("OpenCL C text", str(error), str(kept)) from None
+            raise CompileFailure("OpenCL C text", compilers_words(str(error)), str(kept)) from None
 
     def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> PlainLaunches:
         """See `GpuDevice.launches`."""

@@ -61,3 +61,13 @@ def _intel_library() -> Path | None:
         return None
     found = [Path(str(file.locate())) for file in files if file.name == "libintelocl.so"]
     return found[0].resolve() if found and found[0].exists() else None
+
+
+def compilers_words(error: str) -> str:
+    """What a compiler said of a text, out of PyOpenCL's error.
+
+    PyOpenCL sets its own error's name before it, once for each attempt, and its options behind.
+    """
+    _, built, log = error.partition("\nBuild on ")
+    log = log.partition("\n")[2] if built else error
+    return log.partition("\n(options:")[0].strip()

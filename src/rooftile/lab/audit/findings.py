@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Status = Literal["passed", "failed", "not applicable"]
+Status = Literal["passed", "failed", "not applicable", "not reached"]
 
 CHECKS: dict[str, str] = {
     "runs": "answers within its time: no exception, exit, crash or hang",
@@ -33,6 +33,20 @@ CHECKS: dict[str, str] = {
 }
 """Every check, in the order of the report, with what it says when it passed."""
 
+HONESTY: tuple[str, ...] = (
+    "lazy",
+    "inputs",
+    "on_time",
+    "stream",
+    "cache",
+    "timers",
+    "processes",
+    "library",
+    "reference",
+    "floor",
+)
+"""The checks that ask whether a kernel plays by the rules; the others ask whether it is right."""
+
 
 def plain_words(text: str) -> str:
     """A stranger's words as they may be shown anywhere: what is no visible character is escaped."""
@@ -49,7 +63,7 @@ class Check:
     name: str
     status: Status
     evidence: str
-    """What was seen, or why the check is not applicable."""
+    """What was seen, or why the check is not applicable, or was not reached."""
 
 
 @dataclass
@@ -90,6 +104,4 @@ class Findings:
     def checks(self) -> tuple[Check, ...]:
         """All checks in order; one that the audit did not come to says so."""
         missing = "the audit ended before it"
-        return tuple(
-            self._found.get(name, Check(name, "not applicable", missing)) for name in CHECKS
-        )
+        return tuple(self._found.get(name, Check(name, "not reached", missing)) for name in CHECKS)

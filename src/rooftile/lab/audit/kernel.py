@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.lab.audit.launch import LaunchLine
 
@@ -34,7 +35,8 @@ class Foreign:
         path = Path(file).resolve()
         if not path.is_file():
             raise InputError("kernel", repr(file), "a file")
-        kind = device.partition(":")[0]
+        kind, index = parse_device(device)
+        device = kind if kind == "cpu" else f"{kind}:{index}"
         kinds = {".cu": ("cuda",), ".cl": ("opencl",)}.get(path.suffix, ("cpu", "cuda"))
         if kind not in kinds:
             raise InputError("device", repr(device), f"{' or '.join(kinds)} for {path.name}")

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from rooftile.lab.audit.session import Arrays, Run, Seen, Session, slots_for
 from rooftile.ops import Array, Problem
 from rooftile.runtime.timing.device import contradiction
 from rooftile.runtime.timing.host import Timing, is_steady, timing_of
+from rooftile.runtime.timing.others import Watch
 
 _WINDOW_S = 0.02
 """A sample lasts about this long, where the slots suffice: an answer takes 0.1 ms to arrive."""
@@ -82,6 +83,7 @@ class Speed:
         self.count = max(1, min(slots, round(fitting)))
         self._sample(self._ordinary[: self.count])
         times: list[float] = []
+        watch = Watch(session.child.pid)
         start = time.perf_counter()
         while len(times) < _MOST:
             decoy = not self.runs or self._generator.random() < _DECOYS
@@ -91,7 +93,9 @@ class Speed:
                 # Its arrays lie elsewhere from now on.
                 session.lay(problem, slots)
             given = self.contents(decoy)
-            run = self._sample(given)
+            with watch as calls:
+                run = self._sample(given)
+                calls.append(run.wall_s)
             self.runs.append(run)
             if not self._right(run, given):
                 return None
@@ -102,7 +106,7 @@ class Speed:
             if len(times) >= _LEAST and (is_steady(times) or spent > _SECONDS):
                 break
         self._clocks()
-        return timing_of(times)
+        return replace(timing_of(times), waited=watch.share())
 
     def contents(self, odd: bool = False) -> list[Arrays]:
         """New contents of a sample; some of them are hard ones, if ``odd``."""

@@ -42,8 +42,8 @@ class TextSpeed:
         if wrong:
             self.findings.failed("complete", f"{wrong:g} of the timed launches left another result")
         if self._right("after it was timed"):
-            self.warm, self.cold = _timing(numbers[:6]), _timing(numbers[6:12])
-            self.resources = _resources(numbers[12:])
+            self.warm, self.cold = _timing(numbers[:7]), _timing(numbers[7:14])
+            self.resources = _resources(numbers[14:])
 
     def _right(self, what: str) -> bool:
         arrays = self.session.fresh()
@@ -52,8 +52,9 @@ class TextSpeed:
 
 
 def _timing(numbers: Sequence[float]) -> Timing:
-    median, p20, p80, least, n, steady = numbers
-    return Timing(median, p20, p80, least, int(n), bool(steady))
+    median, p20, p80, least, n, steady, share = numbers
+    waited = None if math.isnan(share) else share
+    return Timing(median, p20, p80, least, int(n), bool(steady), waited=waited)
 
 
 def _resources(numbers: Sequence[float]) -> Resources:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,13 +29,14 @@ from rooftile.lab.ceilings.known import Known, known_roof
 from rooftile.lab.environment import environment
 from rooftile.lab.judge.contest import VERIFIED_ITEMS
 from rooftile.lab.judge.floor import Traffic, below_floor
+from rooftile.lab.progress import Progress, Steps
 from rooftile.lab.records import Error, Resources
 from rooftile.ops import Problem
 from rooftile.ops.nearby import drawn
 from rooftile.runtime.timing.host import Timing
 
-Progress = Callable[[str], None]
-
+_STEPS, _TEXT_STEPS = 8, 6
+"""How many steps an audit of a Python kernel tells of, and one of a text."""
 _REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
     "read-only files", "private scratch", "hidden rooftile", "no_new_privs", "seccomp",
@@ -97,7 +97,7 @@ def audit(
         limit_s,
         seed,
         require_isolation,
-        progress or (lambda line: None),
+        Steps(progress or (lambda line: None), "step", _TEXT_STEPS if kernel.text else _STEPS),
     ).run()
 
 
@@ -112,7 +112,7 @@ class _Audit:
     limit_s: float
     seed: int
     require_isolation: bool
-    report: Progress
+    report: Steps
 
     def run(self) -> Audit:
         """Make every trial in turn; one that breaks the process is the last."""
@@ -166,43 +166,43 @@ class _Audit:
 
     def _trials(self, session: Session, judge: Judge) -> None:
         trials = Trials(session, judge, self.findings, self.seed, self.deterministic)
-        self.report("loading")
+        self.report.next("loading")
         session.load()
         small = self._small()
+        self.report.next("results on known and on secret inputs")
+        first_s = trials.values(small)
         if self.kernel.text:
-            self.report("races")
+            self.report.next("races")
             look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
         else:
             self.findings.skipped("races", "it is no text whose threads could be watched")
-        self.report("results on known and on secret inputs")
-        first_s = trials.values(small)
         if first_s is None:
             trials.elsewhere()
             return
         self.first_ms = 1e3 * first_s
         trials.order(small)
-        self.report("hard inputs")
+        self.report.next("hard inputs")
         exact = self.claim == "ieee" and not self.allow_library
         if not self.kernel.text and not trials.families(small, families(small, not exact)):
             return
         if not self.kernel.text:
-            self.report("contents that come again")
+            self.report.next("contents that come again")
             trials.before(small)
             trials.replay(small)
             if not self.findings.right:
                 return
-        self.report("other shapes")
+        self.report.next("other shapes")
         trials.shapes(self.problem, self.fixed_shape)
         if not self.findings.right:
             return
         if self.kernel.text:
             self._text(session, judge)
             return
-        self.report("many calls at sizes that were drawn")
+        self.report.next("many calls at sizes that were drawn")
         if not all(trials.many(*one) for one in self.drawn):
             return
         self.findings.passed("reference", "rooftile is not there to be called")
-        self.report("timing")
+        self.report.next("timing")
         odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
         nearby = [problem for problem, _ in self.drawn]
         speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
@@ -211,7 +211,7 @@ class _Audit:
         if time_ms is None:
             return
         self.time = time_ms
-        self.report("who does the work")
+        self.report.next("who does the work")
         self.noise = session.child.noise  # Later output may be a profiler's.
         inspection.look(speed)
         trials.after()
@@ -220,7 +220,7 @@ class _Audit:
         """The times of a text's kernel by the device's clock: no stranger's code is near it."""
         for name in ("lazy", "timers", "processes", "library", "reference"):
             self.findings.skipped(name, "a kernel's text runs on the device alone")
-        self.report("timing")
+        self.report.next("timing")
         timed = TextSpeed(session, judge, self.findings)
         timed.measure(self.problem)
         self.time, self.cold, self.resources = timed.warm, timed.cold, timed.resources

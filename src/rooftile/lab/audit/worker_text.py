@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import math
 import mmap
 import os
@@ -47,6 +48,8 @@ class TextWorker:
                 text, numbers = getattr(self, f"_{request['do']}")(request) or ("", ())
             except InputError as error:
                 kind, text = "usage", str(error)
+            except CompileFailure as error:
+                kind, text = "raised", f"it does not compile:\n{error.log}"[:1000]
             except Exception as error:
                 # Also PyOpenCL's and cuda-core's errors, which are classes of their own.
                 kind, text = "raised", f"{type(error).__name__}: {error}"[:1000]
@@ -54,7 +57,10 @@ class TextWorker:
 
     def _load(self, request: dict[str, Any]) -> None:
         self._device: Any = open_gpu(request["device"])
-        self._text = Path(request["file"]).read_text(encoding="utf-8")
+        path = Path(request["file"])
+        # Compilers name the lines of the stranger's file, whatever stands before its text.
+        place = json.dumps(path.name)
+        self._text = f"#line 1 {place}\n{path.read_text(encoding='utf-8')}"
         self._function = str(request["function"])
         self._flush: Flush | None = None
 
@@ -118,6 +124,7 @@ class TextWorker:
             timing: Times = in_turns({"": work}, read=sensors(device))[""]
             wrong[0] += self._result() != right
             used = self._program.resources(self._launch)
+        assert timing.cold is not None, "a device's times are warm and cold"
         warm, cold = _numbers(timing.warm), _numbers(timing.cold)
         resources = dataclasses.astuple(used)
         return timing.contradiction, (float(wrong[0]), *warm, *cold, *resources)
@@ -135,7 +142,8 @@ class TextWorker:
 
 def _numbers(timing: Timing) -> tuple[float, ...]:
     """A timing without its samples."""
-    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady)
+    waited = math.nan if timing.waited is None else timing.waited
+    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady, waited)
 
 
 def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:

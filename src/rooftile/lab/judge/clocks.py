@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from rooftile.devices.cpu import cores
 from rooftile.devices.device import Device
 from rooftile.devices.gpu import GpuDevice
 from rooftile.runtime.timing.device import Call, Flush, Times, in_turns, work_of
-from rooftile.runtime.timing.host import cold, interleaved
+from rooftile.runtime.timing.host import Interrupted, Left, Timing, cold, interleaved
 from rooftile.runtime.timing.telemetry import sensors
 
 _PROBE_S = 0.05
 """A call is repeated for about so many seconds to estimate its time."""
+_WARM_S, _COLD_S, _DEVICE_S = 2.0, 0.5, 1.0
+"""Seconds in which a candidate is timed: by the host's clock warm and cold, by a device's both."""
 
 
 class ContestClock(Protocol):
@@ -30,8 +33,14 @@ class ContestClock(Protocol):
     def repeat(self, work: Any) -> None:
         """Do once what is timed."""
 
-    def in_turns(self, works: Mapping[str, Any]) -> dict[str, Times]:
-        """Warm and cold times of each."""
+    @property
+    def budget_s(self) -> float:
+        """Seconds in which a candidate is timed, at most, where its calls are short."""
+
+    def in_turns(
+        self, works: Mapping[str, Any], left: Left = lambda seconds: None
+    ) -> dict[str, Times]:
+        """Warm and cold times of each; see `rooftile.runtime.timing.host.interleaved`."""
 
     def seconds(self, launch: Call) -> float:
         """About how long a call takes, from as little as is needed."""
@@ -53,10 +62,28 @@ class HostClock:
         """See `ContestClock.repeat`."""
         work()
 
-    def in_turns(self, works: Mapping[str, Call]) -> dict[str, Times]:
+    @property
+    def budget_s(self) -> float:
+        """See `ContestClock.budget_s`."""
+        return _WARM_S + _COLD_S
+
+    def in_turns(
+        self, works: Mapping[str, Call], left: Left = lambda seconds: None
+    ) -> dict[str, Times]:
         """See `ContestClock.in_turns`."""
-        warm = interleaved(works)
-        return {name: Times(warm[name], cold(call), "", None) for name, call in works.items()}
+        then = _COLD_S * len(works)
+        found: dict[str, Times] = {}
+        try:
+            warm = interleaved(works, seconds=_WARM_S, left=lambda s: left(s + then))
+            found = _without_cold(warm)
+            for done, (name, call) in enumerate(works.items()):
+                left(then - _COLD_S * done)
+                found[name] = replace(found[name], cold=cold(call, seconds=_COLD_S))
+        except Interrupted as stopped:
+            raise Interrupted(_without_cold(stopped.times)) from None
+        except KeyboardInterrupt:
+            raise Interrupted(found) from None
+        return found
 
     def seconds(self, launch: Call) -> float:
         """The shortest of some calls: an interruption must not have a fast strategy skipped."""
@@ -88,9 +115,17 @@ class DeviceClock:
         """See `ContestClock.repeat`."""
         work.once()
 
-    def in_turns(self, works: Mapping[str, Any]) -> dict[str, Times]:
+    @property
+    def budget_s(self) -> float:
+        """See `ContestClock.budget_s`."""
+        return _DEVICE_S
+
+    def in_turns(
+        self, works: Mapping[str, Any], left: Left = lambda seconds: None
+    ) -> dict[str, Times]:
         """See `ContestClock.in_turns`."""
-        return in_turns(works, read=sensors(self._device))
+        read = sensors(self._device)
+        return in_turns(works, read=read, seconds=_DEVICE_S, left=left)
 
     def seconds(self, launch: Call) -> float:
         """The second launch's time: with the first, an OpenCL driver may still compile."""
@@ -99,6 +134,10 @@ class DeviceClock:
         with self._device.timer() as elapsed:
             launch()
         return 1e-3 * elapsed.milliseconds
+
+
+def _without_cold(warm: Mapping[str, Timing]) -> dict[str, Times]:
+    return {name: Times(timing, None, "", None) for name, timing in warm.items()}
 
 
 def clock_of(device: Any) -> ContestClock:

@@ -32,6 +32,7 @@ from rooftile.lab.records import Cause, Error, Resources, Row
 from rooftile.lab.verdict import Verdict
 from rooftile.ops import AnyArray, Array, ErrorModel, Problem, admits
 from rooftile.runtime.timing.device import Times
+from rooftile.runtime.timing.host import Interrupted
 from rooftile.strategies import Bound, Config, Strategy
 
 VERIFIED_ITEMS = 61
@@ -68,6 +69,10 @@ class Contest:
     """How many different items are verified; a larger batch of random ones repeats them."""
     arrays: Sequence[AnyArray] | None = None
     """Inputs, of the whole batch or of the verified items, and parameters; None: random ones."""
+    keep: bool = False
+    """Whether an interrupt while candidates are timed keeps the times that are there."""
+    interrupted: bool = field(default=False, init=False)
+    """Whether that has happened."""
     exam: Exam = field(init=False)
     inputs: tuple[AnyArray, ...] = field(init=False)
     """The inputs of the whole batch, on the host."""
@@ -232,9 +237,24 @@ class Contest:
     def rows(self, found: Sequence[Row | Entry]) -> tuple[Row, ...]:
         """Time in turns those that were right, and judge the whole batch of each."""
         entries = {str(i): one for i, one in enumerate(found) if isinstance(one, Entry)}
-        self.report(f"{self.problem.operation}: timing {len(entries)} in turns")
-        times = self.clock.in_turns({name: entry.work for name, entry in entries.items()})
-        done = {name: self._timed(entry, times[name]) for name, entry in entries.items()}
+        works = {name: entry.work for name, entry in entries.items()}
+
+        def left(seconds: float) -> None:
+            what = f"{self.problem.operation}: timing {len(entries)} in turns"
+            self.report(f"{what}, about {seconds:.0f} s left")
+
+        try:
+            times = self.clock.in_turns(works, left)
+        except Interrupted as stopped:
+            if not self.keep:
+                raise
+            times, self.interrupted = dict(stopped.times), True
+        done = {
+            name: self._timed(entry, times[name])
+            if name in times
+            else entry.row("skipped", "the climb was interrupted before", cause="interrupted")
+            for name, entry in entries.items()
+        }
         return tuple(done[str(i)] if isinstance(one, Entry) else one for i, one in enumerate(found))
 
     def _timed(self, entry: Entry, times: Times) -> Row:

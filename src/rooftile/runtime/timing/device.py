@@ -21,12 +21,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from rooftile.devices.gpu import GpuDevice, Launch
-from rooftile.runtime.timing.host import Timing, is_steady, timing_of
+from rooftile.runtime.timing.host import Interrupted, Left, Timing, is_steady, timing_of
+from rooftile.runtime.timing.others import Watch
 from rooftile.runtime.timing.telemetry import Clocks, Reading
 
 Call = Callable[[], object]
@@ -75,6 +76,8 @@ class Work:
     """Fills the last-level cache with something else."""
     slack_s: float
     """See `contradiction`."""
+    on_host: bool = False
+    """Whether the device is the host's own processor, so that other programs disturb it."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ class Times:
     """Warm and cold times of one contestant."""
 
     warm: Timing
-    cold: Timing
+    cold: Timing | None
+    """None after an interrupt."""
     contradiction: str
     """How the host's clock contradicts the device's; empty when it does not."""
     clocks: Clocks | None
@@ -117,7 +121,7 @@ def work_of(device: GpuDevice, launch: Call, flush: Flush) -> Work:
     many = device.captured(lambda: [launch() for _ in range(count)]) if count > 1 else once
     # On a device that is no GPU the driver's threads and the host's share the same cores.
     slack = SLACK_S if device.description.gpu else 0.05
-    return Work(device, once, many, count, flush, slack)
+    return Work(device, once, many, count, flush, slack, not device.description.gpu)
 
 
 def launches(seconds: float) -> int:
@@ -130,20 +134,26 @@ def in_turns(
     *,
     read: Callable[[], Reading | None] = lambda: None,
     seconds: float = 1.0,
+    left: Left = lambda seconds: None,
 ) -> dict[str, Times]:
     """Time contestants in turns; each stops when it is steady, or after ``seconds`` of its own.
 
     Every one gets at least three samples of both kinds, so a slow one takes longer.  ``read``
-    reads the sensors.
+    reads the sensors.  ``left`` and interrupts are as in `host.interleaved`.
     """
     logs = {name: _Log(work, read) for name, work in works.items()}
-    _warm_up(works)
-    open_ = dict(logs)
-    while open_:
-        for name, log in list(open_.items()):
-            log.sample()
-            if log.done(seconds):
-                del open_[name]
+    try:
+        _warm_up(works)
+        open_ = dict(logs)
+        while open_:
+            left(sum(max(0.0, seconds - log.spent) for log in open_.values()))
+            for name, log in list(open_.items()):
+                log.sample()
+                if log.done(seconds):
+                    del open_[name]
+    except KeyboardInterrupt:
+        timed = {name: log.timing() for name, log in logs.items() if log.cold}
+        raise Interrupted(timed) from None
     return {name: log.timing() for name, log in logs.items()}
 
 
@@ -197,6 +207,7 @@ class _Log:
     cold: list[float] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     spent: float = 0.0
+    watch: Watch = field(default_factory=Watch)
     pairs: list[tuple[float, float]] = field(default_factory=list)
     """Each warm sample and the untimed replay before it: by the device's clock, by the host's."""
 
@@ -205,7 +216,9 @@ class _Log:
         start = time.perf_counter()
         many, count = self.work.many, self.work.count
         lead = not self.warm or self.warm[-1] * count < _LONG_S
-        timed, device, host = self._timed(many, many if lead else None)
+        with self.watch as calls:
+            timed, device, host = self._timed(many, many if lead else None)
+            calls.append(host)
         self.warm.append(timed / count)
         self.pairs.append((device, host))
         reading = self.read()
@@ -235,8 +248,9 @@ class _Log:
 
     def timing(self) -> Times:
         """What the samples say."""
+        waited = self.watch.share() if self.work.on_host else None
         return Times(
-            timing_of(self.warm),
+            replace(timing_of(self.warm), waited=waited),
             timing_of(self.cold),
             contradiction(self.pairs, self.work.slack_s),
             Clocks.of(self.readings),

@@ -11,16 +11,22 @@ the median settled before the caps were reached (the rule of NVIDIA's nvbench).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from rooftile.devices import cpu
+from rooftile.runtime.timing.others import DISTURBED, Watch
 
 Call = Callable[[], object]
+Left = Callable[[float], None]
+"""Told how many seconds are left at most."""
 
 _PAUSE_S = 0.015
 """OpenMP, torch and ONNX Runtime workers park within this time."""
@@ -53,6 +59,23 @@ class Timing:
     samples: tuple[float, ...] = field(default=(), repr=False)
     """What a later comparison needs, in the order of time: the median of each round, or each
     sample where a round is one."""
+    waited: float | None = None
+    """The share of the median, at most, in which it waited for processors that other programs had;
+    None where nobody knows (`rooftile.runtime.timing.others`)."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the machine was too busy to trust the time."""
+        return self.waited is not None and self.waited > DISTURBED
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody interrupted the timing."""
+
+    def __init__(self, times: Mapping[str, Any]) -> None:
+        """``times`` are those that were had by then, by name."""
+        super().__init__()
+        self.times = times
 
 
 def measure(call: Call, *, seconds: float = 2.0) -> Timing:
@@ -60,25 +83,48 @@ def measure(call: Call, *, seconds: float = 2.0) -> Timing:
     return interleaved({"": call}, seconds=seconds)[""]
 
 
-def interleaved(calls: Mapping[str, Call], *, seconds: float = 2.0) -> dict[str, Timing]:
+def interleaved(
+    calls: Mapping[str, Call],
+    *,
+    seconds: float = 2.0,
+    left: Left = lambda seconds: None,
+) -> dict[str, Timing]:
     """Time callables in turns; each stops when it is steady, or after about ``seconds`` of its own.
 
     Every callable gets at least three rounds, so a very slow one takes longer than the cap.
+    ``left`` is told before each turn how many seconds are left at most.  An interrupt raises
+    `Interrupted` with the times of those that had a round.
     """
     rounds: dict[str, list[list[float]]] = {name: [] for name in calls}
+    watches = {name: Watch() for name in calls}
+    try:
+        _take_turns(calls, rounds, watches, seconds, left)
+    except KeyboardInterrupt:
+        raise Interrupted(_timings(rounds, watches)) from None
+    return _timings(rounds, watches)
+
+
+def _take_turns(
+    calls: Mapping[str, Call],
+    rounds: dict[str, list[list[float]]],
+    watches: dict[str, Watch],
+    seconds: float,
+    left: Left,
+) -> None:
+    """Fill the rounds."""
     spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
     open_ = dict(calls)
     for done in range(1, _MOST + 1):
+        left(sum(max(0.0, seconds - spent[name]) for name in open_))
         for name, call in list(open_.items()):
             start = time.perf_counter()
-            rounds[name].append(_round(call))
+            rounds[name].append(_round(call, watches[name]))
             spent[name] += time.perf_counter() - start
             late = done >= _LEAST and spent[name] > seconds
             if late or (done >= _ENOUGH and is_steady(_calls(rounds[name]))):
                 del open_[name]
         if not open_:
             break
-    return {name: _timing_of_rounds(times) for name, times in rounds.items()}
 
 
 def cold(call: Call, *, seconds: float = 0.5) -> Timing:
@@ -101,16 +147,20 @@ def cold(call: Call, *, seconds: float = 0.5) -> Timing:
 
 def round_ms(call: Call) -> float:
     """One round of a call: its median in milliseconds."""
-    return 1e3 * float(np.median(_round(call)))
+    return 1e3 * float(np.median(_round(call, contextlib.nullcontext([]))))
 
 
 def _calls(rounds: list[list[float]]) -> list[float]:
     return [seconds for times in rounds for seconds in times]
 
 
-def _timing_of_rounds(rounds: list[list[float]]) -> Timing:
+def _timings(rounds: dict[str, list[list[float]]], watches: dict[str, Watch]) -> dict[str, Timing]:
+    return {name: _timing_of_rounds(made, watches[name]) for name, made in rounds.items() if made}
+
+
+def _timing_of_rounds(rounds: list[list[float]], watch: Watch) -> Timing:
     medians = tuple(1e3 * float(np.median(times)) for times in rounds)
-    return replace(timing_of(_calls(rounds)), samples=medians)
+    return replace(timing_of(_calls(rounds)), samples=medians, waited=watch.share())
 
 
 def _timed(call: Call) -> float:
@@ -119,12 +169,17 @@ def _timed(call: Call) -> float:
     return time.perf_counter() - start
 
 
-def _round(call: Call) -> list[float]:
+def _round(call: Call, watch: AbstractContextManager[list[float]]) -> list[float]:
     """Pause, warm up, then time the calls of one burst, in seconds."""
     time.sleep(_PAUSE_S)
-    times = _repeat(call, _WARM_S)
-    # A long call that was just made is a sample already.
-    return times if times[0] > _LONG_S else _repeat(call, _BURST_S)
+    with watch as made:
+        times = _repeat(call, _WARM_S)
+        made += times
+        # A long call that was just made is a sample already.
+        if times[0] <= _LONG_S:
+            times = _repeat(call, _BURST_S)
+            made += times
+    return times
 
 
 def _repeat(call: Call, seconds: float) -> list[float]:

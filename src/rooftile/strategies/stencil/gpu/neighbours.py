@@ -1,4 +1,4 @@
-"""Rung 7, `neighbours`: several time steps in one launch, and a warp waits for its neighbours alone.
+"""Rung 7, `neighbours`: several time steps in one launch; a warp waits for those beside it alone.
 
 Source: as `one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA",
 on ``mbarrier``.

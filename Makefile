@@ -10,6 +10,7 @@
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
+# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
@@ -17,7 +18,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu clean
+.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu ulps clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -85,6 +86,9 @@ bench-patterns-gpu: $(BENCH_GPU_ENV)/installed
 
 bench-gpu: $(BENCH_GPU_ENV)/installed
 	$(BENCH_GPU_ENV)/bin/python benchmarks/table.py --page $(if $(DATA),--data $(DATA))
+
+ulps: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/python benchmarks/ulps.py
 
 clean:
 	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) build dist

@@ -18,6 +18,7 @@ from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import Arrays, optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.ops import Float32
+from rooftile.ops.problem import check_positive
 from rooftile.runtime.arrays import library_of
 
 Images = NDArray[np.uint8] | NDArray[np.float32]
@@ -81,6 +82,8 @@ def train(
 
 def predict(network: Network, images: Images, *, threads: int | None = None) -> NDArray[np.int64]:
     """The class of each image by the training pass: the check on a network's plans."""
+    if threads is not None:
+        check_positive(threads=threads)
     images = _on_host(network, images)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")

@@ -10,6 +10,7 @@
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
+# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make docs      set up a fourth one; the documentation as a site in build/site, its links checked
 # make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make clean     remove all of them and every cache of a tool

@@ -9,13 +9,16 @@ from typing import Any
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import InputError
 from rooftile.lab.environment import environment
-from rooftile.lab.reproduce import exam_tables, line_convolutions, opencl_convolution
+from rooftile.lab.reproduce import (
+    exam_tables,
+    line_convolutions,
+    mnist_network,
+    opencl_convolution,
+)
 from rooftile.lab.reproduce.experiment import Experiment, Found, Setting
 
-EXPERIMENTS: Mapping[str, Experiment] = {
-    one.EXPERIMENT.name: one.EXPERIMENT
-    for one in (opencl_convolution, line_convolutions, exam_tables)
-}
+_MODULES = (opencl_convolution, mnist_network, line_convolutions, exam_tables)
+EXPERIMENTS: Mapping[str, Experiment] = {one.EXPERIMENT.name: one.EXPERIMENT for one in _MODULES}
 
 
 def experiment(name: str) -> Experiment:

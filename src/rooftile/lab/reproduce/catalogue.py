@@ -12,12 +12,13 @@ from rooftile.lab.environment import environment
 from rooftile.lab.reproduce import (
     exam_tables,
     line_convolutions,
+    milestones,
     mnist_network,
     opencl_convolution,
 )
 from rooftile.lab.reproduce.experiment import Experiment, Found, Setting
 
-_MODULES = (opencl_convolution, mnist_network, line_convolutions, exam_tables)
+_MODULES = (opencl_convolution, mnist_network, line_convolutions, milestones, exam_tables)
 EXPERIMENTS: Mapping[str, Experiment] = {one.EXPERIMENT.name: one.EXPERIMENT for one in _MODULES}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -139,19 +140,19 @@ def _profile(log: Log, gpu: GpuDevice, seed: int, *, resident: bool) -> None:
     uploads = [problems[0].random(seed)[0]]
     if not resident:
         uploads += [array for problem in problems for array in problem.random(seed)[1:]]
+    uploads = [np.ascontiguousarray(array) for array in uploads]
     scores = np.zeros(_CLASSES, np.float32)
     there = gpu.upload(scores)
     window = "weights resident" if resident else "weights in the window"
     times: dict[str, list[float]] = {}
     for _ in range(_REPEATS):
         for array in uploads:
-            flat = np.ascontiguousarray(array)
-            log_time(times, "copy to the device", gpu, lambda flat=flat: gpu.upload(flat))
+            _log_time(times, "copy to the device", gpu, partial(gpu.upload, array))
         for name, call in zip(("conv", "fc1", "fc2"), calls, strict=True):
             with gpu.timer() as elapsed:
                 call()
             times.setdefault(f"kernel {name}", []).append(elapsed.milliseconds)
-        log_time(times, "copy back", gpu, lambda: gpu.copy_out(there, scores))
+        _log_time(times, "copy back", gpu, partial(gpu.copy_out, there, scores))
     total = sum(map(sum, times.values()))
     for name, samples in times.items():
         log.measured.append(measured(f"{window}: {name}", samples, window))
@@ -161,7 +162,7 @@ def _profile(log: Log, gpu: GpuDevice, seed: int, *, resident: bool) -> None:
         log.number(f"{window}: {name}, in all", sum(samples) / _REPEATS, "ms", window)
 
 
-def log_time(
+def _log_time(
     times: dict[str, list[float]], name: str, gpu: GpuDevice, call: Callable[[], object]
 ) -> None:
     """Milliseconds of the host's clock, until the device is idle."""

@@ -35,6 +35,8 @@ class Entry:
     group: str = ""
     verified: Problem | None = None
     """A smaller problem of the same kind, where the reference of the whole takes too long."""
+    verified_config: Mapping[str, int] = field(default_factory=dict)
+    """What the config is for that one, where another makes no difference to its launches."""
 
 
 def time_rungs(
@@ -90,7 +92,7 @@ def prepared(entry: Entry, place: Any, seed: int) -> Call:
 def _verify(log: Log, name: str, entry: Entry, place: Any, seed: int) -> None:
     problem = entry.verified or entry.problem
     rung = strategy(problem.operation, entry.rung, place.kind)
-    config = dict(entry.config) or None
+    config = dict(entry.verified_config or entry.config) or None
     found = verify(problem, rung, seed, device=place, config=config, neighbours=False)
     found.raise_if_wrong()
     log.check(f"{name} is right", True, f"{found.budget_fraction:.2f} of its error budget")

@@ -2,8 +2,8 @@
 
     python benchmarks/reproduced.py RECORD.json [--device cpu] [--quick]
 
-writes every experiment that the device runs into ``benchmarks/results/RECORD.json``, or into the path
-where one is given; what other devices have measured stays in other records, and
+writes every experiment that the device runs into ``benchmarks/results/RECORD.json``, or into the
+path where one is given; what other devices have measured stays in other records, and
 `benchmarks/reproduced_page.py` makes docs/reproduced.md of all of them.
 """
 

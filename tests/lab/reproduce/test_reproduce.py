@@ -34,7 +34,7 @@ def test_every_verdict_follows_from_the_records_measurements(path):
 def test_every_published_table_is_of_one_experiment():
     owners = {name: [e.name for e in EXPERIMENTS if name.startswith(e.prefixes)]
               for name in figures.tables()}  # fmt: skip
-    assert all(len(names) <= 1 for names in owners.values()), owners
+    assert all(len(names) == 1 for names in owners.values()), owners
 
 
 @pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)

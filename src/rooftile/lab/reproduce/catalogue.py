@@ -13,12 +13,20 @@ from rooftile.lab.reproduce import (
     exam_tables,
     line_convolutions,
     milestones,
+    mlp_trainer,
     mnist_network,
     opencl_convolution,
 )
 from rooftile.lab.reproduce.experiment import Experiment, Found, Setting
 
-_MODULES = (opencl_convolution, mnist_network, line_convolutions, milestones, exam_tables)
+_MODULES = (
+    opencl_convolution,
+    mnist_network,
+    line_convolutions,
+    mlp_trainer,
+    milestones,
+    exam_tables,
+)
 EXPERIMENTS: Mapping[str, Experiment] = {one.EXPERIMENT.name: one.EXPERIMENT for one in _MODULES}
 
 

@@ -53,7 +53,8 @@ class SoftmaxPass:
     ) -> tuple[Parameters, Array]:
         """See `Pass`: the Jacobian is symmetric, and its product with dy needs no matrix."""
         k = self._k
-        return (), k * (dy - (dy * k).sum(axis=1, keepdims=True))
+        dx: Array = k * (dy - (dy * k).sum(axis=1, keepdims=True))
+        return (), dx
 
 
 class DropoutPass:

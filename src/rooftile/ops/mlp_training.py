@@ -14,6 +14,7 @@ Nature 323 (1986); Goodfellow, Bengio, Courville, "Deep Learning" (2016), sectio
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -57,7 +58,9 @@ class Neurons:
         return cls(counts, tuple(name or "none" for _, _, name in parts))
 
     def __str__(self) -> str:
-        return "-".join(f"{n}:{name}" for n, name in zip(self.counts, self.activations, strict=True))
+        return "-".join(
+            f"{n}:{name}" for n, name in zip(self.counts, self.activations, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,8 @@ class MlpTraining(Problem):
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Where each layer's weights begin, and behind them all."""
-        places, sizes = [0], self.sizes_in_a_row
-        for inputs, neurons in zip(sizes, sizes[1:], strict=False):
+        places = [0]
+        for inputs, neurons in itertools.pairwise(self.sizes_in_a_row):
             places.append(places[-1] + neurons * (inputs + 1))
         return tuple(places)
 
@@ -127,7 +130,7 @@ class MlpTraining(Problem):
         weights = np.concatenate(
             [
                 generator.standard_normal(neurons * (inputs + 1)) / math.sqrt(inputs + 1)
-                for inputs, neurons in zip(self.sizes_in_a_row, self.layers.counts, strict=False)
+                for inputs, neurons in itertools.pairwise(self.sizes_in_a_row)
             ]
         )
         dtype = np.dtype(self.dtype)
@@ -190,7 +193,9 @@ class MlpTraining(Problem):
             inputs.append(_value(name, before[-1]))
         off = inputs[-1] - target
         gradient, back = np.empty_like(w), off
-        layers = list(zip(self.parts(w), self.parts(gradient), self.layers.activations, strict=True))
+        layers = list(
+            zip(self.parts(w), self.parts(gradient), self.layers.activations, strict=True)
+        )
         for k in reversed(range(len(layers))):
             (matrix, _), (of_matrix, of_bias), name = layers[k]
             delta = _through(name, before[k], inputs[k + 1], back)

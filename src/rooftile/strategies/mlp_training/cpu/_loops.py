@@ -124,8 +124,9 @@ class _Loops:
             to.line("sum = REAL(0.0)")
             self._inner(
                 neurons,
-                lambda i: f"sum += trained[{start} + {i} * {inputs + 1} + j]"
-                f" * d[{self._at[k + 1]} + {i}]",
+                lambda i: (
+                    f"sum += trained[{start} + {i} * {inputs + 1} + j] * d[{self._at[k + 1]} + {i}]"
+                ),
             )
             to.line(f"d[{self._at[k]} + j] = sum")
 

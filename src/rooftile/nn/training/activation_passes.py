@@ -44,9 +44,10 @@ class SoftmaxPass:
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """See `Pass`."""
-        e = np.exp(x - x.max(axis=1, keepdims=True))
-        self._k: Array = e / e.sum(axis=1, keepdims=True)
-        return self._k
+        e: Array = np.exp(x - x.max(axis=1, keepdims=True))
+        k: Array = e / e.sum(axis=1, keepdims=True)
+        self._k = k
+        return k
 
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,8 @@ from rooftile.nn.training.state import Best, State
 from rooftile.nn.written import ARCHITECTURE_KEY, written
 
 _PARAMETERS, _MEMORY, _BEST = "parameters.", "optimiser.", "best."
+_SECONDS = 1.0
+"""Between two checkpoints: an epoch may take less than a millisecond, and a file some more."""
 _STATE = "state"
 """Key of the metadata that says where the run stands."""
 
@@ -69,6 +75,34 @@ def save(path: Path, run: Run, state: State) -> None:
         "generator": state.drawn_from,
     }
     write_tensors(path, tensors, run.identity() | {_STATE: json.dumps(where)})
+
+
+class Keeper:
+    """Writes the checkpoints of a run, where it has a file for them."""
+
+    def __init__(self, path: Path | None, run: Run, state: State) -> None:
+        self._path, self._run, self._state = path, run, state
+        self._last = -math.inf
+
+    def keep(self) -> None:
+        """Write where the run stands, between two steps."""
+        if self._path is not None:
+            save(self._path, self._run, self._state)
+            self._last = time.perf_counter()
+
+    def offer(self) -> None:
+        """The same, unless it was just done."""
+        if time.perf_counter() - self._last >= _SECONDS:
+            self.keep()
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[None]:
+        """What may raise between two steps: then the run is kept."""
+        try:
+            yield
+        except BaseException:
+            self.keep()
+            raise
 
 
 def restore(path: Path, run: Run, state: State) -> None:

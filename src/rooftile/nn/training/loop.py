@@ -15,6 +15,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
 from rooftile.nn.training import given
 from rooftile.nn.training.augment import augment
+from rooftile.nn.training.each_sample import EachSample, applies
 from rooftile.nn.training.losses import Targets, classes_of
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import optimiser
@@ -49,14 +50,15 @@ def train(
     PyTorch or JAX in the CPU's memory.  A network without parameters is initialised from the
     options' seed.
 
-    ``checkpoint`` is a file that is replaced after every epoch, and when ``progress`` raises; with
-    ``resume`` the run goes on from it and ends with the weights of a run that never stopped.
-    ``progress`` is called after every step, and may raise to stop the run.  ``phases`` is told
+    ``checkpoint`` is a file that is replaced after every epoch, but once a second at most, at the
+    end, and when ``progress`` raises; with ``resume`` the run goes on from it and ends with the
+    weights of a run that never stopped.  ``progress`` is called after every step, and may raise
+    to stop the run.  ``phases`` is told
     where the time goes.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
     checkpoint that is missing, damaged or of another run, and when the loss is no longer
-    finite; the checkpoint is then of the last epoch in which it was.
+    finite; the checkpoint is then of the step before.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
     _check(network, data, targets, options, checkpoint, resume)
@@ -69,21 +71,20 @@ def train(
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
     trainer = _Trainer(network, data, targets, options, phases or Phases())
-
-    def keep() -> None:
-        if checkpoint is not None:
-            checkpoints.save(checkpoint, run, state)
-
-    while state.epoch < options.epochs and not _stopped(state, options):
-        for report in trainer.epoch(state):
-            if report.step == report.steps:
-                keep()
-            if progress is not None:
-                try:
-                    progress(report)
-                except BaseException:
-                    keep()
-                    raise
+    keeper = checkpoints.Keeper(checkpoint, run, state)
+    try:
+        while state.epoch < options.epochs and not _stopped(state, options):
+            for report in trainer.epoch(state):
+                if report.step == report.steps:
+                    keeper.offer()
+                if progress is not None:
+                    with keeper.keeping():
+                        progress(report)
+    except InputError:
+        # Of a loss that is not finite, before its step.
+        keeper.keep()
+        raise
+    keeper.keep()
     chosen = state.best.parameters if options.patience is not None else state.parameters
     return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
 
@@ -140,12 +141,18 @@ class _Trainer:
         self._options, self._network, self._phases = options, network, phases
         cut = len(data) - options.holdout
         self._data, self._targets = data[:cut], targets[:cut]
+        self._each_sample: EachSample | None = None
+        if applies(network, data, options):
+            self._each_sample = EachSample(network, self._data, self._targets, options)
         self._held_data, self._held_targets = data[cut:], targets[cut:]
 
     def epoch(self, state: State) -> Iterator[Progress]:
         """What is left of a pass over the data in a random order; a report after each step."""
         options, epoch = self._options, state.epoch
         order = state.generator.permutation(len(self._data))
+        if self._each_sample is not None:
+            yield self._whole_epoch(self._each_sample, state, order)
+            return
         batch = options.batch or len(order)
         steps = -(-len(order) // batch)
         for number in range(steps):
@@ -165,6 +172,18 @@ class _Trainer:
             held = self._held(state) if last else (None, None)
             state.end_step(loss, last)
             yield Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
+
+    def _whole_epoch(
+        self, each_sample: EachSample, state: State, order: NDArray[np.int64]
+    ) -> Progress:
+        """An epoch that counts as one step."""
+        rate, epoch = self._options.learning_rate, state.epoch + 1
+        with self._phases.of("epoch"):
+            loss, steps = each_sample.epoch(state.parameters, order)
+        check_finite(loss, rate, steps + 1, epoch)
+        held = self._held(state)
+        state.end_step(loss, last=True)
+        return Progress(epoch, self._options.epochs, 1, 1, loss, rate, *held)
 
     def _dropped(self, epoch: int, step: int) -> np.random.Generator | None:
         """What draws a step's dropout, a stream of its own."""

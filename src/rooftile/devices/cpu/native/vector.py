@@ -14,8 +14,9 @@ lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last la
 ``splat_last(x)``, ``splat_lane(x, k)`` (k a literal), ``last_of(x)``,
 ``positive(x)`` (1 where a lane is above zero, else 0), ``gather(a, c, i)`` (the elements of a at
 the indices, int32, that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes;
-nothing else is read, and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``, ``chosen(a, i)`` (which
-of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many those are), ``packed(x, m)``
+nothing else is read, and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``,
+``chosen(a, i)`` (which of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many
+those are), ``packed(x, m)``
 (the chosen lanes first, then zeros; of 16 lanes), ``nonzero(x)`` (an integer with a bit for each
 lane that is not zero, the first lane's the lowest), ``lowest(n)`` (the number of an integer's
 lowest bit that is set), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on

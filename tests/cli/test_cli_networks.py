@@ -209,13 +209,13 @@ def test_resume_ends_with_the_weights_of_an_unbroken_run(call, data, tmp_path, m
     assert "accuracy" not in err
     assert f"wrote {whole}" in out.replace("\n", "")
 
-    from rooftile.cli import train as command
+    from rooftile.cli import _training as command
 
-    def stop(output, step):
+    def stop(output, line):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(command, "_epoch_line", stop)
+        patched.setattr(command, "epoch_line", stop)
         assert train(broken)[0] == 130
     assert not broken.exists()
     assert train(broken, "--resume")[0] == 0

@@ -1,22 +1,27 @@
 """Train a network and write its weights.
 
-A checkpoint beside the result is replaced after every epoch; --resume goes on from
-it and ends with the weights of a run that never stopped.
+A checkpoint beside the result is replaced after every epoch and when Ctrl-C stops the run; --resume
+goes on from it and ends with the weights of a run that never stopped.
+
+MODEL mlp is fully connected layers over a table of numbers with a label in each row:
+
+  rooftile train mlp --hidden 4,5,5 --activations softmax,relu,tanh --output sigmoid \
+    --learning-rate 0.01 --epochs 1000 --data train.csv --test test.csv
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
 from rooftile.cli._output import Output
+from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
+from rooftile.cli._training import progress_bar
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -24,21 +29,24 @@ if TYPE_CHECKING:
     from rooftile.nn.training import Progress, TrainingOptions
 
 _OPTIONS = {
-    "epochs": (int, "passes over the images"),
-    "batch": (int, "images a step"),
+    "epochs": (int, "passes over the data"),
+    "batch": (int, "items a step"),
     "learning_rate": (float, "the largest; the schedule lowers it"),
     "momentum": (float, "of sgd, and of adam's mean gradient"),
     "weight_decay": (float, "share of each weight that a step takes off, times the rate"),
     "shift": (int, "move images by up to so many pixels, at random"),
-    "holdout": (int, "keep the last N images out, and classify them after each epoch"),
+    "holdout": (int, "keep the last N items out, and classify them after each epoch"),
+    "patience": (int, "stop after N epochs without a smaller loss on those, keep the best weights"),
+    "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, or a safetensors file")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
+    parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, a safetensors file, or mlp")
+    where = "the directory of the image files; of mlp the table, CSV or NPZ"
+    parser.add_argument("--data", type=Path, metavar="DIR|FILE", help=where)
     parser.add_argument("--download", action="store_true", help="fetch the images if not found")
     parser.add_argument(
         "--limit", type=positive, metavar="N", help="only the first N training images"
@@ -51,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=meaning)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default MODEL.safetensors")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    add_mlp_arguments(parser)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -61,6 +70,8 @@ def command(arguments: argparse.Namespace) -> int:
 
     _check_device(arguments.device)
     output = Output(arguments)
+    if arguments.model == "mlp":
+        return train_mlp(arguments, output, _given(arguments))
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
     given = _given(arguments)
@@ -77,7 +88,7 @@ def command(arguments: argparse.Namespace) -> int:
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     start = time.perf_counter()
     last: list[Progress] = []
-    with _progress_bar(output, options) as advance:
+    with progress_bar(output, options, len(images) - options.holdout) as advance:
 
         def each_step(progress: Progress) -> None:
             last[:] = [progress]
@@ -137,39 +148,6 @@ def _check_device(device: str) -> None:
 
     if parse_device(device)[0] != "cpu":
         raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
-
-
-@contextlib.contextmanager
-def _progress_bar(output: Output, options: TrainingOptions) -> Iterator[Callable[[Progress], None]]:
-    """A bar on standard error; a line for each epoch, where it is no terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if not output.progress.is_terminal:
-        yield lambda step: _epoch_line(output, step)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=output.progress) as bars:
-        task = bars.add_task("training", total=options.epochs)
-
-        def advance(step: Any) -> None:
-            done = step.epoch - 1 + step.step / step.steps
-            bars.update(task, completed=done, description=_describe(step))
-            if step.step == step.steps:
-                _epoch_line(output, step)
-
-        yield advance
-
-
-def _epoch_line(output: Output, step: Progress) -> None:
-    if step.step == step.steps:
-        output.progress.print(_describe(step), markup=False)
-
-
-def _describe(step: Progress) -> str:
-    line = f"epoch {step.epoch}/{step.epochs}: loss {step.loss:.4f}"
-    if step.holdout_accuracy is not None:
-        line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
-    return line
 
 
 def _finish(

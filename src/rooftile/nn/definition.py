@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.data.images import FASHION, prepared
 from rooftile.nn.data.pixels import Pixels
-from rooftile.nn.layers import Layer, Shape
+from rooftile.nn.layers import Layer, Shape, apart
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.written import ARCHITECTURE_KEY, written
-from rooftile.ops import Float32
+from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
 from rooftile.ops.problem import check_positive, check_seed
 
@@ -29,7 +29,8 @@ _AXES = ("channels", "height", "width")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NetworkDefinition:
-    """Layers in a row over images of ``input_shape`` (channels, height, width).
+    """Layers in a row over images of ``input_shape`` (channels, height, width), or over rows of
+    ``input_shape`` (features,).
 
     ``parameters`` holds float32 arrays under ``<layer>.weights`` and ``<layer>.bias``
     in the shapes of the layers' problems; empty, it is an architecture without
@@ -40,7 +41,7 @@ class NetworkDefinition:
     """
 
     name: str
-    input_shape: tuple[int, int, int]
+    input_shape: Shape
     layers: tuple[Layer, ...]
     parameters: Mapping[str, Float32] = field(default_factory=dict, repr=False)
     metadata: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -53,18 +54,23 @@ class NetworkDefinition:
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
-        if len(self.input_shape) != len(_AXES):
-            raise InputError("input_shape", self.input_shape, f"({', '.join(_AXES)})")
-        check_positive(**dict(zip(_AXES, self.input_shape, strict=True)))
+        self._check_input_shape()
         if self.pixels is not None:
             self.pixels.check(self.input_shape[0])
         shapes = self.parameter_shapes
         if self.parameters:
             _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
 
+    def _check_input_shape(self) -> None:
+        names = {1: ("features",), 3: _AXES}.get(len(self.input_shape))
+        if names is None:
+            expected = f"(features,), or ({', '.join(_AXES)})"
+            raise InputError("input_shape", self.input_shape, expected)
+        check_positive(**dict(zip(names, self.input_shape, strict=True)))
+
     def __repr__(self) -> str:
         results = (
-            f"{name} ({_sizes(problem.output_shape[1:])})" for name, problem in self.problems(1)
+            f"{name} ({_sizes(problem.output_shape[1:])})" for name, problem in self.weighted(1)
         )
         way = " -> ".join([_sizes(self.input_shape), *results])
         return f"<{type(self).__name__} {self.name}: {way}, {self._count:,} parameters>"
@@ -72,7 +78,7 @@ class NetworkDefinition:
     def summary(self) -> str:
         """The layers with the shapes of their results and their parameters, as a table of text."""
         rows = [("layer", "what", "result", "parameters"), ("", "", _sizes(self.input_shape), "")]
-        for layer, (name, problem) in zip(self.layers, self.problems(1), strict=True):
+        for layer, (name, problem) in zip(self.layers, self.weighted(1), strict=True):
             count = sum(math.prod(shape) for shape in problem.parameter_shapes.values())
             rows.append((name, str(layer), _sizes(problem.output_shape[1:]), f"{count:,}"))
         rows.append(("total", "", "", f"{self._count:,}"))
@@ -90,13 +96,32 @@ class NetworkDefinition:
         one channel as Fashion-MNIST's, where the network has none.  Raises `InputError`, also for
         a network of colour images without ``pixels``.
         """
+        if len(self.input_shape) != 3:
+            raise InputError("network", f"{self.name} over rows of features", "one over images")
         if self.pixels is None and self.input_shape[0] > 1:
             expected = "Network(..., pixels=rooftile.nn.Pixels(mean, deviation)) for colour images"
             raise InputError("network", f"{self.name} without pixels", expected)
-        return prepared(images, self.input_shape, self.pixels or FASHION)
+        channels, height, width = self.input_shape
+        return prepared(images, (channels, height, width), self.pixels or FASHION)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
-        """Each layer's name and problem for a batch, in the order of the layers."""
+        """Each operation's name and problem for a batch, in order: those of `weighted`, and behind
+        them the activations that they do not fuse, called ``<layer>.<activation>``.
+
+        Raises `UnsupportedProblem` for an activation that no operation computes by itself.
+        """
+        problems: list[tuple[str, LayerProblem]] = []
+        for layer, (name, problem) in zip(self.layers, self.weighted(batch), strict=True):
+            problems.append((name, problem))
+            left = apart(layer.activation)
+            if left == "softmax":
+                problems.append((f"{name}.{left}", Softmax(batch, problem.output_shape[1])))
+            elif left != "none":
+                raise UnsupportedProblem("plan", f"no operation is {left}", "predict of training")
+        return tuple(problems)
+
+    def weighted(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
+        """Each layer's name and the problem with its parameters, in the order of the layers."""
         shape: Shape = self.input_shape
         problems: list[tuple[str, LayerProblem]] = []
         for layer in self.layers:
@@ -108,14 +133,14 @@ class NetworkDefinition:
     @property
     def output_shape(self) -> Shape:
         """Shape of the result for one image."""
-        return self.problems(1)[-1][1].output_shape[1:]
+        return self.weighted(1)[-1][1].output_shape[1:]
 
     @property
     def parameter_shapes(self) -> dict[str, Shape]:
         """Shape of every parameter by its key, in the order of the layers."""
         return {
             f"{name}.{parameter}": shape
-            for name, problem in self.problems(1)
+            for name, problem in self.weighted(1)
             for parameter, shape in problem.parameter_shapes.items()
         }
 

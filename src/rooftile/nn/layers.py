@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, cast, get_args
 
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, PoolSpec
-from rooftile.ops.activation import check_fused
 from rooftile.ops.problem import check_positive
 
 Shape = tuple[int, ...]
 """Shape of one image or of one feature vector, without the batch."""
+
+LayerActivation = Literal["none", "relu", "sigmoid", "tanh", "softplus", "sign", "softmax"]
+"""``softmax`` is over a fully connected layer's outputs; the others take each number by itself."""
+
+
+def fused(activation: LayerActivation) -> FusedActivation:
+    """What a layer's own operation computes of an activation: all of it or, by "none", nothing."""
+    return cast(FusedActivation, activation if activation in get_args(FusedActivation) else "none")
+
+
+def apart(activation: LayerActivation) -> LayerActivation:
+    """What is left of an activation for an operation behind the layer's own; "none": nothing."""
+    return activation if fused(activation) == "none" else "none"
+
+
+def _check_activation(activation: str, *refused: str) -> None:
+    known = [name for name in get_args(LayerActivation) if name not in refused]
+    if activation not in known:
+        raise InputError("activation", repr(activation), f"one of {known}")
 
 
 @dataclass(frozen=True)
@@ -27,15 +46,19 @@ class ConvLayer:
     mask: int
     stride: int = 1
     padding: int = 0
-    activation: FusedActivation = "none"
+    activation: LayerActivation = "none"
     pool: Pool | PoolSpec | None = None
 
     def __post_init__(self) -> None:
         check_positive(maps=self.maps, mask=self.mask, stride=self.stride)
         if not isinstance(self.padding, int) or self.padding < 0:
             raise InputError("padding", repr(self.padding), "an integer of at least 0")
-        check_fused(self.activation)
+        _check_activation(self.activation, "softmax")
         object.__setattr__(self, "pool", Pool.parse(self.pool))
+        if self.pool is not None and apart(self.activation) != "none":
+            # The fused activations are monotone, so that a maximum may be taken before them.
+            expected = "an activation that is fused with the pool: none, relu, sigmoid or tanh"
+            raise InputError("activation", repr(self.activation), expected)
 
     def __str__(self) -> str:
         words = [f"convolution {self.mask} x {self.mask}"]
@@ -64,7 +87,7 @@ class ConvLayer:
             (self.mask, self.mask),
             (self.stride, self.stride),
             (self.padding, self.padding),
-            self.activation,
+            fused(self.activation),
             Pool.parse(self.pool),
         )
 
@@ -78,11 +101,11 @@ class LinearLayer:
 
     name: str
     outputs: int
-    activation: FusedActivation = "none"
+    activation: LayerActivation = "none"
 
     def __post_init__(self) -> None:
         check_positive(outputs=self.outputs)
-        check_fused(self.activation)
+        _check_activation(self.activation)
 
     def __str__(self) -> str:
         after = f", {self.activation}" if self.activation != "none" else ""
@@ -90,7 +113,7 @@ class LinearLayer:
 
     def problem(self, input_shape: Shape, batch: int) -> Linear:
         """The product over inputs of any shape, flattened."""
-        return Linear(batch, math.prod(input_shape), self.outputs, self.activation)
+        return Linear(batch, math.prod(input_shape), self.outputs, fused(self.activation))
 
 
 Layer = ConvLayer | LinearLayer

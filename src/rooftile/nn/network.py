@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.nn.cpu_plan import CpuPlan
+from rooftile.nn.data.pixels import Pixels
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.gpu_plan import GpuPlan
+from rooftile.nn.layers import Layer, Shape
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Precision
 
@@ -21,7 +23,25 @@ PREDICT_BATCH = 256
 
 
 class Network(NetworkDefinition):
-    """Layers in a row over images, with their parameters: see `NetworkDefinition`."""
+    """Layers in a row over images or features, with their parameters: see `NetworkDefinition`.
+
+    ``Network(name, input_shape, layers)`` or, called "network", ``Network(layers, input_shape)``;
+    a number of features stands for their shape.
+    """
+
+    def __init__(
+        self,
+        name: str | Sequence[Layer],
+        input_shape: Shape | int,
+        layers: Sequence[Layer] = (),
+        parameters: Mapping[str, Float32] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        pixels: Pixels | None = None,
+    ) -> None:
+        """Raises `InputError` when the layers do not fit each other or the parameters."""
+        own, row = (name, layers) if isinstance(name, str) else ("network", name)
+        shape = (input_shape,) if isinstance(input_shape, int) else tuple(input_shape)
+        super().__init__(own, shape, tuple(row), parameters or {}, metadata or {}, pixels)
 
     def plan(
         self,

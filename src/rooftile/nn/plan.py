@@ -201,7 +201,9 @@ def _pick(
             name,
             problem,
             decide(problem, precision, device, strategies.get(name)),
-            tuple(np.ascontiguousarray(p) for p in network.parameters_of(name)),
+            tuple(map(np.ascontiguousarray, network.parameters_of(name)))
+            if problem.parameter_arrays
+            else (),
         )
         for name, problem in problems
     ]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from rooftile.errors import InputError
 from rooftile.nn.data.pixels import Pixels
-from rooftile.nn.layers import ConvLayer, Layer, LinearLayer
+from rooftile.nn.layers import ConvLayer, Layer, LinearLayer, Shape
 from rooftile.ops import Pool
 
 ARCHITECTURE_KEY = "architecture"
@@ -23,8 +23,8 @@ class Described(Protocol):
     """What is written of a network."""
 
     @property
-    def input_shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of an image."""
+    def input_shape(self) -> Shape:
+        """Channels, height and width of an image, or the number of features."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -48,14 +48,14 @@ def written(network: Described) -> str:
     return json.dumps(found)
 
 
-def read(text: str, where: str) -> tuple[tuple[int, int, int], tuple[Layer, ...], Pixels | None]:
+def read(text: str, where: str) -> tuple[Shape, tuple[Layer, ...], Pixels | None]:
     """The input's shape, the layers and the pixels of such a text.
 
     Raises `InputError`, which names ``where`` it is from, for another text.
     """
     try:
         found = json.loads(text)
-        channels, height, width = found["input_shape"]
+        shape = tuple(found["input_shape"])
         layers = tuple(_layer(one) for one in found["layers"])
         numbers = found["pixels"]
         pixels = (
@@ -64,7 +64,7 @@ def read(text: str, where: str) -> tuple[tuple[int, int, int], tuple[Layer, ...]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"an architecture that cannot be read ({type(error).__name__}: {error})"
         raise InputError(where, what, "what a network's save writes") from error
-    return (channels, height, width), layers, pixels
+    return shape, layers, pixels
 
 
 def _layer(found: dict[str, Any]) -> Layer:

@@ -11,7 +11,7 @@ from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture
 from rooftile.nn.data import ImageSet, fashion, load_images, prepare
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training import Progress, TrainingOptions, predict, train, with_record
-from rooftile.nn.training.loss import cross_entropy
+from rooftile.nn.training.losses import cross_entropy
 from rooftile.nn.training.model import Model
 from rooftile.ops import Pool
 
@@ -162,7 +162,7 @@ def damage(path: Path, fault: str) -> None:
     elif fault == "shape":
         tensors["parameters.conv1.bias"] = np.zeros(3, np.float32)
     else:
-        metadata["generator"] = "{}"
+        metadata["state"] = "{}"
     write_tensors(path, tensors, metadata)
 
 
@@ -212,7 +212,7 @@ def test_predictions_are_those_of_the_reference():
         (IMAGES[:, 0], LABELS, {}, "images: got uint8"),
         (IMAGES[:0], LABELS[:0], {}, "images: got uint8"),
         (IMAGES, LABELS[:-1], {}, r"labels: got uint8\[149\]"),
-        (IMAGES, LABELS.astype(np.float32), {}, "labels: got dtype <f4"),
+        (IMAGES, LABELS.astype(np.float32), {}, r"labels: got float32\[150\]"),
         (IMAGES, LABELS + np.uint8(1), {}, "a label of 10; expected labels below 10"),
         (IMAGES, LABELS.astype(np.int64) - 1, {}, "a label of -1"),
         (IMAGES, LABELS, {"holdout": 150}, "holdout"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Images = NDArray[np.uint8] | NDArray[np.float32]
+Images = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
 """[n, height, width] or [n, channels, height, width]"""
 
 

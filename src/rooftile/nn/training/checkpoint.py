@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +20,16 @@ from rooftile.errors import InputError
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors, write_tensors
-from rooftile.nn.training.optimisers import Arrays, Optimiser
+from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.nn.training.state import Best, State
+from rooftile.nn.written import ARCHITECTURE_KEY, written
 
-_PARAMETERS, _MEMORY = "parameters.", "optimiser."
+_PARAMETERS, _MEMORY, _BEST = "parameters.", "optimiser.", "best."
+_SECONDS = 1.0
+"""Between two checkpoints: an epoch may take less than a millisecond, and a file some more."""
+_STATE = "state"
+"""Key of the metadata that says where the run stands."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +39,7 @@ class Run:
     network: Network
     options: TrainingOptions
     data: str
-    """A hash of the images and labels."""
+    """A hash of the data."""
 
     @classmethod
     def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> Run:
@@ -45,33 +55,58 @@ class Run:
         options = dataclasses.asdict(dataclasses.replace(self.options, threads=None))
         return {
             MODEL_KEY: self.network.name,
+            ARCHITECTURE_KEY: written(self.network),
             "options": json.dumps(options, sort_keys=True),
             "data": self.data,
         }
 
 
-def save(
-    path: Path,
-    run: Run,
-    parameters: Arrays,
-    optimiser: Optimiser,
-    generator: np.random.Generator,
-    epochs_done: int,
-) -> None:
-    """Write the state after an epoch, in one step."""
-    tensors = {_PARAMETERS + key: value for key, value in parameters.items()}
-    tensors |= {_MEMORY + key: value for key, value in optimiser.state.items()}
-    metadata = run.identity() | {
-        "epochs_done": str(epochs_done),
-        "generator": json.dumps(generator.bit_generator.state),
+def save(path: Path, run: Run, state: State) -> None:
+    """Write the state after a step, in one step."""
+    tensors = {_PARAMETERS + key: value for key, value in state.parameters.items()}
+    tensors |= {_MEMORY + key: value for key, value in state.optimiser.state.items()}
+    tensors |= {_BEST + key: value for key, value in state.best.parameters.items()}
+    where = {
+        "epoch": state.epoch,
+        "step": state.step,
+        "total": state.total,
+        "best_loss": state.best.loss,
+        "best_epoch": state.best.epoch,
+        "generator": state.drawn_from,
     }
-    write_tensors(path, tensors, metadata)
+    write_tensors(path, tensors, run.identity() | {_STATE: json.dumps(where)})
 
 
-def restore(
-    path: Path, run: Run, parameters: Arrays, optimiser: Optimiser, generator: np.random.Generator
-) -> int:
-    """Put a checkpoint's state into the arguments; return the number of epochs done.
+class Keeper:
+    """Writes the checkpoints of a run, where it has a file for them."""
+
+    def __init__(self, path: Path | None, run: Run, state: State) -> None:
+        self._path, self._run, self._state = path, run, state
+        self._last = -math.inf
+
+    def keep(self) -> None:
+        """Write where the run stands, between two steps."""
+        if self._path is not None:
+            save(self._path, self._run, self._state)
+            self._last = time.perf_counter()
+
+    def offer(self) -> None:
+        """The same, unless it was just done."""
+        if time.perf_counter() - self._last >= _SECONDS:
+            self.keep()
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[None]:
+        """What may raise between two steps: then the run is kept."""
+        try:
+            yield
+        except BaseException:
+            self.keep()
+            raise
+
+
+def restore(path: Path, run: Run, state: State) -> None:
+    """Put a checkpoint's state into a new one.
 
     Raises `InputError`, which names the file, when it is damaged or of another run.
     """
@@ -81,13 +116,21 @@ def restore(
             raise InputError(
                 str(path), f"a checkpoint of {key} {metadata.get(key)}", f"{key} {value}"
             )
-    _fill(path, tensors, _PARAMETERS, parameters)
-    _fill(path, tensors, _MEMORY, optimiser.state)
+    _fill(path, tensors, _PARAMETERS, state.parameters)
+    _fill(path, tensors, _MEMORY, state.optimiser.state)
     try:
-        generator.bit_generator.state = json.loads(metadata["generator"])
-        return int(metadata["epochs_done"])
+        where = json.loads(metadata[_STATE])
+        state.generator.bit_generator.state = where["generator"]
+        state.epoch, state.step = int(where["epoch"]), int(where["step"])
+        state.total = float(where["total"])
+        state.best = Best(float(where["best_loss"]), int(where["best_epoch"]))
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(str(path), f"metadata with {error!r}", "a checkpoint") from error
+    if state.best.epoch:
+        best = {key: np.empty_like(value) for key, value in state.parameters.items()}
+        _fill(path, tensors, _BEST, best)
+        state.best.parameters = best
+    state.begin_epoch()
 
 
 def _fill(path: Path, tensors: dict[str, NDArray[Any]], prefix: str, into: Arrays) -> None:

@@ -1,10 +1,10 @@
-"""Mini-batch training of a network on the CPU."""
+"""Training of a network on the CPU, step by step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,18 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
+from rooftile.nn.training import given
 from rooftile.nn.training.augment import augment
+from rooftile.nn.training.each_sample import EachSample, applies
+from rooftile.nn.training.losses import Targets, classes_of
 from rooftile.nn.training.model import Model
-from rooftile.nn.training.optimisers import Arrays, optimiser
+from rooftile.nn.training.optimisers import optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
-from rooftile.ops import Float32
+from rooftile.nn.training.passes import Array
+from rooftile.nn.training.phases import Phases
+from rooftile.nn.training.state import State
 from rooftile.ops.problem import check_positive
-from rooftile.runtime.arrays import library_of
 
-Images = NDArray[np.uint8] | NDArray[np.float32]
-"""uint8[n, height, width] or [n, channels, height, width] of any size, or float32 as the network
-reads it: [n, channels, height, width]."""
-Labels = NDArray[np.integer[Any]]
-"""[n], below the number of classes"""
 Report = Callable[[Progress], None]
 
 _CLASSIFIED_AT_A_TIME = 256
@@ -33,71 +32,94 @@ _CLASSIFIED_AT_A_TIME = 256
 
 def train(
     network: Network,
-    images: Images,
-    labels: Labels,
+    data: given.Data,
+    targets: Targets,
     options: TrainingOptions,
     *,
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: Report | None = None,
+    phases: Phases | None = None,
 ) -> Network:
-    """Train a network to classify images; return it with its new parameters.
+    """Train a network; return it with its new parameters, as float32.
 
-    ``images`` uint8[n, height, width] or [n, channels, height, width] are resized to the
-    network's input and standardised by its ``pixels`` batch by batch
-    (`rooftile.nn.Network.prepare`); float32[n, channels, height, width] of the network's own
-    input shape are taken as they are.  ``labels`` are integers[n].  Both may be arrays of
-    NumPy, or of PyTorch or JAX in the CPU's memory.  A network without parameters is
-    initialised from the options' seed.  The loss is the mean softmax cross-entropy.
+    ``data`` are rows of features or images of the network's input shape, float32 or float64, which
+    are taken as they are; or images uint8[n, height, width] or [n, channels, height, width],
+    which are resized to the network's input and standardised by its ``pixels`` batch by batch
+    (`rooftile.nn.Network.prepare`).  ``targets`` are labels, integers[n]; or, for a squared error,
+    what the outputs should be, float32 or float64[n, outputs].  All may be arrays of NumPy, or of
+    PyTorch or JAX in the CPU's memory.  A network without parameters is initialised from the
+    options' seed.
 
-    ``checkpoint`` is a file that is replaced after every epoch; with ``resume`` the run
-    goes on from it and ends with the weights of a run that never stopped.  ``progress``
-    is called after every step, and may raise to stop the run.
+    ``checkpoint`` is a file that is replaced after every epoch, but once a second at most, at the
+    end, and when ``progress`` raises; with ``resume`` the run goes on from it and ends with the
+    weights of a run that never stopped.  ``progress`` is called after every step, and may raise
+    to stop the run.  ``phases`` is told
+    where the time goes.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
     checkpoint that is missing, damaged or of another run, and when the loss is no longer
-    finite.
+    finite; the checkpoint is then of the step before.
     """
-    images, labels = _on_host(network, images), _labels_on_host(labels)
-    _check(network, images, labels, options, checkpoint, resume)
+    data, targets = given.data(network, data), given.targets(network, targets, options.loss)
+    _check(network, data, targets, options, checkpoint, resume)
     start = network if network.parameters else network.initialise(options.seed)
-    parameters: Arrays = {key: value.copy() for key, value in start.parameters.items()}
-    rule = optimiser(options, parameters)
+    parameters = {key: value.astype(options.dtype) for key, value in start.parameters.items()}
     # Another stream of random numbers than the one that the initial weights are drawn from.
     generator = np.random.default_rng([options.seed, 1])
-    run = checkpoints.Run.of(network, options, images, labels)
-    done = 0
+    state = State(parameters, optimiser(options, parameters), generator)
+    run = checkpoints.Run.of(network, options, data, targets)
     if resume and checkpoint is not None:
-        done = checkpoints.restore(checkpoint, run, parameters, rule, generator)
-    model = Model(network, options.threads or cpu.cores())
-    trainer = _Trainer(model, images, labels, options, network)
-    for epoch in range(done, options.epochs):
-        for report in trainer.epoch(epoch, parameters, rule.step, generator):
-            if report.step == report.steps and checkpoint is not None:
-                checkpoints.save(checkpoint, run, parameters, rule, generator, epoch + 1)
-            if progress is not None:
-                progress(report)
-    return network.with_parameters(parameters)
+        checkpoints.restore(checkpoint, run, state)
+    trainer = _Trainer(network, data, targets, options, phases or Phases())
+    keeper = checkpoints.Keeper(checkpoint, run, state)
+    try:
+        while state.epoch < options.epochs and not _stopped(state, options):
+            for report in trainer.epoch(state):
+                if report.step == report.steps:
+                    keeper.offer()
+                if progress is not None:
+                    with keeper.keeping():
+                        progress(report)
+    except InputError:
+        # Of a loss that is not finite, before its step.
+        keeper.keep()
+        raise
+    keeper.keep()
+    chosen = state.best.parameters if options.patience is not None else state.parameters
+    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
 
 
-def predict(network: Network, images: Images, *, threads: int | None = None) -> NDArray[np.int64]:
-    """The class of each image by the training pass: the check on a network's plans."""
+def predict(network: Network, data: given.Data, *, threads: int | None = None) -> NDArray[np.int64]:
+    """The class of each row or image by the training pass: the check on a network's plans."""
     if threads is not None:
         check_positive(threads=threads)
-    images = _on_host(network, images)
+    return classes_of(outputs(network, data, threads=threads))
+
+
+def outputs(network: Network, data: given.Data, *, threads: int | None = None) -> Array:
+    """What the network makes of rows or images by the training pass, float32[n, outputs]."""
+    data = given.data(network, data)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
-    model = Model(network, threads or cpu.cores())
-    return _predict(model, network.parameters, images, network)
+    model = Model(network, threads or cpu.cores(), "squared_error")
+    return _outputs(model, network.parameters, data, network, "float32")
 
 
-def _predict(model: Model, parameters: Any, images: Images, network: Network) -> NDArray[np.int64]:
+def _outputs(
+    model: Model, parameters: Mapping[str, Array], data: given.Data, network: Network, dtype: str
+) -> Array:
     parts = [
-        model.scores(parameters, _numbers(network, images[first : first + _CLASSIFIED_AT_A_TIME]))
-        for first in range(0, len(images), _CLASSIFIED_AT_A_TIME)
+        model.scores(parameters, given.numbers(network, data[first : first + at], dtype))
+        for at in (_CLASSIFIED_AT_A_TIME,)
+        for first in range(0, len(data), at)
     ]
-    classes: NDArray[np.int64] = np.concatenate(parts).argmax(axis=1)
-    return classes
+    return np.concatenate(parts)
+
+
+def _stopped(state: State, options: TrainingOptions) -> bool:
+    """Whether the held-out loss has not become smaller for too long."""
+    return options.patience is not None and state.epoch - state.best.epoch >= options.patience
 
 
 class _Trainer:
@@ -105,103 +127,125 @@ class _Trainer:
 
     def __init__(
         self,
-        model: Model,
-        images: Images,
-        labels: Labels,
-        options: TrainingOptions,
         network: Network,
+        data: given.Data,
+        targets: Targets,
+        options: TrainingOptions,
+        phases: Phases,
     ) -> None:
-        self._model, self._options, self._network = model, options, network
-        cut = len(images) - options.holdout
-        self._images, self._labels = images[:cut], labels[:cut]
-        self._held_images, self._held_labels = images[cut:], labels[cut:]
+        self._model = Model(
+            network,
+            options.threads or cpu.cores(),
+            options.loss,
+            dtype=options.dtype,
+            dropout=options.dropout,
+            phases=phases,
+        )
+        self._options, self._network, self._phases = options, network, phases
+        cut = len(data) - options.holdout
+        self._data, self._targets = data[:cut], targets[:cut]
+        self._each_sample: EachSample | None = None
+        if applies(network, data, options):
+            self._each_sample = EachSample(network, self._data, self._targets, options)
+        self._held_data, self._held_targets = data[cut:], targets[cut:]
 
-    def epoch(
-        self,
-        index: int,
-        parameters: Arrays,
-        step: Callable[[Arrays, Arrays, float], None],
-        generator: np.random.Generator,
-    ) -> Iterator[Progress]:
-        """One pass over the images in a random order, with a report after each step."""
-        options, batch = self._options, self._options.batch
-        order = generator.permutation(len(self._images))
+    def epoch(self, state: State) -> Iterator[Progress]:
+        """What is left of a pass over the data in a random order; a report after each step."""
+        options, epoch = self._options, state.epoch
+        order = state.generator.permutation(len(self._data))
+        if self._each_sample is not None:
+            yield self._whole_epoch(self._each_sample, state, order)
+            return
+        batch = options.batch or len(order)
         steps = -(-len(order) // batch)
-        total = 0.0
         for number in range(steps):
             chosen = order[number * batch : (number + 1) * batch]
-            varied = augment(
-                self._images[chosen], generator, flip=options.flip, shift=options.shift
+            with self._phases.of("data"):
+                x = self._drawn(chosen, state.generator)
+            if number < state.step:
+                continue
+            loss, gradients = self._model.loss_and_gradients(
+                state.parameters, x, self._targets[chosen], self._dropped(epoch, number)
             )
-            x = _numbers(self._network, varied)
-            loss, gradients = self._model.loss_and_gradients(parameters, x, self._labels[chosen])
-            if not np.isfinite(loss):
-                where = f"the loss is {loss} in step {number + 1} of epoch {index + 1}"
-                raise InputError("learning_rate", options.learning_rate, f"a smaller one: {where}")
-            rate = options.rate((index + number / steps) / options.epochs)
-            step(parameters, gradients, rate)
-            total += loss
-            last = number + 1 == steps
-            yield Progress(
-                index + 1,
-                options.epochs,
-                number + 1,
-                steps,
-                total / (number + 1),
-                rate,
-                self._held_accuracy(parameters) if last else None,
-            )
+            rate = options.rate((epoch + number / steps) / options.epochs)
+            check_finite(loss, rate, number + 1, epoch + 1)
+            with self._phases.of("update"):
+                state.optimiser.step(state.parameters, gradients, rate)
+            mean, last = (state.total + loss) / (number + 1), number + 1 == steps
+            held = self._held(state) if last else (None, None)
+            state.end_step(loss, last)
+            yield Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
 
-    def _held_accuracy(self, parameters: Arrays) -> float | None:
-        if len(self._held_images) == 0:
+    def _whole_epoch(
+        self, each_sample: EachSample, state: State, order: NDArray[np.int64]
+    ) -> Progress:
+        """An epoch that counts as one step."""
+        rate, epoch = self._options.learning_rate, state.epoch + 1
+        with self._phases.of("epoch"):
+            loss, steps = each_sample.epoch(state.parameters, order)
+        check_finite(loss, rate, steps + 1, epoch)
+        held = self._held(state)
+        state.end_step(loss, last=True)
+        return Progress(epoch, self._options.epochs, 1, 1, loss, rate, *held)
+
+    def _dropped(self, epoch: int, step: int) -> np.random.Generator | None:
+        """What draws a step's dropout, a stream of its own."""
+        if self._options.dropout == 0:
             return None
-        classes = _predict(self._model, parameters, self._held_images, self._network)
-        return float(np.mean(classes == self._held_labels))
+        return np.random.default_rng([self._options.seed, 2, epoch, step])
+
+    def _drawn(self, chosen: NDArray[np.int64], generator: np.random.Generator) -> Array:
+        """Some of the data as the network reads it; of images, varied at random."""
+        options, part = self._options, self._data[chosen]
+        if part.ndim > 2:
+            part = augment(part, generator, flip=options.flip, shift=options.shift)
+        return given.numbers(self._network, part, options.dtype)
+
+    def _held(self, state: State) -> tuple[float | None, float | None]:
+        """Accuracy and loss on the held-out data; the best parameters are kept."""
+        if len(self._held_data) == 0:
+            return None, None
+        labels, dtype = self._held_targets, self._options.dtype
+        with self._phases.of("held out"):
+            y = _outputs(self._model, state.parameters, self._held_data, self._network, dtype)
+            loss = self._held_loss(state)
+        state.best.offer(loss, state.epoch + 1, state.parameters)
+        accuracy = float(np.mean(classes_of(y) == labels)) if labels.ndim == 1 else None
+        return accuracy, loss
+
+    def _held_loss(self, state: State) -> float:
+        """The mean loss of the held-out data."""
+        at, total = _CLASSIFIED_AT_A_TIME, 0.0
+        for first in range(0, len(self._held_data), at):
+            part = self._held_data[first : first + at]
+            x = given.numbers(self._network, part, self._options.dtype)
+            targets = self._held_targets[first : first + at]
+            total += len(part) * self._model.loss(state.parameters, x, targets)
+        return total / len(self._held_data)
+
+
+def check_finite(loss: float, rate: float, step: int, epoch: int) -> None:
+    """Raise `InputError` for a loss that is not finite: nothing can be learnt from it."""
+    if not math.isfinite(loss):
+        where = f"the loss is {loss} in step {step} of epoch {epoch}"
+        raise InputError("learning_rate", rate, f"a smaller one: {where}")
 
 
 def _check(
     network: Network,
-    images: Images,
-    labels: Labels,
+    data: given.Data,
+    targets: Targets,
     options: TrainingOptions,
     checkpoint: Path | None,
     resume: bool,
 ) -> None:
     """Raise `InputError` for what would only fail later, or never."""
-    if labels.shape != (len(images),):
-        raise InputError("labels", f"{labels.dtype}{list(labels.shape)}", f"{len(images)} labels")
-    classes = network.output_shape[0]
-    if labels.max() >= classes or labels.min() < 0:
-        found = labels.max() if labels.max() >= classes else labels.min()
-        raise InputError("labels", f"a label of {found}", f"labels below {classes}, 0 at least")
-    if options.holdout >= len(images):
-        raise InputError("holdout", options.holdout, f"fewer than the {len(images)} images")
+    if len(targets) != len(data):
+        found = f"{targets.dtype}{list(targets.shape)}"
+        raise InputError("labels", found, f"{len(data)} labels")
+    if options.holdout >= len(data):
+        raise InputError("holdout", options.holdout, f"fewer than the {len(data)} images")
+    if any(layer.activation == "sign" for layer in network.layers):
+        raise InputError("activation", "'sign'", "one with a derivative: sign has none")
     if resume and checkpoint is None:
         raise InputError("resume", resume, "a checkpoint to resume from")
-
-
-def _on_host(network: Network, images: Any) -> Images:
-    """Images as NumPy's, or `InputError` for some that the network cannot learn from."""
-    array: Images = library_of("images", images).on_host("images", images, ("uint8", "float32"))
-    channels = network.input_shape[0]
-    if array.dtype == np.float32:
-        fits = array.shape[1:] == network.input_shape
-        expected = f"float32[n, {', '.join(map(str, network.input_shape))}], n > 0"
-    else:
-        fits = array.shape[1:-2] == (channels,) or (array.ndim == 3 and channels == 1)
-        expected = f"uint8[n, {channels}, height, width], n > 0"
-    if not fits or 0 in array.shape:
-        raise InputError("images", f"{array.dtype}{list(array.shape)}", expected)
-    return array
-
-
-def _labels_on_host(labels: Any) -> Labels:
-    """Labels as NumPy's integers, or `InputError`."""
-    dtypes = ("uint8", "int32", "int64")
-    array: Labels = library_of("labels", labels).on_host("labels", labels, dtypes)
-    return array
-
-
-def _numbers(network: Network, images: Images) -> Float32:
-    """What the network reads of some images."""
-    return network.prepare(images) if images.dtype == np.uint8 else images  # type: ignore[arg-type,return-value]

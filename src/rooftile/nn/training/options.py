@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rooftile.errors import InputError
+from rooftile.nn.training.losses import LossName, check_loss
 from rooftile.ops.problem import check_positive
 
 OptimiserName = Literal["adam", "sgd"]
@@ -17,14 +18,17 @@ ScheduleName = Literal["cosine", "step", "constant"]
 class TrainingOptions:
     """How to train.  Raises `InputError` for a value out of its range.
 
-    Two runs with equal options, network and images give the same weights in every bit
+    Two runs with equal options, network and data give the same weights in every bit
     on the same machine and BLAS, whatever the number of threads.
     """
 
     epochs: int = 20
-    """Passes over the training images."""
-    batch: int = 64
-    """Images a step; the last step of an epoch takes what is left."""
+    """Passes over the training data."""
+    batch: int | None = 64
+    """Items a step, 1 for a step after each of them, None for all at once; the last step of an
+    epoch takes what is left."""
+    loss: LossName = "cross_entropy"
+    """What is minimised, on the average of a batch."""
     optimiser: OptimiserName = "adam"
     learning_rate: float = 2e-3
     """The largest one: the schedule lowers it."""
@@ -37,16 +41,30 @@ class TrainingOptions:
     seed: int = 0
     """It decides the order of the images and how they are augmented."""
     flip: bool = False
-    """Mirror every second image, at random.  Off: Fashion-MNIST's shoes all point one way."""
+    """Of images: mirror every second one.  Off: Fashion-MNIST's shoes all point one way."""
     shift: int = 1
-    """Move each image by at most so many of its pixels in each direction, at random."""
+    """Of images: move each by at most so many of its pixels in each direction, at random."""
     holdout: int = 0
-    """How many of the last images are kept out of training and classified after each epoch."""
+    """How many of the last items are kept out of training and classified after each epoch."""
+    patience: int | None = None
+    """Stop after so many epochs without a smaller loss on the held-out items, and give back the
+    weights of the smallest; None: do all epochs, and give back the last weights."""
+    dropout: float = 0.0
+    """Share of each layer's outputs, but the last one's, that a step leaves out at random."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """What is computed in; float64 for fully connected layers only."""
     threads: int | None = None
     """Threads of the convolutions; None for all cores.  It does not change the result."""
 
     def __post_init__(self) -> None:
-        check_positive(epochs=self.epochs, batch=self.batch)
+        check_positive(epochs=self.epochs)
+        if self.batch is not None:
+            check_positive(batch=self.batch)
+        if self.patience is not None:
+            check_positive(patience=self.patience)
+            if not self.holdout:
+                raise InputError("patience", self.patience, "None, or held-out items to judge by")
+        check_loss(self.loss)
         if self.threads is not None:
             check_positive(threads=self.threads)
         for name in ("seed", "shift", "holdout"):
@@ -60,6 +78,10 @@ class TrainingOptions:
             raise InputError("schedule", repr(self.schedule), f"one of {get_args(ScheduleName)}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise InputError("learning_rate", self.learning_rate, "a finite number above 0")
+        if self.dtype not in ("float32", "float64"):
+            raise InputError("dtype", repr(self.dtype), "'float32' or 'float64'")
+        if not 0 <= self.dropout < 1:
+            raise InputError("dropout", self.dropout, "a number from 0 to below 1")
         if not 0 <= self.momentum < 1:
             raise InputError("momentum", self.momentum, "a number from 0 to below 1")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
@@ -85,8 +107,10 @@ class Progress:
     """From 1 to ``steps``, within the epoch."""
     steps: int
     loss: float
-    """Mean over the epoch's steps so far, in nats."""
+    """Mean over the epoch's steps so far; a cross-entropy is in nats."""
     learning_rate: float
     holdout_accuracy: float | None = None
-    """Share of the held-out images classified right: in an epoch's last report, where the
-    options hold images out."""
+    """Share of the held-out items classified right: in an epoch's last report, where the
+    options hold items out."""
+    holdout_loss: float | None = None
+    """Their loss, likewise."""

@@ -11,10 +11,12 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
-``splat_last(x)``, ``last_of(x)``, ``gather(a, c, i)`` (the elements of a at the indices, int32,
-that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes; nothing else is read,
-and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``, ``chosen(a, i)`` (which
-of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many those are), ``packed(x, m)``
+``splat_last(x)``, ``splat_lane(x, k)`` (k a literal), ``last_of(x)``,
+``positive(x)`` (1 where a lane is above zero, else 0), ``gather(a, c, i)`` (the elements of a at
+the indices, int32, that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes;
+nothing else is read, and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``,
+``chosen(a, i)`` (which of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many
+those are), ``packed(x, m)``
 (the chosen lanes first, then zeros; of 16 lanes), ``nonzero(x)`` (an integer with a bit for each
 lane that is not zero, the first lane's the lowest), ``lowest(n)`` (the number of an integer's
 lowest bit that is set), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on
@@ -208,6 +210,22 @@ def _splat_last(to: Expressions, given: list[Value]) -> Value:
     return _shuffled(to, given[0], given[0], [to.lanes - 1] * to.lanes)
 
 
+def _splat_lane(to: Expressions, given: list[Value]) -> Value:
+    from rooftile.devices.cpu.native.instructions import KernelError
+
+    x, lane = given
+    if lane.literal is None or not 0 <= lane.literal < to.lanes:
+        raise KernelError(f"a lane is a literal below {to.lanes}")
+    return _shuffled(to, x, x, [lane.literal] * to.lanes)
+
+
+def _positive(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    one = Value(x.type, f"splat (float {constant(1.0, FLOAT).name})")
+    zero = Value(x.type, "zeroinitializer")
+    return _select(to, "ogt", x, zero, one, zero)
+
+
 def _last_of(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     return to.made(FLOAT, f"extractelement {x.type.llvm} {x.name}, i32 {to.lanes - 1}")
@@ -321,6 +339,7 @@ VECTORS = {
         "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
         "even": _every_second(0), "odd": _every_second(1),
         "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
+        "splat_lane": _splat_lane, "positive": _positive,
         "gather": _gather, "gather_part": _gather_part,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored, "chosen": _chosen, "count_of": _count_of, "packed": _packed,

@@ -2,7 +2,8 @@
 
 Generated kernels know by name: ``exp(x)``, ``sigmoid(x)``, ``tanh(x)``, ``larger(x, y)`` (y where
 either is NaN: one instruction, where ``maximum`` is four), ``largest(x)`` and ``summed(x)`` (the
-lanes' maximum, whatever it is where one is NaN, and their sum, in every lane), and ``lanes()``.
+lanes' maximum, whatever it is where one is NaN, and their sum, in every lane; with a literal 2, 4
+or 8 as well, of so many lanes beside each other), and ``lanes()``.
 
 With ``n`` the integer nearest to ``x / ln 2`` and ``r = x - n ln 2``, ``exp(x)`` is
 ``2^n (1 + r + r^2 q(r))``; ``r`` takes two subtractions, since ``ln 2`` is kept as a short number
@@ -143,11 +144,12 @@ def _tanh(to: Expressions, given: list[Value]) -> Value:
 
 
 def _over_lanes(combine: Callable[[_Lanes, Value, Value], Value]) -> Function:
-    """All lanes combined, halves with halves; the result is in every lane."""
+    """All lanes combined, halves with halves, or only the first 2, 4, 8 of them, a literal; the
+    result is in every lane that was combined."""
 
     def write(to: Expressions, given: list[Value]) -> Value:
-        (x,) = given
-        at, distance = _Lanes(to, x), to.lanes // 2
+        x, *most = given
+        at, distance = _Lanes(to, x), ((most[0].literal or 0) if most else to.lanes) // 2
         while distance:
             numbers = ", ".join(f"i32 {k ^ distance}" for k in range(to.lanes))
             of = x.type.llvm

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooftile.nn.training.loss import cross_entropy
+from rooftile.nn.training.losses import cross_entropy
 
 
 @given(st.integers(1, 9), st.integers(2, 6), st.integers(0, 99))

@@ -1,0 +1,110 @@
+"""What training shows while it runs, and how it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rooftile.cli._network import percent_of
+from rooftile.cli._output import Output
+
+if TYPE_CHECKING:
+    from rooftile.nn.training import Progress, TrainingOptions
+
+_LINES = 50
+"""At most so many lines tell of epochs where standard error is no terminal."""
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[Callable[[], None]]:
+    """A function to be called between two steps, which raises where Ctrl-C was pressed before.
+
+    So a step is not cut in two, and what is saved is whole.  A second Ctrl-C stops at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    pressed = threading.Event()
+
+    def press(number: int, frame: Any) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    def check() -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Speed:
+    """How fast a run goes since it was started or resumed, from its reports."""
+
+    def __init__(self, items: int, what: str) -> None:
+        """``items`` an epoch, called ``what``."""
+        self._items, self._what = items, what
+        self._start, self._from = time.perf_counter(), -1.0
+
+    def words(self, step: Progress) -> str:
+        """Items a second, and the time that is left."""
+        done = step.epoch - 1 + step.step / step.steps
+        if self._from < 0:
+            self._from = step.epoch - 1 + (step.step - 1) / step.steps
+        rate = (done - self._from) / max(time.perf_counter() - self._start, 1e-9)
+        left = round((step.epochs - done) / rate)
+        clock = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
+        return f"{rate * self._items:,.0f} {self._what}/s, {clock} left"
+
+
+@contextlib.contextmanager
+def progress_bar(
+    output: Output, options: TrainingOptions, items: int, what: str = "images"
+) -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error, or lines for epochs where it is no terminal; Ctrl-C is heard between
+    two steps."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    speed, every = Speed(items, what), -(-options.epochs // _LINES)
+    with contextlib.ExitStack() as stack:
+        check = stack.enter_context(stoppable())
+        bars = None
+        if output.progress.is_terminal:
+            columns = (TextColumn("{task.description}"), BarColumn())
+            bars = stack.enter_context(Bars(*columns, console=output.progress))
+            task = bars.add_task("training", total=options.epochs)
+
+        def advance(step: Progress) -> None:
+            ended = step.step == step.steps
+            line = f"{_describe(step)}, {speed.words(step)}"
+            if bars is not None:
+                done = step.epoch - 1 + step.step / step.steps
+                bars.update(task, completed=done, description=line)
+            if ended and (step.epoch % every == 0 or step.epoch in (1, step.epochs)):
+                epoch_line(output, line)
+            check()
+
+        yield advance
+
+
+def epoch_line(output: Output, line: str) -> None:
+    """Print what an epoch came to."""
+    output.progress.print(line, markup=False)
+
+
+def _describe(step: Progress) -> str:
+    line = f"epoch {step.epoch}/{step.epochs}: loss {step.loss:.4g}"
+    if step.holdout_loss is not None:
+        line += f", held-out loss {step.holdout_loss:.4g}"
+    if step.holdout_accuracy is not None:
+        line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
+    return line

@@ -1,0 +1,63 @@
+"""What a training run is given: data and targets, checked, and turned into a network's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError
+from rooftile.nn.network import Network
+from rooftile.nn.training.losses import LossName, Targets
+from rooftile.nn.training.passes import Array
+from rooftile.runtime.arrays import library_of
+
+Data = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
+"""uint8[n, height, width] or [n, channels, height, width] of any size, or float32 or float64 as the
+network reads it: [n, *input_shape]."""
+
+
+def data(network: Network, values: Any) -> Data:
+    """Data as NumPy's, or `InputError` for some that the network cannot learn from."""
+    dtypes = ("uint8", "float32", "float64")
+    array: Data = library_of("images", values).on_host("images", values, dtypes)
+    wanted = network.input_shape
+    if array.dtype != np.uint8:
+        fits = array.shape[1:] == wanted
+        expected = f"float32[n, {', '.join(map(str, wanted))}], n > 0"
+    else:
+        channels = wanted[0]
+        images = len(wanted) == 3
+        fits = images and (array.shape[1:-2] == (channels,) or (array.ndim == 3 and channels == 1))
+        expected = f"uint8[n, {channels}, height, width], n > 0" if images else "float32 features"
+    if not fits or 0 in array.shape:
+        raise InputError("images", f"{array.dtype}{list(array.shape)}", expected)
+    return array
+
+
+def targets(network: Network, values: Any, loss: LossName) -> Targets:
+    """Labels or wanted outputs as NumPy's, or `InputError` for some that the loss does not take."""
+    dtypes = ("uint8", "int32", "int64", "float32", "float64")
+    array: Targets = library_of("labels", values).on_host("labels", values, dtypes)
+    outputs = network.output_shape[0]
+    if array.dtype.kind == "f":
+        if not loss.endswith("squared_error") or array.shape[1:] != (outputs,):
+            found = f"{array.dtype}{list(array.shape)} for {loss}"
+            expected = f"integer labels, or for a squared error numbers[n, {outputs}]"
+            raise InputError("labels", found, expected)
+        return array
+    if array.ndim != 1 or not len(array):
+        raise InputError("labels", f"{array.dtype}{list(array.shape)}", "one label of each item")
+    classes = max(2, outputs)
+    if array.max() >= classes or array.min() < 0:
+        found = array.max() if array.max() >= classes else array.min()
+        raise InputError("labels", f"a label of {found}", f"labels below {classes}, 0 at least")
+    return array
+
+
+def numbers(network: Network, part: Data, dtype: str) -> Array:
+    """What the network reads of some data, in the dtype that it is trained in."""
+    if part.dtype == np.uint8:
+        return network.prepare(part.astype(np.uint8, copy=False)).astype(dtype, copy=False)
+    return part.astype(dtype, copy=False)

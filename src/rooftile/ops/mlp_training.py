@@ -1,0 +1,239 @@
+"""`mlp_training`: the weights of fully connected layers after epochs of a step for each sample.
+
+For each epoch e and each sample s in ``order[e]``: forward, then backward from the loss
+``1/2 sum (y - t)^2``, then ``w -= rates[e] * dloss/dw``, before the next sample.  Each step needs
+the weights that the one before has left, so that the samples cannot be shared out.
+
+Weights are one flat array: layer after layer, neuron after neuron, each with the weights of its
+inputs and then its bias.
+
+Source: Rumelhart, Hinton, Williams, "Learning representations by back-propagating errors",
+Nature 323 (1986); Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.5 and 8.3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError
+from rooftile.ops.activation import activation
+from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
+
+ACTIVATIONS = ("none", "relu", "sigmoid", "tanh", "softplus", "softmax")
+"""Those that have a derivative; ``softmax`` is over a layer's neurons."""
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Layers in a row: how many neurons each has, and their activation.  Raises `InputError`."""
+
+    counts: tuple[int, ...]
+    activations: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.counts or len(self.counts) != len(self.activations):
+            found = f"{len(self.counts)} counts and {len(self.activations)} activations"
+            raise InputError("layers", found, "at least one layer, an activation for each")
+        check_positive(**{f"neurons of layer {k}": n for k, n in enumerate(self.counts, 1)})
+        for name in self.activations:
+            if name not in ACTIVATIONS:
+                raise InputError("activation", repr(name), f"one of {list(ACTIVATIONS)}")
+
+    @classmethod
+    def from_text(cls, text: str) -> Neurons:
+        """``4:softmax-5:relu-1:sigmoid``.  Raises `InputError`."""
+        parts = [part.partition(":") for part in text.split("-")]
+        if not all(count.isdigit() for count, _, _ in parts):
+            raise InputError("layers", repr(text), "neurons:activation, as in 5:relu-1:sigmoid")
+        counts = tuple(int(count) for count, _, _ in parts)
+        return cls(counts, tuple(name or "none" for _, _, name in parts))
+
+    def __str__(self) -> str:
+        return "-".join(
+            f"{n}:{name}" for n, name in zip(self.counts, self.activations, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class MlpTraining(Problem):
+    """x[rows, features], targets[rows, outputs], order[epochs, rows], rates[epochs], weights[n] to
+    trained[n] and losses[epochs], the mean of each epoch's losses before their steps."""
+
+    operation: ClassVar[str] = "mlp_training"
+    counts: ClassVar[tuple[str, ...]] = ("features", "epochs")
+
+    rows: int
+    epochs: int
+    features: int
+    layers: Neurons
+    dtype: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        check_positive(rows=self.rows, epochs=self.epochs, features=self.features)
+        if self.dtype not in ("float32", "float64"):
+            raise InputError("dtype", repr(self.dtype), "'float32' or 'float64'")
+
+    @property
+    def sizes_in_a_row(self) -> tuple[int, ...]:
+        """Features, then each layer's neurons."""
+        return (self.features, *self.layers.counts)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where each layer's weights begin, and behind them all."""
+        places = [0]
+        for inputs, neurons in itertools.pairwise(self.sizes_in_a_row):
+            places.append(places[-1] + neurons * (inputs + 1))
+        return tuple(places)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """See the class."""
+        count, outputs = self.starts[-1], self.layers.counts[-1]
+        return (
+            Array("x", (self.rows, self.features), self.dtype),
+            Array("targets", (self.rows, outputs), self.dtype),
+            Array("order", (self.epochs, self.rows), "int32"),
+            Array("rates", (self.epochs,), self.dtype),
+            Array("weights", (count,), self.dtype),
+            Array("trained", (count,), self.dtype, role="output"),
+            Array("losses", (self.epochs,), self.dtype, role="output"),
+        )
+
+    @property
+    def flops(self) -> int:
+        """Two for each weight forward, two for its step, two backward but in the first layer."""
+        return self.rows * self.epochs * (6 * self.starts[-1] - 2 * self.starts[1])
+
+    @property
+    def reduction(self) -> int:
+        """Every step adds to a weight; the sums in a step are as long as its layers are wide."""
+        return self.rows * self.epochs + sum(self.sizes_in_a_row) + len(self.layers.counts)
+
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """Normal data, targets of 0 and 1, each epoch's order drawn, weights that keep variance."""
+        generator = np.random.default_rng(seed)
+        outputs = self.layers.counts[-1]
+        x = generator.standard_normal((self.rows, self.features))
+        targets = generator.integers(0, 2, (self.rows, outputs))
+        order = np.argsort(generator.random((self.epochs, self.rows)), axis=1)
+        rates = generator.uniform(0.01, 0.05, self.epochs)
+        weights = np.concatenate(
+            [
+                generator.standard_normal(neurons * (inputs + 1)) / math.sqrt(inputs + 1)
+                for inputs, neurons in itertools.pairwise(self.sizes_in_a_row)
+            ]
+        )
+        dtype = np.dtype(self.dtype)
+        numbers = [values.astype(dtype) for values in (x, targets, rates, weights)]
+        return (*numbers[:2], order.astype(np.int32), *numbers[2:])
+
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """Rows that are all the same, that saturate what can saturate, that are subnormal; and one
+        row with a NaN, after which every weight that learns from it is one."""
+        x, *others = self.random(seed)
+        spoilt = x.copy()
+        spoilt[-1, 0] = np.nan
+        kinds = {"ties": np.broadcast_to(x[:1], x.shape).copy(), "large": 8 * x}
+        kinds |= {"subnormal": x * x.dtype.type(2.0**-130), "NaN": spoilt}
+        return {kind: (values, *others) for kind, values in kinds.items()}
+
+    def shrunk(self) -> MlpTraining:
+        """At most two epochs."""
+        return dataclasses.replace(self, epochs=min(2, self.epochs))
+
+    def reference(self, *arrays: Any) -> tuple[Float64, Float64]:
+        """The weights and the losses in float64."""
+        return self._trained(*arrays)[:2]
+
+    def magnitude(self, *arrays: Any) -> tuple[Float64, Float64]:
+        """Of a weight: its first value and all that is ever added, by magnitude.
+
+        Behind a step an error is carried by the factor of one minus the rate times a curvature:
+        rates are small, and it neither grows nor shrinks much.  A loss is off by what the weights
+        are off times its mean slope.
+        """
+        return self._trained(*arrays)[2:]
+
+    def _trained(
+        self, x: AnyArray, targets: AnyArray, order: AnyArray, rates: AnyArray, weights: AnyArray
+    ) -> tuple[Float64, Float64, Float64, Float64]:
+        w = weights.astype(np.float64)
+        x, targets, moved = x.astype(np.float64), targets.astype(np.float64), np.abs(w)
+        losses, slopes = np.zeros(self.epochs), np.zeros(self.epochs)
+        with np.errstate(all="ignore"):
+            for epoch in range(self.epochs):
+                slope = np.zeros_like(w)
+                for row in order[epoch]:
+                    loss, gradient = self.step(w, x[row], targets[row])
+                    losses[epoch] += loss
+                    change = float(rates[epoch]) * gradient
+                    w -= change
+                    moved += np.abs(change)
+                    slope += np.abs(gradient)
+                losses[epoch] /= self.rows
+                slopes[epoch] = losses[epoch] + (slope * moved).sum() / self.rows
+        return w, losses, moved, slopes
+
+    def step(self, w: Float64, x: Float64, target: Float64) -> tuple[float, Float64]:
+        """The loss of one row, and its gradient for all weights."""
+        inputs = [x]
+        before: list[Float64] = []
+        for (matrix, bias), name in zip(self.parts(w), self.layers.activations, strict=True):
+            before.append(matrix @ inputs[-1] + bias)
+            inputs.append(_value(name, before[-1]))
+        off = inputs[-1] - target
+        gradient, back = np.empty_like(w), off
+        layers = list(
+            zip(self.parts(w), self.parts(gradient), self.layers.activations, strict=True)
+        )
+        for k in reversed(range(len(layers))):
+            (matrix, _), (of_matrix, of_bias), name = layers[k]
+            delta = _through(name, before[k], inputs[k + 1], back)
+            of_matrix[...], of_bias[...] = np.outer(delta, inputs[k]), delta
+            back = delta @ matrix
+        return 0.5 * float(off @ off), gradient
+
+    def parts(self, flat: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Views of each layer's weights[neurons, inputs] and bias[neurons] in a flat array."""
+        for k, neurons in enumerate(self.layers.counts):
+            own = flat[self.starts[k] : self.starts[k + 1]].reshape(neurons, -1)
+            yield own[:, :-1], own[:, -1]
+
+
+def _value(name: str, z: Float64) -> Float64:
+    if name == "softmax":
+        e = np.exp(z - z.max())
+        y: Float64 = e / e.sum()
+        return y
+    found: Float64 = activation(name).value(z).astype(np.float64)
+    return found
+
+
+def _through(name: str, z: Float64, y: Float64, dy: Float64) -> Float64:
+    """The gradient before an activation from the one behind it."""
+    if name == "softmax":
+        made: Float64 = y * (dy - dy @ y)
+        return made
+    found: Float64 = (dy * activation(name).derivative(z, y)).astype(np.float64)
+    return found
+
+
+_DECK = Neurons((4, 5, 5, 1), ("softmax", "relu", "tanh", "sigmoid"))
+NAMED = {
+    "banknote": MlpTraining(1096, 10, 4, _DECK),
+    "banknote-100": MlpTraining(1096, 100, 4, _DECK),
+    "banknote-1000": MlpTraining(1096, 1000, 4, _DECK),
+    "banknote-float64": MlpTraining(1096, 10, 4, _DECK, "float64"),
+    "xor": MlpTraining(4, 500, 2, Neurons((2, 1), ("tanh", "sigmoid"))),
+}
+"""Named problems."""

@@ -1,0 +1,1 @@
+"""How `mlp_training` is computed."""

@@ -1,0 +1,21 @@
+"""Rung 1, `loops`: neurons, and the inputs of each, one after the other.
+
+Source: Rumelhart, Hinton, Williams, "Learning representations by back-propagating errors",
+Nature 323 (1986).
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.mlp_training.cpu._loops import Unrolled
+
+
+class Loops(Unrolled):
+    """Takes every problem."""
+
+    name = "loops"
+    order = 1
+    summary = "neurons, and the inputs of each, one after the other"
+    rounds = 1
+
+
+STRATEGY = Loops()

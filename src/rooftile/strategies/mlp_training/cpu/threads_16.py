@@ -1,0 +1,20 @@
+"""Rung 8, `threads_16`: 16 threads share the loops of each layer.
+
+They wait for each other some twenty times a row, and have a few products each in between.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.mlp_training.cpu._shared import SharedLoops
+
+
+class Threads16(SharedLoops):
+    """Takes every problem."""
+
+    name = "threads_16"
+    order = 8
+    summary = "16 threads share the loops of each layer"
+    threads = 16
+
+
+STRATEGY = Threads16()

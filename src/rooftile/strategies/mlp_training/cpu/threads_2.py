@@ -1,0 +1,20 @@
+"""Rung 5, `threads_2`: 2 threads share the loops of each layer.
+
+They wait for each other some twenty times a row, and have a few products each in between.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.mlp_training.cpu._shared import SharedLoops
+
+
+class Threads2(SharedLoops):
+    """Takes every problem."""
+
+    name = "threads_2"
+    order = 5
+    summary = "2 threads share the loops of each layer"
+    threads = 2
+
+
+STRATEGY = Threads2()

@@ -1,0 +1,20 @@
+"""Rung 2, `unrolled_2`: 2 rounds of the inner loops written out.
+
+This takes the counting from the loops.  Layers of a handful of neurons have little to unroll.
+"""
+
+from __future__ import annotations
+
+from rooftile.strategies.mlp_training.cpu._loops import Unrolled
+
+
+class Unrolled2(Unrolled):
+    """Takes every problem."""
+
+    name = "unrolled_2"
+    order = 2
+    summary = "2 rounds of the inner loops written out"
+    rounds = 2
+
+
+STRATEGY = Unrolled2()

@@ -1,0 +1,95 @@
+"""Every rung of `mlp_training`, its reference's gradient, and trainers that do not learn."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rooftile.devices import cpu
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
+from rooftile.ops import parse
+from rooftile.ops.mlp_training import MlpTraining, Neurons
+from rooftile.strategies import ladder, strategy
+
+RUNGS = ladder("mlp_training")
+SMALL = MlpTraining(11, 2, 3, Neurons((4, 3, 2, 1), ("softmax", "relu", "tanh", "sigmoid")))
+WIDE = MlpTraining(5, 3, 2, Neurons((5, 3), ("softplus", "softmax")), "float64")
+
+
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+def test_right_also_on_hard_inputs(rung):
+    problems = [p for p in (SMALL, WIDE) if rung.why_not(p) is None]
+    for problem in problems if rung.name != "unrolled_4" else problems[:1]:
+        found = verify(problem, rung, hard=True, neighbours=False)
+        assert found.passed, (problem, found)
+
+
+@pytest.mark.parametrize("name", ["loops", "threads_4", "pipelined"])
+def test_neighbours_are_judged_too(name):
+    verify(SMALL, strategy("mlp_training", name)).raise_if_wrong()
+
+
+def test_sixteen_lanes_where_a_layer_wants_them():
+    rung = strategy("mlp_training", "vectors")
+    problem = MlpTraining(4, 2, 2, Neurons((9, 2), ("sigmoid", "none")))
+    if rung.why_not(problem) is None:
+        verify(problem, rung, neighbours=False).raise_if_wrong()
+    assert "neurons" in rung.why_not(MlpTraining(4, 2, 2, Neurons((17, 1), ("tanh", "none"))))
+
+
+@pytest.mark.parametrize("problem", [SMALL, WIDE], ids=["float32", "float64"])
+def test_a_steps_gradient_is_that_of_finite_differences(problem):
+    x, targets, _, _, w = (array.astype(np.float64) for array in problem.random(3))
+    direction = np.random.default_rng(4).standard_normal(w.shape)
+    _, gradient = problem.step(w, x[0], targets[0])
+    ahead, behind = (problem.step(w + d * direction, x[0], targets[0])[0] for d in (1e-6, -1e-6))
+    assert gradient @ direction == pytest.approx((ahead - behind) / 2e-6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        # The two faults of a known trainer: the step's sign, and the bias taken for a weight.
+        ("trained[w + 0] -= move", "trained[w + 0] += move"),
+        ("* 4 + j] * d[", "* 4 + j + 1] * d["),
+        ("(d[4 + j] - sum)", "d[4 + j] * (REAL(1.0) - a[4 + j])"),
+        ("sizes[1] + s]", "sizes[1]]"),
+        ("trained[i] = weights[i]", "trained[i] = REAL(0.5) * weights[i]"),
+    ],
+    ids=["ascends", "off by the bias", "diagonal softmax", "always one row", "other weights"],
+)
+def test_wrong_trainers_are_caught(right, wrong):
+    rung, problem = copy(strategy("mlp_training", "unrolled_8")), replace(SMALL, features=4)
+    text = rung.text(problem)
+    assert right in text
+    rung.text = lambda _: text.replace(right, wrong)
+    assert not verify(problem, rung, neighbours=False).passed
+
+
+def test_a_rate_of_zero_never_learns():
+    """As a trainer does that reads "0.01" by atoi: the answer is one class, for every row."""
+    x, targets, order, rates, weights = SMALL.random(0)
+    trained, losses = np.empty_like(weights), np.empty_like(rates)
+    bound = strategy("mlp_training", "loops").bind(SMALL, (), cpu.open_device(1))
+    bound(x, targets, order, 0 * rates, weights, trained, losses)
+    np.testing.assert_array_equal(trained, weights)
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_problems():
+    problem = parse(
+        "mlp_training", "rows=11,epochs=2,features=3,layers=4:softmax-3:relu-2:tanh-1:sigmoid"
+    )
+    assert problem == SMALL
+    assert str(SMALL.layers) == "4:softmax-3:relu-2:tanh-1:sigmoid"
+    assert SMALL.starts == (0, 16, 31, 39, 42)
+    for wrong in ("3:sign", "x:relu", "0:relu", "3"):
+        with pytest.raises(InputError):
+            replace(SMALL, layers=Neurons.from_text(wrong), rows=0)
+    assert strategy("mlp_training", "registers").why_not(
+        MlpTraining(4, 1, 50, Neurons((9, 1), ("tanh", "none")))
+    )

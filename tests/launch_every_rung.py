@@ -23,6 +23,8 @@ from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.compact import Compact
 from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.equalize import Equalize
@@ -32,6 +34,8 @@ from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.partition import Partition
 from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.scan import Scan
@@ -75,6 +79,22 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         ),
     ),
     "pool2d": (Pool2d(2, 3, 19, 24, Pool.of("max", 3, 2)), Pool2d(2, 2, 12, 20, _POOL)),
+    "pool2d_winners": (
+        Pool2dWinners(2, 3, 19, 24, _POOL),
+        Pool2dWinners(2, 3, 9, 70, Pool.of("max", 3, 2)),
+    ),
+    "pool2d_gradient": (
+        Pool2dGradient(2, 3, 19, 24, _POOL),
+        Pool2dGradient(2, 3, 9, 70, Pool.of("average", 3, 2)),
+    ),
+    "conv2d_weights_gradient": (
+        Conv2dWeightsGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        Conv2dWeightsGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
+    ),
+    "conv2d_input_gradient": (
+        Conv2dInputGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        Conv2dInputGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
+    ),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
     "reduce": (
         Reduce((70_001,)),

@@ -1,0 +1,22 @@
+// Who wins a window: the first of its largest elements, in the order of rows, and the first NaN over
+// everything else.
+//
+// WINDOW_HEIGHT WINDOW_WIDTH STRIDE_Y STRIDE_X are the pool's, WIDTH and HEIGHT the image's.
+
+#pragma once
+
+#define BEATS(value, best) ((value) > (best) || ((value) != (value) && (best) == (best)))
+
+// Where the winner lies of the window that begins at `first`: row * WIDTH + column in the plane.
+__device__ __forceinline__ int winner(const GLOBAL float* plane, int first)
+{
+    int place = first;
+    float best = plane[first];
+    for (int a = 0; a < WINDOW_HEIGHT; a++)
+        for (int b = 0; b < WINDOW_WIDTH; b++) {
+            int here = first + a * WIDTH + b;
+            float value = plane[here];
+            if (BEATS(value, best)) best = value, place = here;
+        }
+    return place;
+}

@@ -19,6 +19,7 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.compact import Compact
@@ -30,6 +31,7 @@ from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.histogram import Histogram
+from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.partition import Partition
@@ -43,6 +45,8 @@ from rooftile.ops.scatter import Scatter
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.separable import Separable
+from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.ops.sort import Sort
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
@@ -96,6 +100,13 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Conv2dInputGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
     ),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
+    "softmax_gradient": (SoftmaxGradient(40, 130), SoftmaxGradient(2, 3)),
+    "softmax_cross_entropy": (SoftmaxCrossEntropy(40, 130), SoftmaxCrossEntropy(2, 3, 2)),
+    "activation_gradient": (ActivationGradient(70_003), ActivationGradient(5, "softplus")),
+    "linear_gradient": (
+        LinearGradient(300, 130, 40, "relu", "tanh"),
+        LinearGradient(3, 5, 7, "sigmoid"),
+    ),
     "reduce": (
         Reduce((70_001,)),
         Reduce((300, 4096), -1),

@@ -1,12 +1,13 @@
 // Who wins a window: the first of its largest elements, in the order of rows, and the first NaN over
 // everything else.
 //
-// WINDOW_HEIGHT WINDOW_WIDTH STRIDE_Y STRIDE_X are the pool's, WIDTH and HEIGHT the image's.
+// WINDOW_HEIGHT and WINDOW_WIDTH are the pool's, where a text has it, and WIDTH the image's.
 
 #pragma once
 
 #define BEATS(value, best) ((value) > (best) || ((value) != (value) && (best) == (best)))
 
+#ifdef WINDOW_HEIGHT
 // Where the winner lies of the window that begins at `first`: row * WIDTH + column in the plane.
 __device__ __forceinline__ int winner(const GLOBAL float* plane, int first)
 {
@@ -20,3 +21,4 @@ __device__ __forceinline__ int winner(const GLOBAL float* plane, int first)
         }
     return place;
 }
+#endif

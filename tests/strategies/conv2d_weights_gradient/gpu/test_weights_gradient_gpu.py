@@ -24,13 +24,14 @@ class TestRungs(EveryGpuRung):
         Conv2dWeightsGradient(2, 5, 9, 10, 9, (7, 7)),
         PLACED,
     )
-    near = (PLACED,)
+    near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL),)
     compiled = tuple(NAMED.values())
     wrong = Wrong(
-        PLACED,
+        near[0],
         ("naive", "(n * MAPS + map) * GRADIENTS + e;", "(n * MAPS + map) * GRADIENTS;"),
         ("block_tree", "reach > 0; reach /= 2", "reach > 1; reach /= 2"),
         ("lane_taps", "UNROLL_BY(8) for (int row = threadIdx.y", "for (int row = 1 + threadIdx.y"),
+        ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
     )
 

@@ -15,7 +15,7 @@
 // Grid: x over images, which blocks share out; y over tiles of TILE_CHANNELS channels; z over
 // SPLITS of the maps.  Block: x over WARPS warps.
 
-#include "common/places.h"
+#include "conv2d_weights_gradient/gpu/finish.h"
 
 #define PITCH (WIDTH + 2 * PAD_X)
 #define PLANE ((HEIGHT + 2 * PAD_Y) * PITCH)
@@ -29,7 +29,6 @@
 #define JOBS (SPLIT_GROUPS * PARTS)
 #define WARP_JOBS ((JOBS + WARPS - 1) / WARPS)
 #define PART_SIZE ((GRADIENTS + PARTS - 1) / PARTS)
-#define COLUMNS_ALL (CHANNELS * TAPS + 1)
 
 // Fills the tile with some channels of an image, and what lies around them with zeros.
 __device__ __forceinline__ void stage(const GLOBAL float* image, SHARED float* tile, int channel)
@@ -100,32 +99,5 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
                 if (job < JOBS && group < MAP_GROUPS && map < MAPS && mine)
                     partial[(row * MAPS + map) * COLUMNS_ALL + column] = sum[s][g][k];
             }
-    }
-}
-
-// partial[rows][MAPS * COLUMNS_ALL] -> dweights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH] and
-// dbias[MAPS].  Grid: x over the columns.  Block: x over 32 columns, y over 16 shares of the rows.
-__global__ void LAUNCH_BOUNDS(512)
-finish(const GLOBAL float* __restrict__ partial, GLOBAL float* __restrict__ dweights,
-       GLOBAL float* __restrict__ dbias, int rows)
-{
-    __shared__ float joined[16][32];
-    int column = blockIdx.x * 32 + threadIdx.x;
-    float sum = 0.0f;
-    int end = column < MAPS * COLUMNS_ALL ? rows : 0;
-    UNROLL_BY(8) for (int row = threadIdx.y; row < end; row += 16)
-        sum += partial[(int64)row * (MAPS * COLUMNS_ALL) + column];
-    joined[threadIdx.y][threadIdx.x] = sum;
-    for (int reach = 8; reach > 0; reach /= 2) {
-        __syncthreads();
-        if (threadIdx.y < reach)
-            joined[threadIdx.y][threadIdx.x] += joined[threadIdx.y + reach][threadIdx.x];
-    }
-    int map = column / COLUMNS_ALL, tap = column % COLUMNS_ALL;
-    if (threadIdx.y == 0 && map < MAPS) {
-        if (tap < COLUMNS_ALL - 1)
-            dweights[map * (COLUMNS_ALL - 1) + tap] = joined[0][threadIdx.x];
-        else
-            dbias[map] = joined[0][threadIdx.x];
     }
 }

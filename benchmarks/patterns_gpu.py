@@ -8,6 +8,7 @@ ones.  Rows that were never measured come first; ladders, the chooser and the so
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import json
@@ -50,6 +51,8 @@ RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "cupy", "scipy", "triton")
 LIMIT_S = 225.0
 """No row begins later than this after the start."""
+LOST = 3
+"""The exit status where a row has left the GPU in an error that only another process ends."""
 _SECONDS = 0.08
 """Seconds of samples of each contestant."""
 _OTHERS = ("chooser", "solver")
@@ -71,7 +74,7 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
         wanted = [case for case in GPU if not only or case.key in only or case.operation in only]
         path = RESULTS / "patterns-trial.json" if bench.device is None else path_for(bench.device)
         record = bench.record(path)
-        known = {row["key"] for row in record["rows"]}
+        known = {row["key"] for row in record["rows"] if row["entries"]}
         wanted.sort(key=lambda case: case.key in known)
         for case in wanted:
             if case.operation == "spmv":
@@ -99,6 +102,9 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
                 record["rows"] = rows.merged(record["rows"], row, GPU)
                 print(rows.line(row), f"({row['seconds']} s)", flush=True)
                 keep()
+                if not smoke and not _alive():
+                    # Nothing runs in this process any more: the next one begins with other rows.
+                    raise SystemExit(LOST)
 
         first = [case for case in wanted if case.operation != "matmul"]
         measure([replace(case, ladder=False) for case in first])
@@ -173,7 +179,8 @@ class Bench:
             self._fill(row, case)
         except Exception as error:
             row["entries"].append(rows.entry("strategy", OURS, None, told(error)))
-        tidy()
+        with contextlib.suppress(RuntimeError):
+            tidy()
         return {**row, "seconds": round(time.perf_counter() - start, 2)}
 
     def _fill(self, row: Record, case: Case) -> None:
@@ -334,6 +341,16 @@ def told(error: Exception) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _alive() -> bool:
+    """Whether the GPU still takes work of this process."""
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        _say(told(error))
+        return False
+    return True
 
 
 def tidy() -> None:

@@ -41,6 +41,7 @@ class Sparse:
         self.nnz = entries
         self._rows: Rows | None = None
         self._structure: Structure | None = None
+        self._diagonal: AnyArray | None = None
         self._problems: dict[bool, Spmv] = {}
         self._there: dict[Any, tuple[Taken, ...]] = {}
 
@@ -142,6 +143,20 @@ class Sparse:
         made = np.zeros(self.shape, self.dtype)
         made[self.rows.of_entries, self.rows.columns] = self.rows.values
         return made
+
+    def diagonal(self) -> AnyArray:
+        """The elements A[i, i], NumPy's, 0 where there is no entry."""
+        if self._diagonal is None:
+            made = np.zeros(min(self.shape), self.dtype)
+            if self.format == "dia":
+                for at in np.flatnonzero(self.arrays["diagonals"] == 0):
+                    made[:] = self.arrays["values"][at, : len(made)]
+            else:
+                owners, columns = self.rows.of_entries, self.rows.columns
+                on = owners == columns
+                made[owners[on]] = self.rows.values[on]
+            self._diagonal = made
+        return self._diagonal
 
     def to_dok(self) -> dict[tuple[int, int], float]:
         """A dictionary of keys: the value of each (row, column)."""

@@ -86,6 +86,7 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
         def keep() -> None:
             text = json.dumps(plain(record), indent=1)
             if write and not smoke:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text + "\n", encoding="utf-8")
 
         def measure(cases: list[Case]) -> None:

@@ -40,10 +40,8 @@ def product_magnitude(problem: Any, *arrays: Tensor) -> Outputs:
 
 
 def _segments(x: Tensor, offsets: Tensor) -> Tensor:
-    """The sums of segments, as differences of running sums."""
-    running = torch.zeros(len(x) + 1, dtype=torch.float64, device=x.device)
-    torch.cumsum(x, 0, dtype=torch.float64, out=running[1:])
-    return running[offsets.long()].diff()
+    """The sums of segments, each by itself: differences of running sums would lose small ones."""
+    return torch.segment_reduce(x.double(), "sum", offsets=offsets, initial=0.0)
 
 
 def segment_sums(problem: Any, x: Tensor, offsets: Tensor) -> Outputs:
@@ -54,7 +52,7 @@ def segment_sums(problem: Any, x: Tensor, offsets: Tensor) -> Outputs:
 def segment_magnitude(problem: Any, x: Tensor, offsets: Tensor) -> Outputs:
     """The sums of magnitudes times the root of the segment's length."""
     lengths = offsets.diff().clamp(min=1).double()
-    return (_segments(x.abs(), offsets).clamp(min=0) * lengths.sqrt(),)
+    return (_segments(x.abs(), offsets) * lengths.sqrt(),)
 
 
 def segment_scans(problem: Any, x: Tensor, offsets: Tensor) -> Outputs:

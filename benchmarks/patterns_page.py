@@ -15,6 +15,7 @@ from pathlib import Path
 from pages import markdown_table
 from patterns_calls import PAGES
 from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
+from patterns_sparse_page import sections
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
@@ -83,9 +84,9 @@ def of_record(record: Record, name: str) -> list[str]:
         "",
     ]
     for row in rows:
-        if row["ladder"]:
+        if row["ladder"] or row.get("chosen"):
             lines += _ladder(row, gpu=bool(device))
-    return lines
+    return [*lines, *sections(record)] if name == "sparse" else lines
 
 
 def _calls(rows: list[Record]) -> list[str]:

@@ -190,7 +190,9 @@ def _cupy_spmv(problem: Any, *arrays: Tensor) -> Mapping[str, Call]:
     values, columns, offsets, x = map(_cupy, arrays)
     size = problem.rows, problem.columns
     csr = cupyx.scipy.sparse.csr_matrix((values, columns, offsets), shape=size)
+    csr.sum_duplicates()
     coo = csr.tocoo()
+    coo.sum_duplicates()
     return {
         "CuPy CSR": lambda: cusparse.spmv(csr, x),
         "CuPy COO": lambda: cusparse.spmv(coo, x),
@@ -203,6 +205,7 @@ def _cupy_spmm(problem: Any, *arrays: Tensor) -> Mapping[str, Call]:
     values, columns, offsets, b = map(_cupy, arrays)
     size = problem.rows, problem.columns
     csr = cupyx.scipy.sparse.csr_matrix((values, columns, offsets), shape=size)
+    csr.sum_duplicates()
     # cuSPARSE has columns side by side through CuPy: so they lie already.
     held = b.T.copy().T
     return {"CuPy CSR": lambda: csr @ held}

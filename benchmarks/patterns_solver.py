@@ -16,7 +16,7 @@ import rooftile
 
 TOLERANCE = 1e-6
 _SIDE = 2048
-_RUNS = 2
+_RUNS = 1
 
 
 def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -49,7 +51,8 @@ class Contender:
         if self._captured and place == "cuda":
             work = self._graph.work()
             self.out = self._graph.out
-            return work
+            # A graph holds no arrays; its call does, and the work has to hold that.
+            return replace(work, once=self._graph.compute, many=partial(_held, work.many, self))
         count = launches(1e-3 * took)
         spare = torch.empty(2**27 if place == "cuda" else 2**20, dtype=torch.uint8, device=place)
 
@@ -59,6 +62,11 @@ class Contender:
 
         slack = SLACK_S if place == "cuda" else 1.0
         return Work(clock, self.compute, many, count, spare.zero_, slack)
+
+
+def _held(call: Call, holder: Contender) -> None:
+    """A call, of somebody who stays as long as it may come."""
+    call()
 
 
 class HostClock:

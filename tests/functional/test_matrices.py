@@ -201,3 +201,22 @@ def test_steps_of_conjugate_gradients_compile_for_gpus():
     assert set(taken) == {"begin", "curve", "advance", "turn"}
     # Four blocks of 256 threads on a multiprocessor.
     assert all(kernel.registers <= 64 and not kernel.frame_bytes for kernel in taken.values())
+
+
+def test_matrix_market_files(tmp_path):
+    path = tmp_path / "small.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2\n3 1 -1.5\n")
+    pytest.importorskip("scipy")
+    expected = [[2, 0, -1.5], [0, 0, 0], [-1.5, 0, 0]]
+    for given in (path, str(path)):
+        assert rooftile.sparse(given, "ell", dtype="float32").to_dense().tolist() == expected
+    for text in (
+        None,
+        "nonsense",
+        "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2",
+    ):
+        wrong = tmp_path / "wrong.mtx"
+        if text is not None:
+            wrong.write_text(text)
+        with pytest.raises(InputError, match="matrix"):
+            rooftile.sparse(wrong)

@@ -238,7 +238,8 @@ def sparse(
 
     ``matrix`` is a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a
     `Sparse`, ``(values, (rows, columns))`` or ``(values, columns, offsets)``, which is CSR, or a
-    dictionary ``{(row, column): value}``; the last three need ``shape``.  Entries may come in any
+    dictionary ``{(row, column): value}``; the last three need ``shape``.  A path is that of a
+    Matrix Market file (``.mtx``, ``.mtx.gz``), which SciPy reads.  Entries may come in any
     order, those of one place are added (in float64), and zeros are no entries.  Values are float32,
     float16 or float64, or become ``dtype``; indices are int32 where that reaches, or ``index``.
 

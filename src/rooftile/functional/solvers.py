@@ -85,12 +85,12 @@ def cg(
 ) -> Solution:
     """Solve ``A x = b`` by conjugate gradients, for a symmetric positive definite A.
 
-    A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are arrays [n] of any library,
-    float32, or float64 beside float64; x is of b's library.  It ends when the residual's norm is
-    ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.  ``jacobi``
-    divides by A's diagonal.  Sums of products are in float64.  On the CPU two passes over the
-    vectors lie between two products: all updates of one step are one kernel, which also makes both
-    sums.  On a GPU three lie there, and many steps are one graph, whose sums stay on the GPU.
+    A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are arrays [n] of any
+    library, float32, or float64 beside float64; x is of b's library.  It ends when the residual's
+    norm is ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.
+    ``jacobi`` divides by A's diagonal.  Sums of products are in float64.  On the CPU two passes
+    over the vectors lie between two products: all updates of one step are one kernel, which also
+    makes both sums.  On a GPU three lie there, and many steps are one graph, whose sums stay there.
 
     Raises `InputError` for a matrix that is not square, a diagonal with a zero, and a product that
     shows that A is not positive definite.

@@ -1,11 +1,13 @@
 """What `rooftile.sparse` is given: other libraries' matrices, triplets and dense arrays, checked.
 
-No library is imported here: its matrices are known by the attributes that they have.
+No library is imported here: its matrices are known by the attributes that they have.  SciPy alone
+is, for Matrix Market files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from rooftile.ops.spmv import DTYPES
 from rooftile.strategies.common.sparse_sorting import SORTING
 
 _KINDS = (
-    "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, "
+    "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a path, "
     "(values, (rows, columns)), (values, columns, offsets), or {(row, column): value}"
 )
 _REACH = 2**31 - 1
@@ -30,6 +32,8 @@ def rows_from(
 
     Raises `InputError` naming the entry and the rule that it breaks.
     """
+    if isinstance(matrix, str | PathLike):
+        matrix = _read(matrix)
     kind, shape, arrays = _taken(matrix, shape)
     values = _values(arrays[0], dtype)
     chosen = _index(index, shape, len(values))
@@ -48,6 +52,28 @@ def rows_from(
     _check_range("columns", columns, shape[1])
     places = [part.astype(chosen, copy=False) for part in (columns, offsets)]
     return _canonical(Rows(shape, values, *places))
+
+
+def _read(path: str | PathLike[str]) -> Any:
+    """The matrix of a Matrix Market file, by SciPy; patterns have ones."""
+    try:
+        import scipy.io
+    except ImportError:
+        expected = "SciPy, which reads Matrix Market files: pip install scipy"
+        raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
+    try:
+        found = scipy.io.mmread(path)
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise InputError("matrix", f"the path {fspath(path)!r}", f"a file ({told})") from None
+    except ValueError as error:
+        expected = f"a Matrix Market file ({error})"
+        raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
+    if found.dtype.kind == "c":
+        raise InputError(
+            "matrix", f"complex numbers in {fspath(path)!r}", "real ones, or a pattern"
+        )
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
 
 
 def _canonical(rows: Rows) -> Rows:

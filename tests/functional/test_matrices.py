@@ -210,11 +210,8 @@ def test_matrix_market_files(tmp_path):
     expected = [[2, 0, -1.5], [0, 0, 0], [-1.5, 0, 0]]
     for given in (path, str(path)):
         assert rooftile.sparse(given, "ell", dtype="float32").to_dense().tolist() == expected
-    for text in (
-        None,
-        "nonsense",
-        "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2",
-    ):
+    complex_one = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2"
+    for text in (None, "nonsense", complex_one):
         wrong = tmp_path / "wrong.mtx"
         if text is not None:
             wrong.write_text(text)

@@ -70,9 +70,7 @@ def _read(path: str | PathLike[str]) -> Any:
         expected = f"a Matrix Market file ({error})"
         raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
     if found.dtype.kind == "c":
-        raise InputError(
-            "matrix", f"complex numbers in {fspath(path)!r}", "real ones, or a pattern"
-        )
+        raise InputError("matrix", f"complex numbers in {fspath(path)!r}", "real ones")
     return found if found.dtype.kind == "f" else found.astype(np.float64)
 
 

@@ -16,7 +16,7 @@ from rooftile.errors import InputError
 from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import Rows, of_triplets, summed
 from rooftile.ops.spmv import DTYPES
-from rooftile.strategies.common.sparse_sorting import SORTING
+from rooftile.strategies.common.sparse_sorting import SORTING, looked_in_rows
 
 _KINDS = (
     "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a path, "
@@ -75,14 +75,13 @@ def _read(path: str | PathLike[str]) -> Any:
 
 
 def _canonical(rows: Rows) -> Rows:
-    falls = rows.columns[1:] < rows.columns[:-1]
-    falls[
-        rows.offsets[1:-1][(rows.offsets[1:-1] > 0) & (rows.offsets[1:-1] < rows.entries)] - 1
-    ] = 0
-    if (rows.values == 0).any():
+    zeros, falls, repeats = looked_in_rows(rows)
+    if zeros:
         return of_triplets(rows.shape, rows.values, rows.of_entries, rows.columns, SORTING)
-    # To turn a matrix twice sorts the columns of its rows.
-    return summed(SORTING.turned(SORTING.turned(rows)) if falls.any() else rows)
+    if falls:
+        # To turn a matrix twice sorts the columns of its rows.
+        return summed(SORTING.turned(SORTING.turned(rows)))
+    return summed(rows) if repeats else rows
 
 
 def _taken(
@@ -181,7 +180,8 @@ def _index(asked: str | None, shape: tuple[int, int], entries: int) -> str:
 def _check_range(name: str, index: AnyArray, size: int) -> None:
     if not len(index):
         return
-    if index.min() >= 0 and index.max() < size:
+    # Without their signs what is below 0 is above all else: one pass finds both.
+    if index.view(f"uint{8 * index.itemsize}").max() < size:
         return
     at = int(np.flatnonzero((index < 0) | (index >= size))[0])
     raise InputError(

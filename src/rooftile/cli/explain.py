@@ -59,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the time in what climb --json printed (default: the history's newest)",
     )
     parser.add_argument(
+        "--matrix",
+        metavar="FILE",
+        help="spmv: the sparse matrix of a Matrix Market file, in the format of the fewest bytes",
+    )
+    parser.add_argument(
         "--picture",
         type=Path,
         metavar="FILE",
@@ -78,8 +83,12 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.ops import parse
 
     kind, _ = parse_device(arguments.device)
-    arguments.shape = shape_of(arguments, arguments.operation)
-    problem = parse(arguments.operation, arguments.shape, arguments.batch)
+    output = Output(arguments)
+    if arguments.matrix is not None:
+        problem = _of_file(arguments, output)
+    else:
+        arguments.shape = shape_of(arguments, arguments.operation)
+        problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind != "cuda" and arguments.profile:
         raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")
     if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
@@ -87,10 +96,23 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.picture is not None:
         check_writable("--picture", arguments.picture)
     rung, picked = _rung(arguments, problem)
-    output = Output(arguments)
     if kind == "cpu":
         return _processor(output, arguments, problem, rung, picked)
     return _gpu(output, arguments, problem, rung, picked)
+
+
+def _of_file(arguments: argparse.Namespace, output: Output) -> Problem:
+    """The product of a file's matrix with a vector; prints what each format would move."""
+    import rooftile
+    from rooftile.errors import InputError
+
+    if arguments.operation != "spmv" or arguments.shape:
+        given = "--shape" if arguments.shape else arguments.operation
+        raise InputError("matrix", f"{arguments.matrix} and {given}", "spmv, and no --shape")
+    matrix = rooftile.sparse(arguments.matrix, "auto")
+    arguments.shape = arguments.matrix
+    output.show(*matrix.explain().splitlines(), "")
+    return matrix.problem()
 
 
 def _rung(arguments: argparse.Namespace, problem: Problem) -> tuple[Strategy, str]:

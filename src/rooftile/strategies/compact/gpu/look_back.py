@@ -14,7 +14,7 @@ from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.compact.gpu._base import GpuCompact
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_WINDOW = 32
+_WARP = 32
 _VECTOR_BYTES = 16
 _CLEARING = 256
 """Threads of a block that clears states."""
@@ -34,6 +34,7 @@ class LookBack(GpuCompact):
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (2, 4, 6, 8), 8),
+        Tunable("LOOK", (1, 2, 4, 8), 4),
         Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
     )
 
@@ -54,12 +55,16 @@ class LookBack(GpuCompact):
 
     def workspace(self, problem: Compact, config: Config) -> dict[str, int]:
         """The states, of 64 bits, and the counter of tiles."""
-        return {"states": 2 * (_WINDOW + self.tiles(problem, config)), "tickets": 1}
+        return {"states": 2 * self.states(problem, config), "tickets": 1}
+
+    def states(self, problem: Compact, config: Config) -> int:
+        """Those of all tiles, and a window before the first."""
+        return _WARP * config["LOOK"] + self.tiles(problem, config)
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are compacted."""
         tiles = self.tiles(problem, config)
-        words = _WINDOW + tiles
+        words = self.states(problem, config)
         clearing = min(blocks(words, _CLEARING), 2 * self.machine.multiprocessors)
         clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
         compact = Launch("compact_tiles", (tiles, 1, 1), (config["THREADS"], 1, 1))

@@ -119,7 +119,8 @@ class CpuExplanation:
         moved = sum(self.round_trips.values())
         if moved > self.problem.bytes and not self._is_near:
             yield (
-                f"What lies between its parts ({', '.join(self.round_trips)}) is {moved / self.problem.bytes:.2g} times the "
+                f"What lies between its parts ({', '.join(self.round_trips)}) is "
+                f"{moved / self.problem.bytes:.2g} times the "
                 "compulsory bytes, written and read again: to compute from the input as it lies "
                 "saves them."
             )

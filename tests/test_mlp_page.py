@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+
 from rooftile.ops.mlp_training import MlpTraining, Neurons
 
 

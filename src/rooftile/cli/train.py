@@ -150,8 +150,6 @@ def _check_device(device: str) -> None:
         raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
 
 
-
-
 def _finish(
     output: Output,
     network: Network,

@@ -10,7 +10,9 @@
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
+# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make docs      set up a fourth one; the documentation as a site in build/site, its links checked
+# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.
@@ -18,7 +20,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu docs clean
+.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu docs ulps clean
 
 MODEL ?= lenet5
 USER_ENV := .venv
@@ -92,6 +94,9 @@ bench-gpu: $(BENCH_GPU_ENV)/installed
 docs: $(DOCS_ENV)/installed
 	$(DOCS_ENV)/bin/mkdocs build --strict --quiet
 	@echo 'build/site/index.html'
+
+ulps: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/python benchmarks/ulps.py
 
 clean:
 	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) $(DOCS_ENV) build dist

@@ -18,6 +18,7 @@ from typing import Any, get_args
 from pages import markdown_table
 
 from rooftile.lab.records import peer_precision
+from rooftile.lab.reproduce.figures import table as published_table
 from rooftile.ops import Precision, named
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies.gpu import of_launches
@@ -26,12 +27,8 @@ RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "gpu.md"
 PROBLEMS = {"lenet-conv1": 10000, "lenet-conv2": 10000, "lab-conv5": 1}
 """Named problems with their batch, in the order of the page."""
-PUBLISHED = {
-    "row_private": "about 420",
-    "row_local": "130",
-    "row_vector": "635 and 655; best of a sweep 656",
-}
-"""GFLOP/s on `lab-conv5` on an M60 GPU, by the laboratory these rungs come from."""
+PUBLISHED = "opencl.variants"
+"""The table of what the OpenCL report measured of its four variants, on `lab-conv5` on an M60."""
 CUBLAS = {"copy_gbps": "about 4,300", "tf32": "350", "fp16": "655", "bf16": "677"}
 """What others report of an H200: a device copy, and cuBLAS's 8192^3 products in TFLOP/s."""
 
@@ -144,7 +141,8 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
             f"- `{name}`: {gain(name, record, rungs, rung, times)}"
             for name, record in found.items()
         ]
-        lines += [""] if found else []
+        lines += published_line(rung.name)
+        lines += [""] if found or published_line(rung.name) else []
     return lines
 
 
@@ -185,12 +183,28 @@ def table(name: str, record: Record, times: Times) -> list[str]:
         used = row["resources"]
         cells += [number(used[key], 1, ".0f") for key in ("registers", "shared_bytes")]
         cells += [number(used["spill_bytes"], 1, ".0f"), number(used["occupancy"], 1, ".0%")]
-        cells += [PUBLISHED.get(row["strategy"], "")] if published else []
+        cells += [published_rate(row["strategy"])] if published else []
         rows.append(cells)
     later = [f"`{rung}`" for at, rung in sorted(times) if at == name and not rows_of(record, rung)]
     other = f"- Newer, in the run of [the table](h200.md): {', '.join(later)}."
     lines += markdown_table(head, rows)
     return [*lines, "", *remarks(record), *([other] if later else []), ""]
+
+
+def published_line(rung: str) -> list[str]:
+    """What the report gives for a rung's variant, and where it does; empty for other rungs."""
+    rate = published_rate(rung)
+    where = published_table(PUBLISHED)
+    said = f"- published for `lab-conv5` on a Tesla M60: {rate} GFLOP/s ({where.document}, "
+    return [f"{said}{where.place})"] if rate else []
+
+
+def published_rate(rung: str) -> str:
+    """GFLOP/s that the report gives for a rung's variant; empty for rungs that are not of it."""
+    for figure in published_table(PUBLISHED).figures:
+        if figure.key == rung:
+            return f"about {figure.value:g}"
+    return ""
 
 
 def number(value: float | None, scale: float, form: str) -> str:

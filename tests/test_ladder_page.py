@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rooftile.devices.gpu import Description
 from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import environment
 from rooftile.lab.records import Error, Ladder, Resources, Row, row_json
+from rooftile.lab.reproduce.figures import tables
 from rooftile.ops import named
 from rooftile.runtime.timing.host import Timing
 
@@ -95,12 +98,29 @@ def test_a_record_names_the_rungs_that_only_the_table_has(script, record):
     assert "- Newer, in the run of [the table](h200.md): `fft`.\n" in page
 
 
-def test_published_figures_stand_beside_the_laboratorys_rungs(script, record):
-    row = {**record["rows"][0], "strategy": "row_local"}
-    page = script.page({"lab-conv5": {**record, "rows": [row]}}, {})
-    (line,) = [line for line in page.splitlines() if line.startswith("| `row_local`")]
-    assert line.endswith("| 130 |")
-    assert "published" not in script.page({"lenet-conv1": record}, {})
+def test_published_figures_stand_beside_the_rungs_of_their_variants(script, record):
+    variants = {"row_global": 420, "row_private": 130, "row_local": 635, "row_pair": 655}
+    rows = [{**record["rows"][0], "strategy": name} for name in (*variants, "naive")]
+    page = script.page({"lab-conv5": {**record, "rows": rows}}, {})
+    for name, rate in variants.items():
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}`")]
+        assert line.endswith(f"| about {rate} |")
+    (naive,) = [line for line in page.splitlines() if line.startswith("| `naive`")]
+    assert naive.endswith("|  |")
+    assert "| published" not in script.page({"lenet-conv1": record}, {})
+
+
+def test_each_published_figure_of_the_page_is_that_of_its_rungs_row(script):
+    """A rung's section has its variant's number, with document and place; no other has one."""
+    sections = script.PAGE.read_text(encoding="utf-8").split("\n### ")[1:]
+    found = {}
+    for section in sections:
+        name = re.match(r"\d+\. `(\w+)`", section)[1]
+        for line in re.findall(r"^- published for .*$", section, re.MULTILINE):
+            rate, document, place = re.search(r"about (\S+) GFLOP/s \((.*?), (.*)\)", line).groups()
+            found[name] = float(rate), document, place
+    figures = tables()["opencl.variants"].figures
+    assert found == {one.key: (one.value, one.document, one.place) for one in figures}
 
 
 def test_records_without_ceilings_are_left_out(script, tmp_path, monkeypatch):

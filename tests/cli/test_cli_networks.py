@@ -248,8 +248,9 @@ def colour(tmp_path):
     for split in ("train", "test"):
         names = ["red", "green", "blue"]
         np.savez(tmp_path / f"{split}.npz", images=images, labels=labels, classes=names)
-    layers = (ConvLayer("a", 4, 3, activation="relu", pool=("max", 2)), LinearLayer("b", 3))
-    network = Network("colour", (3, 8, 8), layers, pixels=Pixels((0.4,) * 3, (0.3,) * 3))
+    # The kernels are those of an example.
+    layers = (ConvLayer("a", 6, 5, activation="relu", pool=("max", 2)), LinearLayer("b", 3))
+    network = Network("colour", (3, 20, 20), layers, pixels=Pixels((0.4,) * 3, (0.3,) * 3))
     network.initialise(1).save(tmp_path / "colour.safetensors")
     return tmp_path
 
@@ -258,8 +259,8 @@ def test_a_network_of_ones_own_learns_runs_and_looks_at_pictures(call_json, call
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     file = colour / "colour.safetensors"
     trained = call_json(
-        "train", file, "--data", colour, "--epochs", 60, "--batch", 8, "--shift", 0,
-        "--learning-rate", 0.02, "--out", file,
+        "train", file, "--data", colour, "--epochs", 20, "--batch", 20, "--shift", 0,
+        "--learning-rate", 0.01, "--out", file,
     )  # fmt: skip
     assert trained["model"] == "colour"
     code, out, _ = call("run", file, "--data", colour)

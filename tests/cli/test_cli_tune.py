@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("on_grid")]
 
 SHAPE = "channels=1,height=20,width=24,maps=2,mask=3x3,activation=relu,pool=max:2"
 TUNE = ("tune", "conv2d", "--shape", SHAPE, "--batch", 2, "--device", "opencl")
-ROWS = (*TUNE, "--strategy", "row_private", "--trials", 4, "--sampler", "random")
+ROWS = (*TUNE, "--strategy", "row_local", "--trials", 4, "--sampler", "random")
 
 
 def test_a_search_its_winner_and_the_history(call, history_path, opencl_device):
@@ -48,7 +48,7 @@ def test_a_grid_is_a_two_way_table(call, call_json, opencl_device, history_path)
     grid = (
         *TUNE,
         "--strategy",
-        "row_private",
+        "row_local",
         "--grid",
         "ITEMS=64,128 GROUPS=28,56,99999999 SPAN=16",
     )
@@ -91,7 +91,7 @@ def test_a_heat_map_goes_from_green_to_red():
     ],
 )
 def test_a_grid_that_is_none_is_refused(call, opencl_device, history_path, grid, text):
-    code, out, err = call(*TUNE, "--strategy", "row_private", "--grid", grid)
+    code, out, err = call(*TUNE, "--strategy", "row_local", "--grid", grid)
     assert (code, out) == (2, "")
     assert text in err
 
@@ -120,13 +120,13 @@ def test_on_a_terminal_a_bar_shows_the_best_so_far(monkeypatch, capsys, opencl_d
 
     output = Output(type("A", (), {"json": False}))
     output.progress = Console(stderr=True, force_terminal=True, width=100)
-    search = type("S", (), {"strategy": strategy("conv2d", "row_private", "opencl")})
+    search = type("S", (), {"strategy": strategy("conv2d", "row_local", "opencl")})
     row = type("Row", (), {"time_ms": type("T", (), {"median": 0.25}), "status": "passed"})
     trial = Trial({"GROUPS": 28}, row)
     with tune._bar(output, search, 7) as advance:
         advance(trial, trial)
     shown = capsys.readouterr().err
-    assert "row_private" in shown
+    assert "row_local" in shown
     assert "1/7" in shown
     assert "best 0.2500 ms: GROUPS=28" in shown
 

@@ -5,30 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source
 from rooftile.devices.cpu.native.vector_math import ULPS
 
-_TEXT = """
-def kernel(x, out, sizes, begin, end):
-    for j in range(begin * 16, end * 16, lanes()):
-        store(out, j, {0}(load(x, j)))
-"""
-REFERENCES = {
-    "exp": np.exp,
-    "sigmoid": lambda z: np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z))),
-    "tanh": np.tanh,
-}
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 88.72284, 88.72285, -103.97, -104.5, 1e-42])
 
 
-def computed(name, x, lanes=None):
-    """A function of many numbers, by vectors of so many lanes."""
-    function = source(f"math_{name}", _TEXT.format(name), lanes=lanes)
-    out = np.full_like(x, 7.0)
-    run = cpu.Spread(function, ["float32", "float32"])
-    run((x, out), np.zeros(1, np.int64), x.size // 16, 1)
-    return out
+@pytest.fixture(scope="module")
+def ulps(benchmark_script):
+    """What `make ulps` runs over every float32."""
+    return benchmark_script("ulps")
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +24,34 @@ def numbers():
     return np.resize(x.astype(np.float32), x.size // 16 * 16 + 16)
 
 
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("name", ULPS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_errors_stay_within_the_bound_on_any_float32(name, numbers):
-    found = computed(name, numbers)
-    expected = REFERENCES[name](numbers.astype(np.float64))
-    rounded = expected.astype(np.float32)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(rounded))
-    np.testing.assert_array_equal(found[np.isinf(rounded)], rounded[np.isinf(rounded)])
-    finite = np.isfinite(rounded)
-    unit = np.spacing(np.abs(rounded[finite])).astype(np.float64)
-    errors = np.abs(found[finite] - expected[finite]) / unit
-    assert errors.max() <= ULPS[name]
-    np.testing.assert_array_equal(np.signbit(found[finite]), np.signbit(rounded[finite]))
+def test_errors_stay_within_the_bound_on_any_float32(ulps, name, numbers):
+    assert 0.5 <= ulps.worst(name, numbers).ulps <= ULPS[name]
 
 
-@pytest.mark.parametrize("name", REFERENCES)
-def test_bits_do_not_depend_on_the_width_of_vectors(name, numbers):
-    np.testing.assert_array_equal(computed(name, numbers), computed(name, numbers, lanes=8))
+@pytest.mark.parametrize("name", ULPS)
+def test_bits_do_not_depend_on_the_width_of_vectors(ulps, name, numbers):
+    np.testing.assert_array_equal(
+        ulps.computed(name, numbers), ulps.computed(name, numbers, lanes=8)
+    )
+
+
+def test_what_is_wrong_is_infinitely_far_off(ulps, numbers, monkeypatch):
+    right = ulps.computed
+
+    def wrong(name, x):
+        found = right(name, x)
+        found[np.isnan(found)] = 0.0
+        return found
+
+    monkeypatch.setattr(ulps, "computed", wrong)
+    assert ulps.worst("exp", numbers).ulps == np.inf
+
+
+def test_a_bound_that_does_not_hold_is_exit_code_1(ulps, monkeypatch, capsys):
+    few = ["--every", "400009"]
+    assert ulps.main(few) == 0
+    monkeypatch.setitem(ULPS, "tanh", 0.4)
+    assert ulps.main(few) == 1
+    assert "stated: 0.4, which is NOT what was found" in capsys.readouterr().out

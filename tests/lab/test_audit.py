@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
-from rooftile.lab.audit import CHECKS, Foreign, trampoline
+from rooftile.lab.audit import CHECKS, Foreign, audit, trampoline
 from rooftile.lab.audit.arena import GUARD, HostArena, layout
 from rooftile.lab.audit.child import Child, Complained, Died
 from rooftile.lab.audit.findings import Findings
@@ -148,6 +148,12 @@ class TestRounding:
         check_claim("tf32")
         with pytest.raises(InputError):
             check_claim("fp8")
+
+
+@pytest.mark.parametrize("wrong", [{"limit_s": 0.0}, {"seed": -1}, {"precision": "exact"}])
+def test_wrong_arguments_are_refused_before_the_kernel_runs(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong)).removesuffix("_s")):
+        audit(Foreign(Path(__file__), "kernel", "cpu", "numpy"), PROBLEM, **wrong)
 
 
 def test_a_failure_stays():

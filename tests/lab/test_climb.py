@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -111,10 +112,10 @@ def test_what_is_wrong_off_the_grid_alone_is_wrong(fake_ladder):
 
 def test_slow_strategies_are_skipped_unless_everything(fake_ladder):
     fake_ladder(RIGHT)
-    skipped = lab.climb("conv2d", SHAPE, limit_s=0).rows[0]
+    skipped = lab.climb("conv2d", SHAPE, limit_s=1e-9).rows[0]
     assert (skipped.status, skipped.cause) == ("skipped", "time limit")
     assert "limit" in skipped.reason
-    assert lab.climb("conv2d", SHAPE, limit_s=0, everything=True).rows[0].status == "passed"
+    assert lab.climb("conv2d", SHAPE, limit_s=1e-9, everything=True).rows[0].status == "passed"
 
 
 def test_images_with_much_work_are_estimated_from_a_shrunk_problem(fake_ladder, monkeypatch):
@@ -125,7 +126,7 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(fake_ladder, 
 
     monkeypatch.setattr(contest, "_ITEM_FLOPS", 0)
     fake_ladder(Fake("watched", watched))
-    lab.climb("conv2d", SHAPE.replace("channels=2", "channels=9"), batch=5, limit_s=0)
+    lab.climb("conv2d", SHAPE.replace("channels=2", "channels=9"), batch=5, limit_s=1e-9)
     # One image of the problem, to have the first call's time.
     assert shapes[0] == (1, 9, 12, 14)
     assert set(shapes[1:]) == {(1, 4, 12, 14)}
@@ -139,7 +140,7 @@ def test_others_are_estimated_from_few_images(fake_ladder, monkeypatch):
 
     monkeypatch.setattr(clocks, "cores", lambda: 2)
     fake_ladder(Fake("watched", watched))
-    lab.climb("conv2d", SHAPE, batch=300, limit_s=0)
+    lab.climb("conv2d", SHAPE, batch=300, limit_s=1e-9)
     assert set(batches) == {1, 4}
 
 
@@ -210,6 +211,10 @@ def test_the_fastest_row_of_a_kind(fake_ladder):
         ({"shape": "nothing"}, InputError),
         ({"only": "nothing"}, InputError),
         ({"precision": "exact"}, InputError),
+        ({"batch": 0}, InputError),
+        ({"limit_s": -1.0}, InputError),
+        ({"limit_s": math.nan}, InputError),
+        ({"seed": -1}, InputError),
         ({"device": "cuda"}, DeviceMissing),
     ],
 )

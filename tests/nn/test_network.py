@@ -80,6 +80,11 @@ def test_a_seed_gives_its_weights_and_no_other():
     assert not np.array_equal(one["conv1.weights"], other["conv1.weights"])
 
 
+def test_a_seed_below_zero_is_refused():
+    with pytest.raises(InputError, match="seed: got -1"):
+        small().initialise(-1)
+
+
 def test_parameters_of_a_layer_come_in_its_problems_order():
     network = small().initialise(0)
     weights, bias = network.parameters_of("linear1")

@@ -74,8 +74,8 @@ def test_few_rows_are_multiplied_with_weights_as_they_lie(
             y = rooftile.linear(x, weights, bias, activation=activation)
             np.testing.assert_array_equal(y, layer(x))
     ((one,),) = waiting._bound.values()
-    assert isinstance(one._call, LentKernel)
-    assert one._call._lent == ()
+    assert isinstance(one.call, LentKernel)
+    assert one.call._lent == ()
 
 
 def test_threads_with_weights_of_their_own(waiting):

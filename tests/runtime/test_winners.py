@@ -24,10 +24,10 @@ from rooftile.runtime.winners import (
     tuned_config,
 )
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
+from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 
 PROBLEM = Conv2d(8, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
-ROWS = strategy("conv2d", "row_private", "opencl")
+ROWS = strategy("conv2d", "row_local", "opencl")
 CONFIG = {"GROUPS": 28, "ITEMS": 128, "SPAN": 16}
 
 
@@ -135,18 +135,18 @@ def test_who_did_not_beat_the_pick_is_not_chosen(crown, gpu):
 
 
 def test_a_winner_of_an_older_program_does_not_count(crown, gpu):
-    changed = type("Changed", (RowPrivate,), {"text": ROWS.text + "\n// before"})()
+    changed = type("Changed", (RowLocal,), {"text": ROWS.text + "\n// before"})()
     crown(rung=changed)
     assert tuned_config(ROWS, PROBLEM, gpu) is None
     assert tuned_choice(PROBLEM, "ieee", "opencl") is None
-    renamed = type("Renamed", (RowPrivate,), {"tunables": RowPrivate.tunables[:2]})()
+    renamed = type("Renamed", (RowLocal,), {"tunables": RowLocal.tunables[:2]})()
     crown()
     assert tuned_config(renamed, PROBLEM, gpu) is None
 
 
 def test_a_winner_that_the_problem_forbids_does_not_count(crown, gpu, monkeypatch):
     crown()
-    monkeypatch.setattr(RowPrivate, "invalid", lambda self, problem, config: "not here")
+    monkeypatch.setattr(RowLocal, "invalid", lambda self, problem, config: "not here")
     assert tuned_config(ROWS, PROBLEM, gpu) is None
 
 
@@ -185,7 +185,7 @@ def test_programs_are_told_apart_by_what_they_launch():
     # The row ends before either span does.
     assert name(narrow, SPAN=32) == name(narrow, SPAN=64)
     others = {name(), name(ITEMS=64), name(SPAN=32), name(narrow), name(PROBLEM.with_batch(9)),
-              name(rung=strategy("conv2d", "row_local", "opencl"))}  # fmt: skip
+              name(rung=strategy("conv2d", "row_pair", "opencl"))}  # fmt: skip
     assert len(others) == 6
 
 
@@ -199,14 +199,14 @@ def test_a_choice_is_dropped_when_a_winner_is_added(crown, gpu):
     assert (won.strategy, won.config) == (ROWS, CONFIG)
     assert choice.decide(PROBLEM, "ieee", "opencl") is won
     # By name too, there is another config now; and by another process as well.
-    named = choice.decide(PROBLEM, "ieee", "opencl", "row_private")
+    named = choice.decide(PROBLEM, "ieee", "opencl", "row_local")
     assert named.config == CONFIG
     better = {**CONFIG, "ITEMS": 256}
     child = multiprocessing.get_context("spawn").Process(target=record, args=(gpu.name, better))
     child.start()
     child.join(120)
     assert child.exitcode == 0
-    for name in (None, "row_private"):
+    for name in (None, "row_local"):
         assert choice.decide(PROBLEM, "ieee", "opencl", name).config == better
     # The CPU's strategies have no tunables: nothing is decided anew.
     on_cpu = choice.decide(PROBLEM)
@@ -218,13 +218,13 @@ def test_calls_use_the_winners_strategy_and_config(crown, opencl_device, monkeyp
     """From the public function down to what is compiled."""
     crown()
     compiled = []
-    real = RowPrivate.compile
+    real = RowLocal.compile
 
     def watched(self, problem, device, config=None):
         compiled.append((problem, dict(config)))
         return real(self, problem, device, config)
 
-    monkeypatch.setattr(RowPrivate, "compile", watched)
+    monkeypatch.setattr(RowLocal, "compile", watched)
     monkeypatch.setattr(execution, "_residents", {})
     x, *parameters = random_inputs(PROBLEM, 1)
     y = rooftile.conv2d(x, *parameters, activation="relu", pool=("max", 2), device="opencl")

@@ -80,12 +80,18 @@ ARCHITECTURES = {
         threads_per_block=512, shared_bytes_per_block=16384, registers_per_thread=124,
         register_unit=512, registers_by_block=True, shared_unit=512,
     ),
+    "2.0": Multiprocessor(
+        threads=1536, blocks=8, registers=32768, shared_bytes=49152, warps=48,
+        threads_per_block=1024, shared_bytes_per_block=49152, registers_per_thread=63,
+        register_unit=64, partitions=2, shared_unit=128,
+    ),
     "3.0": Multiprocessor(
         threads=2048, blocks=16, registers=65536, shared_bytes=49152, warps=64,
         threads_per_block=1024, shared_bytes_per_block=49152, registers_per_thread=63,
         register_unit=256, partitions=4, shared_unit=256,
     ),
     "5.0": _since_maxwell(64, 32, 64, 48),
+    "5.2": _since_maxwell(64, 32, 96, 48),
     "6.0": _since_maxwell(64, 32, 64, 48, partitions=2),
     "7.0": _since_maxwell(64, 32, 96, 96),
     "7.5": _since_maxwell(32, 16, 64, 64),
@@ -118,8 +124,10 @@ class Gpu:
 
 GPUS = {
     "1.3": Gpu("GeForce GTX 280", 30, 1296, 8, 141.7),
+    "2.0": Gpu("Tesla M2090", 16, 1301, 32, 177.6),
     "3.0": Gpu("GeForce GTX 680", 8, 1058, 192, 192.3),
     "5.0": Gpu("GeForce GTX 750 Ti", 5, 1085, 128, 86.4),
+    "5.2": Gpu("GeForce GTX 980", 16, 1216, 128, 224.4),
     "6.0": Gpu("Tesla P100 SXM2", 56, 1480, 64, 732.0),
     "7.0": Gpu("Tesla V100 SXM2", 80, 1530, 64, 900.0),
     "7.5": Gpu("Tesla T4", 40, 1590, 64, 320.0),

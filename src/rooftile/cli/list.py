@@ -1,4 +1,4 @@
-"""List what there is: operations, their named problems, their strategies, and models.
+"""List what there is: operations, their named problems, their strategies, models, experiments.
 
 Without a word it lists the operations.
 """
@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._experiments import listed
 from rooftile.cli._options import operation_names
 from rooftile.cli._output import Output
 from rooftile.cli._records import shapes
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("operations", "shapes", "strategies", "models"),
+        choices=("operations", "shapes", "strategies", "models", "experiments"),
         default="operations",
         help="what to list (default operations)",
     )
@@ -46,6 +47,8 @@ def command(arguments: argparse.Namespace) -> int:
     output = Output(arguments)
     if arguments.what == "models":
         found, sheet = _models()
+    elif arguments.what == "experiments":
+        found, sheet = listed()
     elif arguments.what == "operations":
         found, sheet = _operations(_asked(arguments))
     elif arguments.what == "shapes":

@@ -10,6 +10,7 @@ from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
+from rooftile.ops.pooling import PoolKind
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
 from rooftile.runtime.repeats import repeated
@@ -84,7 +85,7 @@ def conv2d_problem(
 
 def pool2d(
     x: Array,
-    kind: str,
+    kind: PoolKind,
     window: int | tuple[int, int],
     *,
     stride: int | tuple[int, int] | None = None,

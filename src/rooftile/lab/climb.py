@@ -20,6 +20,7 @@ from rooftile.lab.peers.gpu import gpu_peers
 from rooftile.lab.progress import Progress, Steps
 from rooftile.lab.records import Ladder, Row, peer_precision
 from rooftile.ops import Problem, check_precision, parse
+from rooftile.ops.problem import check_limit, check_seed
 from rooftile.strategies import ladder, strategy
 
 
@@ -53,6 +54,8 @@ def climb(
     """
     if precision is not None:
         check_precision(precision)
+    check_limit(limit_s)
+    check_seed(seed)
     kind, _ = parse_device(device)
     problem = parse(operation, shape, batch)
     rungs = ladder(operation, kind) if only is None else (strategy(operation, only, kind),)

@@ -19,7 +19,7 @@ from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.written import ARCHITECTURE_KEY, written
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
-from rooftile.ops.problem import check_positive
+from rooftile.ops.problem import check_positive, check_seed
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
@@ -165,6 +165,7 @@ class NetworkDefinition:
 
         Source: He, Zhang, Ren, Sun, "Delving Deep into Rectifiers", ICCV 2015.
         """
+        check_seed(seed)
         generator = np.random.default_rng(seed)
         parameters: dict[str, Float32] = {}
         for key, shape in self.parameter_shapes.items():

@@ -303,6 +303,18 @@ def check_positive(**sizes: int) -> None:
             raise InputError(name, repr(size), "an integer of at least 1")
 
 
+def check_seed(seed: int) -> None:
+    """Raise `InputError` unless NumPy's generators take it: an integer of at least zero."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("seed", repr(seed), "an integer of at least 0")
+
+
+def check_limit(limit_s: float) -> None:
+    """Raise `InputError` unless it is a positive number of seconds, or infinity."""
+    if not limit_s > 0:
+        raise InputError("limit_s", repr(limit_s), "a positive number of seconds")
+
+
 def pair(name: str, value: int | tuple[int, int], least: int) -> tuple[int, int]:
     """``value`` as a (vertical, horizontal) pair of integers of at least ``least``."""
     both = (value, value) if isinstance(value, int | np.integer) else value

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.ops import Float32
 from rooftile.ops.problem import Array, numpy_dtype
 from rooftile.runtime.choice import Choice
 from rooftile.runtime.repeats import note
-from rooftile.runtime.results import new_result
+from rooftile.runtime.results import is_small, new_result
 from rooftile.strategies.cpu import HostBound
 
 _FLOAT32 = np.dtype(np.float32)
+_empty = np.empty
 _READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
 """NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
 
@@ -42,7 +43,7 @@ def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.flo
     book.  ``others`` are plain arrays, or None."""
     if out is None:
         return new_result(result)
-    if not is_plain(out) or out.shape != result.shape or not out.flags.writeable:
+    if not is_plain(out) or out.shape != result.shape or out.flags.num & _WRITABLE != _WRITABLE:
         return None
     begin = cpu.address(out)
     end = begin + out.nbytes
@@ -54,15 +55,20 @@ def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.flo
     return out  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
 class HostRepeat:
-    """What a call on plain arrays runs: of its arrays the first are inputs, then parameters."""
+    """What a call on plain arrays runs: of its arrays the first are inputs, then parameters.
 
-    choice: Choice
-    result: Array
-    inputs: int
-    arrays: int
-    """Inputs and parameters."""
+    A small problem without parameters keeps what is bound for itself, since to take it from those
+    that wait, and to put it back, takes longer than some kernels.
+    """
+
+    def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
+        """``arrays`` counts inputs and parameters."""
+        self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
+        small = is_small(result) and result.numpy == _FLOAT32
+        self._own = self._kept() if small and inputs == arrays else None
+        self._shape = result.shape
+        self._turn = threading.Lock()
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `rooftile.runtime.repeats.Repeated`."""
@@ -71,14 +77,38 @@ class HostRepeat:
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `rooftile.runtime.repeats.Repeated`."""
         for array in arrays:
-            if array is not None and not is_plain(array):
+            # As `is_plain`, without the call.
+            if array is not None and (
+                type(array) is not np.ndarray
+                or array.dtype is not _FLOAT32
+                or array.flags.num & _READABLE != _READABLE
+            ):
                 return None
-        made = result_for(out, self.result, arrays)
-        if made is not None:
+        own = self._own
+        if out is None and own is not None:
+            made: Float32 | None = _empty(self._shape, _FLOAT32)
+        else:
+            made = result_for(out, self._result, arrays)
+            if made is None:
+                return None
+        if own is not None:
+            with self._turn:
+                own(*arrays, made)
+        else:
             # An array that was not given last stands for zeros.
-            given = (*arrays, *[None] * (self.arrays - len(arrays)))
-            run_on_host(self.choice, given[: self.inputs], given[self.inputs :], (made,))
+            given = (*arrays, *[None] * (self._arrays - len(arrays)))
+            run_on_host(self._choice, given[: self._inputs], given[self._inputs :], (made,))
         return made
+
+    def _kept(self) -> Callable[..., None] | None:
+        """What is bound, where it is small; it waits since the call that is repeated."""
+        bound = _waiting.take(self._choice)
+        if bound is None:
+            return None
+        if bound.nbytes > _MOST_OWN:
+            _waiting.keep(self._choice, bound)
+            return None
+        return bound.repeating()
 
 
 def run_on_host(
@@ -154,6 +184,8 @@ class _Waiting:
                 self._bytes -= sum(one.nbytes for one in dropped)
 
 
+_MOST_OWN = 2**16
+"""Bytes that what a repeated call keeps for itself may hold."""
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
 _waiting = _Waiting(most_bytes=2**28)

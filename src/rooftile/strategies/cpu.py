@@ -96,35 +96,43 @@ class HostBound(Bound):
         call: Any,
     ) -> None:
         super().__init__(strategy, problem, device, config)
-        self._call = call
+        self.call: Callable[..., None] = call
+        """``call(*inputs, *outputs)``, without a look at the arrays."""
 
     @cached_property
     def nbytes(self) -> int:
         """What it holds of packed parameters and workspace, where that may be much."""
-        return int(getattr(self._call, "nbytes", 0))
+        return int(getattr(self.call, "nbytes", 0))
 
     @cached_property
     def renewable(self) -> bool:
         """See `Bound.renewable`."""
-        return not self.problem.parameter_arrays or hasattr(self._call, "renew")
+        return not self.problem.parameter_arrays or hasattr(self.call, "renew")
+
+    def repeating(self) -> Callable[..., None]:
+        """``call(*inputs, *outputs)`` on arrays of the problem's own batch, whose shapes nobody
+        looks at, for one thread at a time."""
+        kernel = self.call
+        return kernel.repeating(self.problem) if isinstance(kernel, BoundKernel) else kernel
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
         """See `Bound.renew`."""
         if parameters:
-            self._call.renew(parameters)
+            renewing: Any = self.call
+            renewing.renew(parameters)
 
     def launch(self, arrays: Sequence[AnyArray], batch: int | None = None) -> None:
         """See `Bound.launch`; when it returns, all is done."""
         if batch is None:
-            self._call(*arrays)
+            self.call(*arrays)
         else:
-            self._call(
+            self.call(
                 *(a[:batch] if p.batched else a for a, p in zip(arrays, self.held, strict=True))
             )
 
     def __call__(self, *arrays: AnyArray) -> None:
         """See `Bound.__call__`: on the arrays as they are, without a copy."""
-        self._call(*arrays)
+        self.call(*arrays)
 
 
 @dataclass(frozen=True)
@@ -234,11 +242,27 @@ class BoundKernel:
 
     def __call__(self, x: Float32, out: Float32) -> None:
         count, row = x.size, self._row
-        units = self._kernel.units(count // self._image)
         with self._turn:
-            row[_UNITS], row[_X], row[_NX] = units, cpu.address(x), count
-            row[_OUT], row[_NOUT] = cpu.address(out), out.size
-            self._work.run(units, self._threads)
+            if row[_NX] != count:
+                row[_UNITS] = self._kernel.units(count // self._image)
+                row[_NX], row[_NOUT] = count, out.size
+            row[_X], row[_OUT] = cpu.address(x), cpu.address(out)
+            self._work.run(row[_UNITS], self._threads)
+
+    def repeating(self, problem: Any) -> Callable[[Float32, Float32], None]:
+        """See `HostBound.repeating`: all but the arrays' addresses is written once."""
+        (x,), (out,) = problem.input_arrays, problem.output_arrays
+        row, address = self._row, cpu.address
+        units = self._kernel.units(x.size // self._image)
+        row[_UNITS], row[_NX], row[_NOUT] = units, x.size, out.size
+        run = self._work.prepared(units, self._threads)
+
+        def call(x: Float32, out: Float32, kept: BoundKernel = self) -> None:
+            # What the row points at lives as long as `kept`, which is this kernel.
+            row[_X], row[_OUT] = address(x), address(out)
+            run()
+
+        return call
 
 
 class LentKernel(BoundKernel):

@@ -96,6 +96,8 @@ def test_every_filter_keeps_its_own_and_nothing_else(history_path):
         assert found(since=now + datetime.timedelta(minutes=1)) == []
         assert found(after=1) == [2, 3]
         assert found(last=2) == [2, 3]
+        with pytest.raises(InputError, match="last: got -3"):
+            found(last=-3)
         assert found(operation="conv2d", status="passed") == [1]
 
 

@@ -164,11 +164,11 @@ def test_skipped_rungs_say_why(climb):
             return "it is Sunday"
 
     naive, fast = (strategy("conv2d", name, "opencl") for name in ("naive", "winograd"))
-    found = climb(Refusing(), naive, fast, limit_s=0, precision="ieee")
+    found = climb(Refusing(), naive, fast, limit_s=1e-9, precision="ieee")
     assert [row.status for row in found.rows] == ["skipped"] * 3
     sunday, slow, rough = (row.reason for row in found.rows)
     assert sunday == "it is Sunday"
-    assert "the limit is 0 s" in slow
+    assert "the limit is 1e-09 s" in slow
     assert "precision" in rough
     assert [row.cause for row in found.rows] == ["unsupported", "time limit", "precision"]
 
@@ -182,7 +182,7 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkey
 
     monkeypatch.setattr(judge, "_ITEM_FLOPS", 0)
     monkeypatch.setattr(GpuBound, "launch", watched)
-    found = climb(strategy("conv2d", "naive", "opencl"), limit_s=0)
+    found = climb(strategy("conv2d", "naive", "opencl"), limit_s=1e-9)
     assert found.rows[0].cause == "time limit"
     # One image of the problem, to have the first call's time.
     assert set(launched) == {(found.problem, 1), (found.problem.shrunk(), None)}

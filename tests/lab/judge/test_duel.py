@@ -29,7 +29,7 @@ def test_two_of_a_gpu_with_a_config(opencl_device, monkeypatch):
         return real(self, text, macros, folders)
 
     monkeypatch.setattr(type(opencl_device), "compile", watched)
-    rows = ("row_private", {"ITEMS": 256})
+    rows = ("row_local", {"ITEMS": 256})
     found = contest.contest(PROBLEM, "direct_tile", rows, "opencl", seconds=0)
     assert found.samples == (compare.LOOKS[0],) * 2
     assert 256 in compiled
@@ -58,6 +58,6 @@ def test_who_cannot_run_is_not_timed(opencl_device):
     with pytest.raises(UnsupportedProblem, match="threads"):
         contest.contest(PROBLEM, "naive", ("naive", {"BLOCK_X": 2**15, "BLOCK_Y": 2**15}), "opencl")
     with pytest.raises(UnsupportedProblem, match="slides"):
-        contest.contest(Conv2d(1, 1, 9, 9, 1, (3, 3), (2, 2)), "naive", "row_private", "opencl")
+        contest.contest(Conv2d(1, 1, 9, 9, 1, (3, 3), (2, 2)), "naive", "row_local", "opencl")
     with pytest.raises(InputError, match="strategy"):
         contest.contest(PROBLEM, "naive", "fastest")

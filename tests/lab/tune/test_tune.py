@@ -20,7 +20,7 @@ from rooftile.ops import parse
 from rooftile.runtime.timing.host import timing_of
 from rooftile.runtime.winners import tuned_config
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu.row_private import RowPrivate
+from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
 
@@ -79,7 +79,7 @@ def test_every_program_is_verified_timed_and_recorded(search, history, opencl_de
     assert {trial.row.status for trial in found} == {"passed"}
     assert not any(trial.resumed for trial in found)
     assert found[0].config == one.default
-    # The row is 24 columns: spans of 32, 64 and 256 are one program.
+    # The row is 24 columns: spans of 32, 64 and 224 are one program.
     assert len(found) == 3 * 3 * 2
     records = history.records(command="tune")
     assert [record.config for record in records] == [dict(trial.config) for trial in found]
@@ -118,7 +118,7 @@ def test_another_driver_hardware_or_program_is_no_resumption(search, monkeypatch
         other.device = SimpleNamespace(description=dataclasses.replace(description, **changes))
         assert other.known() == {}
     assert search(problem=PROBLEM.with_batch(9)).known() == {}
-    changed = type("Changed", (RowPrivate,), {"text": STRATEGY.text + "\n"})()
+    changed = type("Changed", (RowLocal,), {"text": STRATEGY.text + "\n"})()
     assert not any(trial.resumed for trial in trials(search(changed)))
 
 
@@ -129,7 +129,7 @@ def test_what_lacked_memory_or_was_skipped_is_tried_again(search, monkeypatch):
     assert not any(trial.resumed for trial in trials(search()))
 
 
-class Treacherous(RowPrivate):
+class Treacherous(RowLocal):
     """Does not compile with 128 items, and is wrong with 256."""
 
     text = STRATEGY.text
@@ -166,7 +166,7 @@ def test_failures_are_recorded_as_what_they_are(search, history):
 
 
 def test_a_launch_over_the_devices_limits_is_recorded(search, history):
-    careless = type("Careless", (RowPrivate,), {"text": STRATEGY.text, "invalid": lambda *_: None})
+    careless = type("Careless", (RowLocal,), {"text": STRATEGY.text, "invalid": lambda *_: None})
     (trial,) = search(careless()).each([{"ITEMS": 2**20}])
     assert (trial.row.status, trial.row.cause) == ("error", "unsupported")
     assert "threads a block where" in trial.row.reason
@@ -263,7 +263,7 @@ def test_what_is_no_sampler_or_count_is_refused(search, arguments):
 
 def test_what_cannot_be_tuned_is_refused(search):
     with pytest.raises(InputError, match="tunables"):
-        search(type("Fixed", (RowPrivate,), {"tunables": (), "why_not": lambda *_: None})())
+        search(type("Fixed", (RowLocal,), {"tunables": (), "why_not": lambda *_: None})())
     with pytest.raises(UnsupportedProblem, match="precision"):
         search(strategy("conv2d", "winograd", "opencl"))
     strided = parse("conv2d", "channels=1,height=9,width=9,maps=1,mask=3x3,stride=2x2")

@@ -12,7 +12,7 @@ from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import strategy
 
 PROBLEM = Conv2d(2, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
-STRATEGY = strategy("conv2d", "row_private", "opencl")
+STRATEGY = strategy("conv2d", "row_local", "opencl")
 LARGER = strategy("conv2d", "channels_tree", "opencl")
 
 

@@ -238,6 +238,8 @@ def test_networks_of_other_inputs_are_refused():
         predict(network, IMAGES)
     with pytest.raises(InputError, match="without parameters"):
         predict(NETWORK, IMAGES)
+    with pytest.raises(InputError, match="threads: got 0"):
+        predict(NETWORK, IMAGES, threads=0)
 
 
 def test_a_record_holds_the_accuracies_and_the_options():

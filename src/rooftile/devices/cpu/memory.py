@@ -47,18 +47,21 @@ def _reads_headers() -> bool:
         return False
     example = np.empty(1)
     found = ctypes.c_void_p.from_address(id(example) + object.__basicsize__).value
-    return found == example.ctypes.data
+    return found == example.ctypes.data and id(example) % 8 == 0
 
 
 def _of_header(array: NDArray[Any]) -> int:
-    return _pointer_at(id(array) + _HEADER).value or 0
+    return _words[(id(array) + _HEADER) >> 3]
 
 
 def _of_interface(array: NDArray[Any]) -> int:
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
-_HEADER, _pointer_at = object.__basicsize__, ctypes.c_void_p.from_address
+_HEADER = object.__basicsize__
+_words = (ctypes.c_int64 * 2**44).from_address(0)
+"""All memory of a process, in words of 8 bytes: to look into it takes half as long as to make an
+object at an address."""
 address = _of_header if _reads_headers() else _of_interface
 """``address(array)`` is where an array lies.  A call asks for several, and NumPy takes two
 microseconds to tell one."""

@@ -6,8 +6,10 @@ for one image; so several kernels are one call, in whose midst the cores meet wi
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +73,8 @@ class Work:
         """``rows`` without the entries."""
         self._entries = tuple(entries)
         self._table: NDArray[np.int64] = np.array([(0, *row) for row in rows], np.int64)
-        self._place = (address(self._table), *self._table.shape)
+        # To make C's numbers of Python's takes as long as a small kernel.
+        self._place = tuple(map(ctypes.c_int64, (address(self._table), *self._table.shape)))
         # A number is put into a view of memory in half the time that NumPy takes.
         self.rows = [memoryview(row) for row in self._table]
         self._compiled = False
@@ -79,13 +82,24 @@ class Work:
     def run(self, units: int, threads: int) -> None:
         """Do all units, by so many threads; ``units`` is the most that a row has."""
         if not self._compiled:
-            self._table[:, 0] = [entry.address for entry in self._entries]
-            self._compiled = True
+            self._compile()
         # A kernel of one unit is done before the other cores could be told of it.
         if threads <= 1 or units <= 1:
             code().alone(*self._place)
         else:
             team(threads).run(*self._place)
+
+    def prepared(self, units: int, threads: int) -> Callable[[], object]:
+        """`run` with these, whose look at them is over."""
+        self._compile()
+        if threads <= 1 or units <= 1:
+            return partial(code().alone, *self._place)
+        # Which team that is, a forked child asks anew.
+        return lambda: team(threads).run(*self._place)
+
+    def _compile(self) -> None:
+        self._table[:, 0] = [entry.address for entry in self._entries]
+        self._compiled = True
 
 
 def places(arrays: Sequence[NDArray[Any]]) -> list[int]:

@@ -93,19 +93,21 @@ class Team:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._place = _new_state()
+        self._state = ctypes.c_int64(self._place)
+        self._shares = ctypes.c_int64(_SHARES * threads)
         self._busy = threading.Lock()
         for thread in range(1, threads):
             arguments = (self._place, thread, _PATIENCE)
             # One of `threading` would be waited for until it runs.
             _thread.start_new_thread(code().work, arguments)
 
-    def run(self, table: int, rows: int, width: int) -> None:
+    def run(self, table: ctypes.c_int64, rows: ctypes.c_int64, width: ctypes.c_int64) -> None:
         """Do all units of the kernels of a table; alone where the team is busy."""
-        if not self._busy.acquire(blocking=False):
+        if not self._busy.acquire(False):
             code().alone(table, rows, width)
             return
         try:
-            code().spread(self._place, table, rows, width, _SHARES * self.threads)
+            code().spread(self._state, table, rows, width, self._shares)
         finally:
             self._busy.release()
 

@@ -33,6 +33,7 @@ from rooftile.lab.progress import Progress, Steps
 from rooftile.lab.records import Error, Resources
 from rooftile.ops import Problem
 from rooftile.ops.nearby import drawn
+from rooftile.ops.problem import check_limit, check_seed
 from rooftile.runtime.timing.host import Timing
 
 _STEPS, _TEXT_STEPS = 8, 6
@@ -87,6 +88,8 @@ def audit(
     function that cannot be called.  Whatever the kernel does is a verdict, not an exception.
     """
     check_claim(precision)
+    check_limit(limit_s)
+    check_seed(seed)
     return _Audit(
         kernel,
         problem,

@@ -24,6 +24,7 @@ from typing import Any, Self
 from rooftile.devices.cache import history_file
 from rooftile.lab.records import Error, Ladder, Resources, Row, plain
 from rooftile.ops import Problem
+from rooftile.ops.problem import check_positive
 from rooftile.runtime.choice import look_again
 from rooftile.runtime.database import batch_of, clear, connect, problem_text, transaction, utc
 from rooftile.runtime.timing.host import Timing
@@ -212,8 +213,10 @@ class History:
 
         ``any_batch`` takes the problem at every batch.  ``device`` is a kind (``cuda``) or a
         device (``cuda:0``); ``run`` and ``revision`` may be the beginning of one; ``after`` is
-        the number of a record.
+        the number of a record.  Raises `InputError`.
         """
+        if last is not None:
+            check_positive(last=last)
         text = problem_text(problem) if problem else None
         batch = batch_of(problem) if problem and not any_batch else None
         tests: list[tuple[str, Any]] = [

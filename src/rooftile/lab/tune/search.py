@@ -33,6 +33,7 @@ from rooftile.lab.records import Ladder, Row
 from rooftile.lab.tune.sampler import SAMPLERS, Sampler
 from rooftile.lab.tune.winner import Crowned, crowned
 from rooftile.ops import Problem, admits
+from rooftile.ops.problem import check_limit, check_seed
 from rooftile.runtime.database import batch_of
 from rooftile.runtime.winners import Winner, fingerprint, items
 from rooftile.strategies import Config, Strategy
@@ -80,9 +81,12 @@ class Search:
     ) -> None:
         """A config whose time is estimated beyond ``limit_s`` seconds is skipped.
 
-        Raises `UnsupportedProblem`, and `InputError` for a strategy without tunables.
+        Raises `UnsupportedProblem`, and `InputError` for a strategy without tunables, a limit or a
+        seed that is none.
         """
         strategy.check(problem)
+        check_limit(limit_s)
+        check_seed(seed)
         if not admits(precision, strategy.precision):
             reason = f"its precision is {strategy.precision!r}, asked was {precision!r}"
             raise UnsupportedProblem(strategy.name, reason, f"precision={strategy.precision!r}")

@@ -23,6 +23,7 @@ from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.nn.training.passes import Array
 from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
+from rooftile.ops.problem import check_positive
 
 Report = Callable[[Progress], None]
 
@@ -96,6 +97,8 @@ def predict(network: Network, data: given.Data, *, threads: int | None = None) -
 
 def outputs(network: Network, data: given.Data, *, threads: int | None = None) -> Array:
     """What the network makes of rows or images by the training pass, float32[n, outputs]."""
+    if threads is not None:
+        check_positive(threads=threads)
     data = given.data(network, data)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
@@ -107,9 +110,10 @@ def _outputs(
     model: Model, parameters: Mapping[str, Array], data: given.Data, network: Network, dtype: str
 ) -> Array:
     parts = [
-        model.scores(parameters, given.numbers(network, data[first : first + at], dtype))
-        for at in (_CLASSIFIED_AT_A_TIME,)
-        for first in range(0, len(data), at)
+        model.scores(
+            parameters, given.numbers(network, data[first : first + _CLASSIFIED_AT_A_TIME], dtype)
+        )
+        for first in range(0, len(data), _CLASSIFIED_AT_A_TIME)
     ]
     return np.concatenate(parts)
 

@@ -12,7 +12,7 @@ PREFERENCE = {
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
         "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32",
         "pool_folded_wgmma_ieee", "gathered_gemm_ieee", "direct_tile_fp16", "direct_tile_bf16",
-        "direct_bulk", "direct_tile", "im2col_register", "row_vector", "coarsened", "tile_output",
+        "direct_bulk", "direct_tile", "im2col_register", "row_local", "coarsened", "tile_output",
         "naive",
     ),
 }  # fmt: skip

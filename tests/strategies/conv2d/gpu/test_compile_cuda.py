@@ -10,7 +10,7 @@ from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import CompileFailure, DeviceMissing
 from rooftile.ops import Conv2d, Pool, named
 
-TUNED = {"row_local", "row_vector", "im2col_register", "direct_tile"}
+TUNED = {"row_global", "row_private", "row_local", "row_pair", "im2col_register", "direct_tile"}
 """Rungs whose sums live in registers: a spill would undo them.
 
 `coarsened` is not among them: on an H200 it is faster with 64 registers, 16 bytes spilled

@@ -26,9 +26,10 @@ WRONG = {
     "one row too many": ("tile_output", "row < ROWS", "row <= ROWS"),
     "missing last map": ("coarsened", "first + k >= MAPS ||", "first + k >= MAPS - 1 ||"),
     "missing last channel": ("tile_output", "c < CHANNELS", "c < CHANNELS - 1"),
-    "missing last image": ("row_vector", "n < images", "n < images - 1"),
-    "bias forgotten": ("row_private", "bias[m], bias[m], bias[m], bias[m]", "0, 0, 0, 0"),
+    "missing last image": ("row_pair", "n < images", "n < images - 1"),
+    "bias forgotten": ("row_private", "start_sums(sums, bias[m])", "start_sums(sums, 0.0f)"),
     "pool over one row": ("row_local", "a < POOL_HEIGHT", "a < 1"),
+    "mask a row too high": ("row_global", "l - a < MASK_HEIGHT", "l - a < MASK_HEIGHT - 1"),
     "relu that drops NaN": ("naive", "activate(kept(z, top, left))", "(z > 0.0f ? z : 0.0f)"),
     "maximum that drops NaN": (
         "tile_output",

@@ -1,4 +1,8 @@
-"""What the rungs have in common whose threads (OpenCL: work-items) slide along a row."""
+"""What the rungs have in common whose threads (OpenCL: work-items) slide along rows.
+
+They are the four variants of the OpenCL report on a 5x5 convolution: its groups of 28, 56 or 112 by
+work-items of 64, 128 or 256, its float4 windows, and with a SPAN of 224 its whole rows.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,17 @@ _VECTOR = 4
 
 
 class RowConv2d(GpuConv2d):
-    """Blocks share out the rows, the threads of a block the maps; each thread slides a window of
-    four columns along its row."""
+    """Groups share out the rows of the result, the threads of a group the maps; each thread slides
+    a window of four columns along its rows."""
 
-    shared_rows: ClassVar[int] = 0
-    """Input rows in shared memory; -1 stands for all that two output rows read."""
+    result_rows: ClassVar[int] = 1
+    """Rows of the result that a group makes at a time."""
+    shares_rows: ClassVar[bool] = False
+    """Whether a group keeps the input rows of a channel in shared memory."""
     tunables = (
         Tunable("GROUPS", (28, 56, 112), 112),
         Tunable("ITEMS", (64, 128, 256), 64),
-        Tunable("SPAN", (16, 32, 64, 256), 32),
+        Tunable("SPAN", (16, 32, 64, 224), 16),
     )
 
     def why_not(self, problem: Conv2d) -> str | None:
@@ -44,26 +50,28 @@ class RowConv2d(GpuConv2d):
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """More shared memory than a block has."""
-        rows = self.shared_rows if self.shared_rows >= 0 else problem.mask[0] + 1
         line = _span(problem, config) + problem.mask[1] - 1
+        rows = self.lines(problem) if self.shares_rows else 0
         return beyond_block(config["ITEMS"], 4 * rows * line)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The problem and the tunables; a span ends with the row."""
-        return {**super().macros(problem, config), "SPAN": _span(problem, config)}
+        own = {"SPAN": _span(problem, config), "RESULT_ROWS": self.result_rows}
+        return {**super().macros(problem, config), **own}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """[CHANNELS][MASK_HEIGHT][MASK_WIDTH][MAPS]: threads read neighbouring words."""
         return np.ascontiguousarray(weights.transpose(1, 2, 3, 0))
 
-    def rows_to_share(self, problem: Conv2d) -> int:
-        """How many rows the blocks share out: those of the result."""
-        return problem.output_size[0]
+    def lines(self, problem: Conv2d) -> int:
+        """Input rows that a group's rows of the result read."""
+        pooled = problem.pool.window[0] if problem.pool else 1
+        return self.result_rows * pooled + problem.mask[0] - 1
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: GROUPS blocks for each span of the row and each image."""
         grid = (
-            min(config["GROUPS"], self.rows_to_share(problem)),
+            min(config["GROUPS"], blocks(problem.output_size[0], self.result_rows)),
             blocks(problem.conv_read[1], _span(problem, config)),
             min(problem.batch, MOST_BLOCKS),
         )
@@ -78,12 +86,13 @@ class RowConv2d(GpuConv2d):
         span = _span(problem, config)
         line, spans = span + wide - 1, blocks(columns, span)
         warps = blocks(problem.maps, WARP)
-        passes = problem.batch * spans * problem.channels
-        # Taps are written out, so that an element is read once for all that meet it.
-        lines = blocks(rows, 2) * (high + 1) if self.shared_rows < 0 else rows * high
+        takes = blocks(problem.output_size[0], self.result_rows)
+        passes = problem.batch * spans * problem.channels * takes
+        # Windows are written out, so that an element is read once for all that meet it.
+        lines = self.lines(problem)
         share = real_taps(problem, 0) / (rows * high)
-        found = row_loads(problem.maps, passes * rows * high * wide)
-        if self.shared_rows:
+        found = row_loads(problem.maps, passes * high * wide)
+        if self.shares_rows:
             rounds = blocks(problem.maps, config["ITEMS"])
             found += row_loads(line, passes * lines * rounds * share)
             found += Accesses(shared_reads=passes * lines * line * warps)

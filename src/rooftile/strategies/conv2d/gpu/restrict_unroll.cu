@@ -2,7 +2,8 @@
 //
 // __restrict__ says that no store changes an input, so loads may be kept, reordered and
 // go through the read-only cache; the literal mask lets the taps be written out, so
-// their offsets are in the instructions.  What it removes: address arithmetic.
+// their offsets are in the instructions.  What it removes: address arithmetic.  Either can be
+// switched off (RESTRICTED, UNROLLED), so that what each gives can be measured apart.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].
@@ -10,9 +11,20 @@
 
 #include "conv2d/gpu/conv2d.h"
 
+#if RESTRICTED
+#define ALONE __restrict__
+#else
+#define ALONE
+#endif
+#if UNROLLED
+#define EACH_TAP UNROLL
+#else
+#define EACH_TAP ROLLED
+#endif
+
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+conv2d(const GLOBAL float* ALONE x, const GLOBAL float* ALONE weights,
+       const GLOBAL float* ALONE bias, GLOBAL float* ALONE out, int images)
 {
     int column = blockIdx.x * BLOCK_X + threadIdx.x;
     int row = blockIdx.y * BLOCK_Y + threadIdx.y;
@@ -30,8 +42,8 @@ conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
                 for (int c = 0; c < CHANNELS; c++) {
                     const GLOBAL float* channel = image + c * HEIGHT * WIDTH;
                     const GLOBAL float* mask = weights + (m * CHANNELS + c) * MASK_SIZE;
-                    UNROLL for (int p = 0; p < MASK_HEIGHT; p++)
-                        UNROLL for (int q = 0; q < MASK_WIDTH; q++)
+                    EACH_TAP for (int p = 0; p < MASK_HEIGHT; p++)
+                        EACH_TAP for (int q = 0; q < MASK_WIDTH; q++)
                             z += mask[p * MASK_WIDTH + q] * pixel(channel, top + p, left + q);
                 }
                 pooled = POOL_WITH(pooled, activate(kept(z, top, left)));

@@ -7,6 +7,7 @@ chapter 6 (unrolling among the optimisations of its checklist).
 from __future__ import annotations
 
 from rooftile.strategies.conv2d.gpu.naive import Naive
+from rooftile.strategies.gpu import Tunable
 
 
 class RestrictUnroll(Naive):
@@ -15,6 +16,11 @@ class RestrictUnroll(Naive):
     name = "restrict_unroll"
     order = 2
     summary = "__restrict__ pointers and unrolled taps"
+    tunables = (
+        *Naive.tunables,
+        Tunable("RESTRICTED", (0, 1), 1),
+        Tunable("UNROLLED", (0, 1), 1),
+    )
 
 
 STRATEGY = RestrictUnroll()

@@ -1,6 +1,6 @@
-"""Rung 14, `row_local`: a thread slides a window along a row in shared memory.
+"""Rung 15, `row_local`: the rows in shared memory, read once a block.
 
-Source: as `row_private`, whose laboratory found this one slower: a barrier a row.
+Source: the OpenCL report on a 5x5 convolution, variant with rows in local memory.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from rooftile.strategies.conv2d.gpu._rows import RowConv2d
 
 
 class RowLocal(RowConv2d):
-    """The threads of a block make different maps, and share each input row."""
+    """The threads of a block make different maps, and share the input rows of a channel."""
 
     name = "row_local"
-    order = 14
-    summary = "the row in shared memory, read once a block, at the price of barriers"
-    shared_rows = 1
+    order = 15
+    summary = "the rows in shared memory, read once a block"
+    shares_rows = True
 
 
 STRATEGY = RowLocal()

@@ -1,21 +1,21 @@
-"""Rung 13, `row_private`: a thread slides a window along a row in its registers.
+"""Rung 14, `row_private`: each thread copies its rows to private memory first.
 
-Source: the OpenCL row-sliding kernels of the course laboratory whose convolution is
-`lab-conv5`; the published sweep is over work-groups x work-items of 28, 56, 112 x 64,
-128, 256 on an M60 GPU.
+Source: the OpenCL report on a 5x5 convolution, variant with rows in private memory.
 """
 
 from __future__ import annotations
 
 from rooftile.strategies.conv2d.gpu._rows import RowConv2d
+from rooftile.strategies.gpu import Tunable
 
 
 class RowPrivate(RowConv2d):
-    """A thread makes one map of one row of the result; a tap meets four columns at a time."""
+    """The rows of a span lie in registers, those of whole rows in memory of the thread's own."""
 
     name = "row_private"
-    order = 13
-    summary = "a thread a map slides a float4 window along a row in its registers"
+    order = 14
+    summary = "the rows in each thread's private memory"
+    tunables = (*RowConv2d.tunables[:2], Tunable("SPAN", (8, 16, 32, 224), 8))
 
 
 STRATEGY = RowPrivate()

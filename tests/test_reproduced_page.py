@@ -1,0 +1,26 @@
+"""docs/reproduced.md: in step with the records, and what it makes of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from rooftile.lab.reproduce.catalogue import experiment, record, setting
+
+
+@pytest.fixture(scope="module")
+def script(benchmark_script):
+    return benchmark_script("reproduced_page")
+
+
+def test_the_page_is_in_step_with_the_records(script):
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(script.records())
+
+
+def test_a_record_becomes_tables_of_published_and_own_numbers(script):
+    kept = record(experiment("exams"), setting("cpu"))
+    page = script.page([kept])
+    assert "| e | 1 | 3 | cannot be |" in page
+    assert "| 32 | 1200 | 1200 | holds |" in page
+    # What nothing was measured for has no row.
+    assert "lectures 4 and 7" not in page
+    assert page.count("It has no record yet.") == page.count("\n## ") - 1

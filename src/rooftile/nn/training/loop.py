@@ -92,13 +92,13 @@ def train(
 
 def predict(network: Network, data: given.Data, *, threads: int | None = None) -> NDArray[np.int64]:
     """The class of each row or image by the training pass: the check on a network's plans."""
-    if threads is not None:
-        check_positive(threads=threads)
     return classes_of(outputs(network, data, threads=threads))
 
 
 def outputs(network: Network, data: given.Data, *, threads: int | None = None) -> Array:
     """What the network makes of rows or images by the training pass, float32[n, outputs]."""
+    if threads is not None:
+        check_positive(threads=threads)
     data = given.data(network, data)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
@@ -110,9 +110,10 @@ def _outputs(
     model: Model, parameters: Mapping[str, Array], data: given.Data, network: Network, dtype: str
 ) -> Array:
     parts = [
-        model.scores(parameters, given.numbers(network, data[first : first + at], dtype))
-        for at in (_CLASSIFIED_AT_A_TIME,)
-        for first in range(0, len(data), at)
+        model.scores(
+            parameters, given.numbers(network, data[first : first + _CLASSIFIED_AT_A_TIME], dtype)
+        )
+        for first in range(0, len(data), _CLASSIFIED_AT_A_TIME)
     ]
     return np.concatenate(parts)
 

@@ -68,9 +68,9 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.nn.data import load_images
     from rooftile.nn.training import train, with_record
 
-    _check_device(arguments.device)
     output = Output(arguments)
     if arguments.model == "mlp":
+        _check_device(arguments.device)
         return train_mlp(arguments, output, _given(arguments))
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
@@ -102,6 +102,7 @@ def command(arguments: argparse.Namespace) -> int:
             checkpoint=checkpoint,
             resume=arguments.resume,
             progress=each_step,
+            device=arguments.device,
         )
     seconds = time.perf_counter() - start
     recorded = with_record(
@@ -113,7 +114,7 @@ def command(arguments: argparse.Namespace) -> int:
     )
     recorded.save(out)
     loss = last[0].loss if last else None
-    _finish(output, recorded, options, images, test, (loss, seconds), out)
+    _finish(arguments, output, recorded, options, images, test, (loss, seconds), out)
     return 0
 
 
@@ -136,6 +137,8 @@ def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
     words = ["rooftile", "train", arguments.model, "--seed", str(arguments.seed)]
     if arguments.limit is not None:
         given = {"limit": arguments.limit, **given}
+    if arguments.device != "cpu":
+        given = {"device": arguments.device, **given}
     for name, value in given.items():
         flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
@@ -147,10 +150,11 @@ def _check_device(device: str) -> None:
     from rooftile.errors import InputError
 
     if parse_device(device)[0] != "cpu":
-        raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
+        raise InputError("--device", device, "cpu: multilayer perceptrons train there only")
 
 
 def _finish(
+    arguments: argparse.Namespace,
     output: Output,
     network: Network,
     options: TrainingOptions,
@@ -174,7 +178,7 @@ def _finish(
         plain(
             {
                 "model": network.name,
-                "device": "cpu",
+                "device": arguments.device,
                 "options": dataclasses.asdict(options),
                 "images": len(images),
                 "loss": loss,

@@ -42,12 +42,14 @@ def activation_gradient(
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
     """
     given = Arguments(y)
-    inputs = [_flat(given.take("y", y, ANY)), _flat(given.take("dy", dy, ANY))]
-    shape = tuple(y.shape)
-    if tuple(dy.shape) != shape:
-        raise InputError("dy", f"shape {tuple(dy.shape)}", f"y's shape {shape}")
+    value, gradient = given.take("y", y, ANY), given.take("dy", dy, ANY)
+    shape = tuple(value.shape)
+    if tuple(gradient.shape) != shape:
+        raise InputError("dy", f"shape {tuple(gradient.shape)}", f"y's shape {shape}")
+    inputs = [_flat(value), _flat(gradient)]
     problem = ActivationGradient(inputs[0].shape[0], activation)
-    flat = None if out is None else out.reshape(-1)
+    to: Any = out
+    flat = None if out is None else to.reshape(-1)
     made: Any = run(given, problem, inputs, {}, "ieee", strategy, device, flat)
     shaped: Array = made.reshape(shape)
     return shaped if out is None else out

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.errors import UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn import Network
 from rooftile.nn.data import FASHION
 from rooftile.nn.layers import ConvLayer, LinearLayer
+from rooftile.nn.tensors import read_tensors
+from rooftile.nn.training import train
 from rooftile.nn.training.gpu import layers
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.resident import Resident
@@ -144,3 +146,38 @@ def test_what_only_the_cpu_trains_is_refused(opencl_device):
     last = Network("s", (1, 9, 9), (LinearLayer("l", 10, activation="sigmoid"),)).initialise(0)
     with pytest.raises(UnsupportedProblem, match="sigmoid in the last layer"):
         DeviceSteps(last, images, LABELS, options, place)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam"])
+def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, opencl_device, tmp_path):
+    options = TrainingOptions(
+        epochs=2, batch=8, optimiser=rule, learning_rate=1e-3, flip=True, holdout=1, seed=3
+    )
+    device = opencl_device.description.device
+
+    def trained(**given):
+        return train(NETWORK, IMAGES, LABELS, options, device=device, **given).parameters
+
+    expected, found = train(NETWORK, IMAGES, LABELS, options).parameters, trained()
+    for key, right in expected.items():
+        np.testing.assert_allclose(found[key], right, **CLOSE, err_msg=key)
+
+    def stop(report):
+        if (report.epoch, report.step) == (2, 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(progress=stop, checkpoint=tmp_path / "c")
+    again = trained(checkpoint=tmp_path / "c", resume=True)
+    assert all((again[key] == value).all() for key, value in found.items())
+
+
+def test_a_loss_that_is_not_finite_keeps_the_last_epoch(opencl_device, tmp_path):
+    options = TrainingOptions(epochs=3, batch=8, optimiser="sgd", learning_rate=1e-3)
+    place, kept = opencl_device.description.device, tmp_path / "c"
+    with pytest.raises(InputError, match=r"the loss is (nan|inf) in step"):
+        images = NETWORK.prepare(IMAGES)
+        images[2] = np.nan
+        train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
+    tensors, _ = read_tensors(kept)
+    assert all(np.isfinite(array).all() for array in tensors.values())

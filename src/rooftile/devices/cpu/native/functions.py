@@ -5,7 +5,6 @@ Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, `
 ``numpy.empty(count, numpy.float32)`` for a few numbers of a thread's own.  NumPy's functions of
 numbers are in `rooftile.devices.cpu.native.ufuncs`, vectors in
 `rooftile.devices.cpu.native.vector`.
-`rooftile.devices.cpu.native.ufuncs`, vectors in `rooftile.devices.cpu.native.vector`.
 """
 
 from __future__ import annotations

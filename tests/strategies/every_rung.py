@@ -54,6 +54,27 @@ def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:
     return found
 
 
+def extremes(rung: Any, problem: Problem) -> list[dict[str, int]]:
+    """Few configs with every tunable's first and last value, of those that can run beside the
+    others' defaults: each config is a program to compile, so it has as many of them as can run
+    together."""
+    configs: list[dict[str, int]] = []
+    for tunable in rung.tunables:
+        for value in {tunable.values[0], tunable.values[-1]}:
+            alone = {tunable.name: value}
+            free = (one for one in configs if tunable.name not in one)
+            fitting = (one for one in free if _runs(rung, problem, {**one, **alone}))
+            if (config := next(fitting, None)) is not None:
+                config.update(alone)
+            elif _runs(rung, problem, alone):
+                configs.append(alone)
+    return configs
+
+
+def _runs(rung: Any, problem: Problem, config: dict[str, int]) -> bool:
+    return rung.invalid(problem, rung.config(problem, config)) is None
+
+
 class EveryRung:
     """Tests of all rungs on the CPU, on OpenCL and on CUDA, and of their texts.
 
@@ -119,14 +140,12 @@ class EveryRung:
         problems = taken(opencl_rung, self.configured or self.problems)
         for problem in problems if self.configured else problems[-1:]:
             exam = Exam(problem)
-            for tunable in opencl_rung.tunables:
-                for value in {tunable.values[0], tunable.values[-1]}:
-                    config = opencl_rung.config(problem, {tunable.name: value})
-                    if opencl_rung.invalid(problem, config) is None:
-                        bound = opencl_rung.bind(problem, exam.parameters, opencl_device, config)
-                        repeatable = not opencl_rung.atomic
-                        found = exam.examine(computing(bound), bound.errors, repeatable=repeatable)
-                        assert found.passed, (problem, config, found)
+            for given in extremes(opencl_rung, problem):
+                config = opencl_rung.config(problem, given)
+                bound = opencl_rung.bind(problem, exam.parameters, opencl_device, config)
+                repeatable = not opencl_rung.atomic
+                found = exam.examine(computing(bound), bound.errors, repeatable=repeatable)
+                assert found.passed, (problem, config, found)
 
     def test_wrong_texts_are_caught(self, change, opencl_device):
         wrong = changed(self.problems[0].operation, *change)

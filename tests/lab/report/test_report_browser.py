@@ -183,8 +183,8 @@ def test_print_opens_the_tables_on_white_paper(show):
         });""")
     pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert pdf.startswith(b"%PDF")
-    assert browser.execute_script("return window.opened") == 5
-    assert len(browser.find_elements("css selector", "details[open]")) == 1
+    assert browser.execute_script("return window.opened") == 7
+    assert len(browser.find_elements("css selector", "details[open]")) == 2
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     paper = "return getComputedStyle(document.documentElement).getPropertyValue('--paper')"
     assert browser.execute_script(paper) == "#ffffff"

@@ -13,6 +13,7 @@ from report_cases import climb, network, passed, tuning, typical, without_time
 
 from rooftile.lab.report import page
 from rooftile.lab.report.sources import content
+from rooftile.strategies import strategy
 
 NASTY = "\"'><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'></style>&lt;"
 CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"])
@@ -151,3 +152,33 @@ def test_a_rung_is_over_the_best_peer_of_its_own_precision():
     tiles = [k for k, text in enumerate(texts) if text.startswith("Over the best peer")]
     assert [texts[k] for k in tiles] == ["Over the best peer, ieee", "Over the best peer, fp16"]
     assert all("2.00 ×" in texts[k : k + 4] for k in tiles)
+
+
+def test_every_rung_has_its_sentence_and_ladders_fold():
+    text = page(content(typical()))
+    outline = Outline(text)
+    names = {row.strategy for row in content(typical()).sections[0].rows if row.kind == "strategy"}
+    known = {one for one in names if one in {"loops", "threads", "winograd"}}
+    assert known
+    for name in known:
+        sentence = strategy("conv2d", name).summary
+        assert any(sentence == told for told in outline.texts)
+    assert ("details", {"class": "ladder", "open": None}) in outline.tags
+
+
+def test_ladders_of_one_name_have_titles_that_differ():
+    small, large = climb(passed("loops", 1.0)), climb(passed("loops", 1.0))
+    large["problem"]["batch"] = 3 * small["problem"]["batch"]
+    outline = Outline(page(content(small) + content(large)))
+    titles = {
+        text.strip() for text in outline.texts if text.startswith("conv2d") and "batch" in text
+    }
+    assert len(titles) == 2
+
+
+def test_a_ladder_without_a_time_draws_no_axis():
+    failed = content(
+        climb(without_time("loops", "failed", "wrong"), without_time("x", "error", "no"))
+    )
+    assert 'class="axes"' not in page(failed)
+    assert 'class="heads"' not in page(failed)

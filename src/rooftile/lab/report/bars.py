@@ -7,6 +7,7 @@ from markupsafe import Markup
 from rooftile.lab.records import Row, median
 from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import (
+    EMPTY,
     Figure,
     Scale,
     Strip,
@@ -41,7 +42,9 @@ def figure(section: Section) -> Figure:
     longest = max((_warm(row, shares) for row in rows), default=0.0)
     scale = Linear(max(longest, 1.0)) if shares else Linear(longest or 1.0)
     strips = tuple(_strip(row, scale, shares) for row in rows)
-    if shares:  # The axis counts in percent, the bars in shares of one.
+    if not longest:  # Nothing is drawn, so nothing is counted.
+        labels = EMPTY
+    elif shares:  # The axis counts in percent, the bars in shares of one.
         labels = axis(Linear(100 * scale.high), [(100.0, "the roof")], "% of the roof")
     else:
         labels = axis(scale, [], "GFLOP/s")
@@ -54,6 +57,7 @@ def figure(section: Section) -> Figure:
         strips,
         labels,
         legend=_legend(rows),
+        heads=("% of the roof" if shares else "GFLOP/s", "warm time"),
     )
 
 

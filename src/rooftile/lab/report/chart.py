@@ -57,6 +57,8 @@ class Figure:
     axis: Markup = EMPTY
     picture: Markup = EMPTY
     legend: tuple[tuple[Markup, str], ...] = ()
+    heads: tuple[str, str] = ("", "")
+    """What a strip's value and its detail are, with their units."""
 
 
 def data(row: Row) -> dict[str, str]:

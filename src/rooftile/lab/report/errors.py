@@ -7,6 +7,7 @@ import math
 from rooftile.lab.records import Row
 from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import (
+    EMPTY,
     TRACK,
     Figure,
     Strip,
@@ -41,8 +42,9 @@ def figure(section: Section) -> Figure | None:
         "magnitude of its terms allow. The line is the room that is left.",
         _table(section),
         tuple(_strip(row, scale) for row in rows),
-        axis(scale, [(_BUDGET, "budget")], "error / budget"),
+        axis(scale, [(_BUDGET, "budget")], "error / budget") if finite else EMPTY,
         legend=legend(rows),
+        heads=("error / budget", ""),
     )
 
 

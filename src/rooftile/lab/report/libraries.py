@@ -52,6 +52,7 @@ def figure(run: NetworkRun) -> Figure | None:
         (plan, *(_strip(row, scale) for row in run.peers)),
         axis(scale, [], "ms"),
         legend=legend(timed),
+        heads=("time", "precision"),
     )
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import base64
+import collections
+import contextlib
 import datetime
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from rooftile.errors import RooftileError
 from rooftile.lab.environment import package_version
 from rooftile.lab.records import Row, contests, median
 from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times, words
 from rooftile.lab.report.chart import Figure
 from rooftile.lab.report.heatmap import Heatmap, heatmaps
 from rooftile.lab.report.sources import Content, NetworkRun, Section, floor_ms
+from rooftile.strategies import strategy
 
 _HERE = Path(__file__).parent
 _FACETS = ("device", "precision", "status")
@@ -44,6 +48,8 @@ class Part:
     figures: tuple[Figure, ...]
     heatmaps: tuple[Heatmap, ...]
     environment: tuple[tuple[str, str], ...]
+    rungs: tuple[tuple[str, str], ...] = ()
+    """Each rung's name and sentence."""
 
 
 def page(content: Content) -> str:
@@ -59,7 +65,9 @@ def page(content: Content) -> str:
         lstrip_blocks=True,
     ).get_template("page.html")
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    parts = [_ladder(f"ladder-{k}", one) for k, one in enumerate(content.sections, 1)]
+    titles = _titles(content.sections)
+    ladders = enumerate(zip(content.sections, titles, strict=True), 1)
+    parts = [_ladder(f"ladder-{k}", one, title) for k, (one, title) in ladders]
     parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
     moment = datetime.datetime.now().astimezone()
     return template.render(
@@ -91,18 +99,40 @@ def _title(content: Content) -> str:
     return f"{', '.join(names)}{on}"
 
 
-def _ladder(id: str, section: Section) -> Part:
+def _titles(sections: Sequence[Section]) -> list[str]:
+    """A title for each ladder: the problem's name, and its sizes where others are called so too."""
+    named = [words.name(section.problem) for section in sections]
+    met = collections.Counter(
+        (name, one.device, one.hardware) for name, one in zip(named, sections, strict=True)
+    )
+    return [
+        f"{name}, {words.shape(one.problem)}" if met[name, one.device, one.hardware] > 1 else name
+        for name, one in zip(named, sections, strict=True)
+    ]
+
+
+def _sentences(section: Section) -> Iterator[tuple[str, str]]:
+    """The rungs of the ladder with what each does, as far as this release has them."""
+    kind = section.device.partition(":")[0]
+    names = dict.fromkeys(row.strategy for row in section.rows if row.kind == "strategy")
+    for name in names:
+        with contextlib.suppress(RooftileError):
+            yield name, strategy(section.operation, name, kind).summary
+
+
+def _ladder(id: str, section: Section, title: str) -> Part:
     made = (bars, roofline, errors, times) if section.rows else ()
     figures = [module.figure(section) for module in made]
     return Part(
         id,
-        words.name(section.problem),
+        title,
         f"{section.hardware} ({section.device})",
         words.shape(section.problem),
         tuple(_tiles(section)),
         tuple(figure for figure in figures if figure),
         tuple(heatmaps(section)),
         tuple(_environment(section)),
+        tuple(_sentences(section)),
     )
 
 

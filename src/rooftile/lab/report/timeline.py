@@ -29,6 +29,7 @@ def figure(run: NetworkRun) -> Figure:
         _table(run, alone),
         tuple(strips),
         axis(scale, [], "ms"),
+        heads=("time", "share"),
     )
 
 

@@ -75,6 +75,7 @@ def figure(section: Section) -> Figure | None:
         strips,
         axis(scale, [(floor, "floor") for floor in [*floors][:1]], "ms"),
         legend=legend(rows) + (((_hollow(), "hollow: cold"),) if cold else ()),
+        heads=("warm", "cold, ms" if cold else ""),
     )
 
 

@@ -138,7 +138,7 @@ class CpuExplanation:
             yield f"It runs at {share:.0%} of the floor: little is left at this precision."
         elif self.bound.limit == "memory" and share < _FAR:
             yield (
-                f"Memory sets the floor, and it runs at {share:.2g} of it: not memory but "
+                f"Memory sets the floor, and it runs at {share:.2%} of it: not memory but "
                 "instructions, latency or the call itself take its time."
             )
         elif self.bound.limit == "memory":

@@ -42,7 +42,7 @@ class LineConvolutions(Experiment):
         "lengths that are no multiple of the block fail."
     )
     prefixes = ("conv1d.",)
-    needs: ClassVar = {"cpu": (20, 3), "opencl": (60, 12), "cuda": (120, 10)}
+    needs: ClassVar = {"cpu": (4, 1), "opencl": (16, 3), "cuda": None}
 
     def measure(self, setting: Setting) -> Found:
         """Every size that fits: on the CPU as the deck's baseline, and on the device."""

@@ -48,7 +48,7 @@ class MlpTrainer(Experiment):
         if _OPERATION not in operations():
             log.notes.append(f"there is no operation {_OPERATION}: nothing is trained")
             return log.found()
-        epochs = 5 if setting.quick else 100
+        epochs = 5 if setting.quick else 30
         log.notes.append(f"{epochs} epochs are run, and their time is scaled to 1000")
         sizes = f"rows={_ROWS},features=4,layers={_LAYERS},dtype=float64"
         problem = parse(_OPERATION, f"{sizes},epochs={epochs}")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from typing import ClassVar
-
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d

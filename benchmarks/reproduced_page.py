@@ -75,6 +75,9 @@ def section(one: Experiment, record: Record) -> list[str]:
     counted = ", ".join(f"{count} {word}" for word, count in words.items())
     lines = [f"### On {record['device']}{quick}: {record['hardware']}", ""]
     lines += [f"{date}. {len(record['checks'])} results verified. {counted}.", ""]
+    load, cores = record["environment"]["load"], record["environment"]["cores"]
+    if load > cores:
+        lines += [f"Other programs wanted its {cores} cores too (load {load:g}).", ""]
     lines += [f"- {note}" for note in record["notes"]]
     lines += [""] if record["notes"] else []
     for claim in record["claims"]:

@@ -18,10 +18,12 @@ def listed() -> tuple[list[dict[str, Any]], Sheet]:
     found = []
     for one in EXPERIMENTS.values():
         devices = []
-        for number, (kind, (full, quick)) in enumerate(one.needs.items()):
+        for number, (kind, times) in enumerate(one.needs.items()):
+            full, quick = times or (None, None)
             devices.append({"kind": kind, "seconds": full, "quick_seconds": quick})
+            shown = [f"{seconds:g}" if seconds else "not measured" for seconds in (full, quick)]
             words = "" if number else one.title
-            sheet.add_row("" if number else one.name, kind, f"{full:g}", f"{quick:g}", words)
+            sheet.add_row("" if number else one.name, kind, *shown, words)
         figures = sum(len(table.figures) for table in one.tables())
         found.append(
             {

@@ -184,11 +184,9 @@ class ExamTables(Experiment):
                     value = bounds.tiled_conv_percent((width,) * dims, (mask,) * dims, *rates)
                     name = f"{one.name}: {dims}D, tile {width}, mask {mask}"
                     log.number(name, value, "%", "share of peak")
-        log.claim(
-            "384 or 512 threads fill a multiprocessor of 1536, as one choice",
-            False,
-            "both do: four blocks of 384, three of 512",
-        )
+        full = [n for n in (384, 512) if occupancy.occupancy(_OF_1536, n).threads == 1536]
+        said = f"blocks of {' and '.join(map(str, full))} do"
+        log.claim("one size of block fills a multiprocessor of 1536", len(full) == 1, said)
         return log.found()
 
     def judge(self, found: Found) -> list[Ruling]:

@@ -125,8 +125,9 @@ class Experiment(ABC):
     """What the document did, in a few sentences, and what was wrong with it."""
     prefixes: ClassVar[tuple[str, ...]]
     """How the ids of its published tables begin."""
-    needs: ClassVar[Mapping[Kind, tuple[float, float]]]
-    """The kinds of device that it runs on, with its seconds there: in full, and quickly."""
+    needs: ClassVar[Mapping[Kind, tuple[float, float] | None]]
+    """The kinds of device that it runs on, with its seconds there: in full, and quickly; None where
+    nobody has measured them.  Those of the CPU and of OpenCL are of two cores."""
 
     @abstractmethod
     def measure(self, setting: Setting) -> Found:

@@ -27,6 +27,8 @@ BLOCKS = (16, 256)
 _MASK = np.array([0.3, 0.2, 0.8], np.float32)
 _EXAMPLE = np.array([0, 1, 2, 3, 4, 5, 0], np.float32)
 _REPEATS = 5
+_OFF_EVERY_BLOCK = Conv1d(10_007, 3, "interior")
+"""What is verified: no block divides its length, so that a rounded-down grid is seen."""
 
 
 class LineConvolutions(Experiment):
@@ -42,11 +44,14 @@ class LineConvolutions(Experiment):
         "lengths that are no multiple of the block fail."
     )
     prefixes = ("conv1d.",)
-    needs: ClassVar = {"cpu": (20, 3), "opencl": (60, 12), "cuda": (120, 10)}
+    needs: ClassVar = {"cpu": (4, 1), "opencl": (16, 3), "cuda": None}
 
     def measure(self, setting: Setting) -> Found:
         """Every size that fits: on the CPU as the deck's baseline, and on the device."""
         log = Log()
+        for rung in ("loops", "vectors"):
+            right = verify(_OFF_EVERY_BLOCK, strategy("conv1d", rung), neighbours=False)
+            log.check(f"CPU, {rung} is right", right.passed, right.reason)
         if setting.gpu is not None:
             _verify(log, setting.gpu)
         for label, length in _sizes(setting, log).items():
@@ -87,12 +92,10 @@ def _sizes(setting: Setting, log: Log) -> dict[str, int]:
 
 
 def _verify(log: Log, gpu: GpuDevice) -> None:
-    # Off every block, so that a rounded-down grid is seen.
-    problem = Conv1d(10_007, 3, "interior")
     for kernel, rung in KERNELS.items():
         for block in BLOCKS:
             found = verify(
-                problem,
+                _OFF_EVERY_BLOCK,
                 strategy("conv1d", rung, gpu.kind),
                 device=gpu,
                 config={"BLOCK": block},

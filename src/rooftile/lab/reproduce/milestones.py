@@ -80,7 +80,7 @@ class Milestones(Experiment):
         "and FP16 are judged by calculation where that decides, and not run."
     )
     prefixes = ("milestones.",)
-    needs: ClassVar = {"opencl": (120, 40), "cuda": (25, 10)}
+    needs: ClassVar = {"opencl": (80, 28), "cuda": None}
 
     def measure(self, setting: Setting) -> Found:
         """Both layers in every variant; the pairs on one batch."""
@@ -148,12 +148,10 @@ def _measure_layer(
         gpu.copy_in(result, out)
         call()
         gpu.copy_out(out, result)
-        if first is None:
-            first = result.copy()
-            log.check(f"{label}, {name} is right", _is_right(layer, x, weights, result))
-        same = bool(np.array_equal(result, first)) or _is_right(layer, x, weights, result)
+        first = result.copy() if first is None else first
         difference = float(np.abs(result - first).max())
-        log.check(f"{label}, {name} agrees", same, f"at most {difference:.2g} from the baseline")
+        said = f"at most {difference:.2g} from the baseline, on all images"
+        log.check(f"{label}, {name} is right", _is_right(layer, x, weights, result), said)
         calls[f"{label}, {name}"] = call
     samples = device_samples(calls, gpu, 0.1 if setting.quick else 0.3)
     for name, times in samples.items():

@@ -39,7 +39,7 @@ class MlpTrainer(Experiment):
         "which has no row for one of the classes."
     )
     prefixes = ("mlp.",)
-    needs: ClassVar = {"cpu": (120, 15)}
+    needs: ClassVar = {"cpu": (60, 15)}
 
     def measure(self, setting: Setting) -> Found:
         """Every variant for some epochs, whose time is proportional to their number."""
@@ -48,7 +48,7 @@ class MlpTrainer(Experiment):
         if _OPERATION not in operations():
             log.notes.append(f"there is no operation {_OPERATION}: nothing is trained")
             return log.found()
-        epochs = 5 if setting.quick else 100
+        epochs = 5 if setting.quick else 30
         log.notes.append(f"{epochs} epochs are run, and their time is scaled to 1000")
         sizes = f"rows={_ROWS},features=4,layers={_LAYERS},dtype=float64"
         problem = parse(_OPERATION, f"{sizes},epochs={epochs}")

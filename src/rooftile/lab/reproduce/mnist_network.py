@@ -52,7 +52,7 @@ class MnistNetwork(Experiment):
         "33.3, and 512 times fewer accesses where only the input vector's are."
     )
     prefixes = ("mnist.",)
-    needs: ClassVar = {"opencl": (30, 15), "cuda": (20, 10)}
+    needs: ClassVar = {"opencl": (20, 18), "cuda": None}
 
     def measure(self, setting: Setting) -> Found:
         """The layers' kernels on one image, a profile of the whole, and a batch."""
@@ -198,7 +198,16 @@ def _calculated() -> list[Ruling]:
         f"it counts the input vector alone: with the matrix, which is read once either way, "
         f"{fewer:.2f} times fewer"
     )
-    return [*rulings, Ruling(accesses, "measured something else", said, fewer)]
+    ruling = by_value(accesses, fewer, said)
+    if tiled_vector(_HIDDEN) == accesses.value:
+        ruling = Ruling(accesses, "measured something else", said, fewer)
+    return [*rulings, ruling]
+
+
+def tiled_vector(outputs: int) -> float:
+    """How many times fewer reads of the input vector there are if a block keeps it for all
+    outputs."""
+    return matmul_tile(1, _INPUTS, outputs, 1, 1).m_loads / _INPUTS
 
 
 def _profiled(found: Found) -> list[Ruling]:

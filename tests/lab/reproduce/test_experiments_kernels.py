@@ -1,0 +1,105 @@
+"""The experiments' own kernel texts, wrong ones among them, and the course's code errors."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import pytest
+
+from rooftile.analysis.architectures import ARCHITECTURES
+from rooftile.analysis.machines import MACHINES, machine
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
+from rooftile.lab.reproduce import milestones, mlp_trainer, mnist_network
+from rooftile.lab.reproduce.experiment import Log, Setting
+from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.elementwise import Elementwise
+from rooftile.strategies import strategy
+
+SMALL = milestones._Layer("layer 1", 2, 12, 3)
+CHOSEN = ("baseline", "constant", "unrolled + tile 8")
+
+
+def layer_log(gpu):
+    log = Log()
+    chosen = {name: milestones.variants()[name] for name in CHOSEN}
+    milestones._measure_layer(log, gpu, SMALL, 2, chosen, Setting("opencl", gpu, quick=True))
+    return log
+
+
+def test_every_option_of_the_fused_product_is_right(opencl_device):
+    log = layer_log(opencl_device)
+    assert len(log.checks) == len(CHOSEN)
+    assert all(check.passed for check in log.checks)
+    names = [one.name for one in log.measured]
+    assert names == [*(f"layer 1 of 2, {name}" for name in CHOSEN), "layer 1 of 2, launch alone"]
+
+
+def test_a_wrong_fused_product_is_caught(opencl_device, monkeypatch, tmp_path):
+    text = milestones._KERNEL.read_text(encoding="utf-8")
+    wrong = tmp_path / "fused_product.cu"
+    wrong.write_text(text.replace("k / MASK % MASK", "k % MASK"), encoding="utf-8")
+    monkeypatch.setattr(milestones, "_KERNEL", wrong)
+    assert not any(check.passed for check in layer_log(opencl_device).checks)
+
+
+def test_options_are_combined_but_not_with_themselves():
+    found = milestones.variants()
+    assert found["restrict + tile 32"] == {
+        "TILE": 32, "RESTRICTED": 1, "MASK_CONSTANT": 0, "UNROLLED": 0
+    }  # fmt: skip
+    assert "tile 8 + tile 32" not in found
+    assert len(found) == 1 + 5 + 9
+
+
+def test_the_sums_of_a_block_are_right_and_wrong_ones_are_caught(
+    opencl_device, monkeypatch, tmp_path
+):
+    log = Log()
+    mnist_network._block_sums(log, opencl_device, 0.0, 0)
+    assert [check.passed for check in log.checks] == [True, True]
+    text = mnist_network._KERNEL.read_text(encoding="utf-8")
+    wrong = tmp_path / "block_sum.cu"
+    wrong.write_text(text.replace("k = 0; k <", "k = 1; k <"), encoding="utf-8")
+    monkeypatch.setattr(mnist_network, "_KERNEL", wrong)
+    log = Log()
+    mnist_network._block_sums(log, opencl_device, 0.0, 0)
+    assert [check.passed for check in log.checks] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("elementwise", Elementwise("add", (1000,))), ("conv1d", Conv1d(1000, 3, "interior"))],
+)
+def test_a_ceiling_of_an_integer_quotient_is_caught(name, problem, opencl_device):
+    """The course's vector addition, and the deck's convolution: the last block is missing."""
+    rung = copy(strategy(name, "naive", "opencl"))
+    right = rung.steps
+
+    def floored(given, config):
+        (step,) = right(given, config)
+        grid = given.arrays[0].size // config["BLOCK"], 1, 1
+        return (replace(step, launch=replace(step.launch, grid=grid)),)
+
+    rung.steps = floored
+    config = {"BLOCK": 256}
+    assert not verify(problem, rung, device=opencl_device, config=config, neighbours=False).passed
+
+
+def test_the_trainer_waits_for_its_operation(monkeypatch):
+    monkeypatch.setattr(mlp_trainer, "operations", dict)
+    found = mlp_trainer.EXPERIMENT.measure(Setting("cpu", None, quick=True))
+    assert "no operation" in found.notes[0]
+    assert [claim.true for claim in found.claims] == [False, False]
+    (accuracy,) = [r for r in mlp_trainer.EXPERIMENT.judge(found) if r.figure.key == "printed"]
+    assert accuracy.word == "cannot be"
+    assert accuracy.ours == pytest.approx(100 * 163 / 275)
+
+
+def test_machines_are_found_by_name():
+    assert machine("gk107").peak_gflops == pytest.approx(2e-3 * 384 * 1058, rel=1e-3)
+    assert machine("gm107").peak_gflops == pytest.approx(2e-3 * 640 * 1020, rel=1e-3)
+    assert {"2.0", "5.2"} <= set(ARCHITECTURES)
+    with pytest.raises(InputError, match=str(next(iter(MACHINES)))):
+        machine("nonsense")

@@ -74,7 +74,7 @@ def _plans(case: Case, check: Check, x: Any) -> Iterator[tuple[str, Make]]:
 
 
 def _of_cupy(images: AnyArray) -> Any:
-    import cupy  # type: ignore[import-not-found]
+    import cupy
 
     return cupy.asarray(images)
 

@@ -1,101 +1,28 @@
 """Which problems of the patterns are measured, where, and what they are to reach.
 
-To add an operation: its public call goes to `CALLS`, its page to `PAGES`, its problems to `GPU` and
-`CPU`.
+To add an operation: its public call and its page go to `patterns_calls`, its problems to `GPU` and
+`CPU` here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
-import rooftile
 from rooftile.ops import Precision, Problem, named
-from rooftile.ops.sparse_rows import ARRAYS
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse_rows import Form
 
 Dtype = Literal["float32", "float16", "bfloat16"]
-Call = Callable[..., Any]
-
-CALLS: Mapping[str, Callable[..., Call]] = {
-    "matmul": lambda p, a, b: partial(
-        rooftile.matmul, a, b, transpose_a=p.transpose_a, transpose_b=p.transpose_b
-    ),
-    "matvec": lambda p, a, x: partial(rooftile.matvec, a, x, transpose=p.transpose),
-    "conv1d": lambda p, x, mask: partial(rooftile.conv1d, x, mask, boundary=p.boundary),
-    "separable": lambda p, x, *masks: partial(rooftile.separable, x, *masks, boundary=p.boundary),
-    "conv3d": lambda p, x, mask: partial(rooftile.conv3d, x, mask, boundary=p.boundary),
-    "stencil": lambda p, x, coefficients: partial(
-        rooftile.stencil, x, coefficients, steps=p.steps, boundary=p.boundary
-    ),
-    "transpose": lambda p, x: partial(rooftile.transpose, x, p.axes),
-    "permute_columns": lambda p, x, index: partial(rooftile.permute_columns, x, index),
-    "rotate": lambda p, x: partial(rooftile.rotate, x, p.shift),
-    "elementwise": lambda p, *arrays: _elementwise(p.function, arrays),
-    "grayscale": lambda p, image: partial(rooftile.grayscale, image),
-    "box_blur": lambda p, image: partial(rooftile.box_blur, image, p.radius),
-    "reduce": lambda p, x: partial(rooftile.reduce, x, p.operator, p.axis),
-    "argreduce": lambda p, x: partial(rooftile.argreduce, x, p.operator, p.axis),
-    "segmented_reduce": lambda p, x, offsets: partial(
-        rooftile.segmented_reduce, x, offsets, p.operator
-    ),
-    "scan": lambda p, x: partial(
-        rooftile.scan, x, p.operator, p.axis, exclusive=p.exclusive, reverse=p.reverse
-    ),
-    "segmented_scan": lambda p, x, offsets: partial(
-        rooftile.segmented_scan, x, offsets, p.operator, exclusive=p.exclusive
-    ),
-    "histogram": lambda p, x: partial(rooftile.histogram, x, p.bins, (p.low, p.high)),
-    "compact": lambda p, x, mask: partial(rooftile.compact, x, mask, ordered=p.ordered),
-    "equalize": lambda p, image: partial(rooftile.equalize, image),
-    "scatter": lambda p, x, index, values: partial(rooftile.scatter, x, index, values, p.function),
-    "spmv": lambda p, *arrays: partial(rooftile.spmv, _sparse(p, arrays), arrays[-1]),
-    "spmm": lambda p, *arrays: partial(rooftile.spmm, _sparse(p.vector, arrays), arrays[-1]),
-}
-"""The public call of a problem on its arrays; it takes ``strategy``, ``out`` and, where the
-operation has them, ``precision``."""
-
-BOUNDS: Mapping[str, Callable[[Any], int]] = {"permute_columns": lambda p: p.columns}
-"""What integers that are indices are below, by operation."""
-
-PAGES = {
-    "matmul": "matmul",
-    "matvec": "matmul",
-    "conv1d": "conv1d",
-    "separable": "conv1d",
-    "conv3d": "conv3d",
-    "stencil": "conv3d",
-    "transpose": "transpose",
-    "permute_columns": "transpose",
-    "rotate": "transpose",
-    "elementwise": "elementwise",
-    "grayscale": "images",
-    "box_blur": "images",
-    "reduce": "reduce",
-    "argreduce": "reduce",
-    "segmented_reduce": "reduce",
-    "scan": "scan",
-    "segmented_scan": "scan",
-    "histogram": "histogram",
-    "compact": "compact",
-    "equalize": "equalize",
-    "scatter": "atomics",
-    "spmv": "sparse",
-    "spmm": "sparse",
-}
-"""The page of ``docs/`` that has an operation's numbers."""
 
 
 @dataclass(frozen=True)
 class Goal:
     """What a problem is to reach: ``value`` is a limit of ``what``."""
 
-    what: Literal["ms", "copy", "read", "peer", "torch eager", "numpy"]
+    what: Literal["ms", "copy", "read", "floor", "peer", "torch eager", "numpy"]
     """``ms``: milliseconds, at most; the others at least: ``copy``, ``read``: the time of a copy or
-    a read of as many bytes over ours; ``peer``, ``numpy`` and so on: the time of the fastest peer,
-    or of that one, over ours."""
+    a read of as many bytes over ours; ``floor``: the floor over ours; ``peer``, ``numpy`` and so
+    on: the time of the fastest peer, or of that one, over ours."""
     value: float
 
 
@@ -113,6 +40,10 @@ class Case:
     """Whether every rung is timed, or only what a call picks."""
     compiled: bool = False
     """Whether ``torch.compile`` is a peer: where PyTorch's own call makes several passes."""
+    values: Literal["random", "equal", "skewed"] = "random"
+    """What the elements of x are: ``skewed``, half of them lie in 1 % of the bins."""
+    forms: tuple[Form, ...] = ()
+    """Formats that a sparse matrix, which the problem has in CSR, is held in besides."""
 
     @property
     def problem(self) -> Problem:
@@ -120,26 +51,15 @@ class Case:
 
     @property
     def key(self) -> str:
-        more = [] if self.precision == "ieee" else [self.precision]
+        more: list[str] = [] if self.precision == "ieee" else [self.precision]
+        if self.values != "random":
+            more.append(self.values)
         return ", ".join([f"{self.operation} {self.name}", *more])
 
     @property
     def options(self) -> dict[str, Any]:
         """What the public call is given beside arrays and ``strategy``."""
         return {} if self.precision == "ieee" else {"precision": self.precision}
-
-
-def _elementwise(function: str, arrays: tuple[Any, ...]) -> Call:
-    if function == "add":
-        return partial(rooftile.add, *arrays)
-    *others, alpha = arrays
-    return partial(getattr(rooftile, function), float(alpha[0]), *others)
-
-
-def _sparse(problem: Spmv, arrays: tuple[Any, ...]) -> rooftile.Sparse:
-    """The matrix of a problem's arrays, whose last one is no part of it."""
-    held = dict(zip(ARRAYS[problem.form], arrays, strict=False))
-    return rooftile.Sparse((problem.rows, problem.columns), problem.form, held, problem.entries)
 
 
 def _products() -> tuple[Case, ...]:
@@ -163,30 +83,78 @@ def _at_most(ms: float) -> tuple[Goal, ...]:
 
 
 _COPY = (Goal("copy", 0.9),)
+_PEER = (Goal("peer", 1.0),)
+_SPARSE = (Goal("peer", 1.0), Goal("floor", 0.85))
+_READ = (Goal("ms", 0.245), Goal("read", 0.95))
+_SCAN = (Goal("ms", 0.54), Goal("copy", 0.95), *_PEER)
 
-GPU: tuple[Case, ...] = (
-    *_products(),
-    Case("matmul", "matmul-2048", ladder=True),
-    Case("matvec", "matvec-16384", ladder=True),
-    Case("matvec", "matvec-16384-transposed"),
+_AGREEING: tuple[Case, ...] = (
+    Case("reduce", "sum-2^28", _READ, ladder=True),
+    Case("scan", "sum-2^28", _SCAN, ladder=True),
+    Case("sort", "floats-2^26", _PEER, ladder=True),
+    Case("histogram", "bytes-2^28", _at_most(0.075), ladder=True),
+    Case("histogram", "bytes-2^28", _at_most(0.075), values="equal"),
+    Case("histogram", "bytes-2^28", _at_most(0.09), values="skewed"),
+    Case("histogram", "floats-2^28", _at_most(0.26), ladder=True),
+    Case("compact", "half-2^28", _at_most(0.45), ladder=True),
+    Case("reduce", "max-2^28", _READ),
+    Case("argreduce", "max-2^28", _READ, ladder=True),
+    Case("reduce", "rows-16384", _READ),
+    Case("reduce", "columns-16384", _READ),
+    Case("argreduce", "rows-16384", _READ),
+    Case("argreduce", "columns-16384", _READ),
+    Case("scan", "rows-16384", _SCAN),
+    Case("scan", "columns-16384", _SCAN),
+    Case("sort", "pairs-2^26", _PEER),
+    Case("sort", "places-2^26", _PEER),
+    Case("sort", "ints-2^26", _PEER),
+    Case("segmented_reduce", "mean-8-2^28", (Goal("read", 0.8), *_PEER), ladder=True),
+    Case("segmented_reduce", "mean-1000-2^28", (Goal("read", 0.8), *_PEER)),
+    Case("segmented_reduce", "mean-50000-2^28", (Goal("read", 0.8), *_PEER)),
+    Case("segmented_scan", "sum-2^28-in-10^6", (Goal("copy", 0.8),), ladder=True),
+    Case("segmented_scan", "sum-2^28-in-10000", (Goal("copy", 0.8),)),
+    Case("unique", "runs-2^26", _PEER),
+    Case("equalize", "picture-8192", ladder=True),
+    Case("scatter", "add-10^6-in-1000", ladder=True),
+)
+"""Patterns whose threads have to agree."""
+_SPARSE_CASES: tuple[Case, ...] = (
+    Case("spmm", "random-32", _PEER, ladder=True),
+    Case("spmm", "banded-32", _PEER),
+    Case("spmv", "random-csr", _PEER, forms=("coo", "ell", "jds_t")),
+    Case("spmv", "power-csr", _PEER, forms=("coo", "hybrid", "jds_t")),
+    Case("spmv", "dense-row-csr", _PEER, forms=("coo", "hybrid")),
+    Case("spmv", "blocks-csr", _PEER, forms=("coo", "ell", "bsr")),
+    Case("spmv", "banded-csr", _SPARSE, forms=("coo", "ell", "dia")),
+    Case("spmv", "grid-csr", _SPARSE, forms=("coo", "dia")),
+)
+"""Every format's strategies take part in a row of `spmv`."""
+_DENSE: tuple[Case, ...] = (
     Case("transpose", "matrix-16384", (Goal("copy", 0.95), Goal("ms", 0.508)), ladder=True),
     Case("transpose", "matrix-16384-fp16", (Goal("copy", 0.95), Goal("ms", 0.259))),
-    Case("permute_columns", "square-8192", ladder=True),
-    Case("rotate", "lists-2^20-of-256", ladder=True),
-    Case("elementwise", "add-2^28", (Goal("peer", 1.0),), ladder=True),
-    Case("elementwise", "axpy-2^28", compiled=True),
+    Case("elementwise", "add-2^28", _PEER, ladder=True),
     Case("conv1d", "signal-1e8-mask3", _at_most(0.20)),
     Case("conv1d", "signal-1e8-mask5", _at_most(0.20)),
     Case("conv1d", "signal-1e8-mask31", _at_most(0.25), ladder=True),
-    Case("separable", "image-8192-radius2", _COPY, ladder=True, compiled=True),
     Case("conv3d", "cube-512-mask-3", _at_most(0.29), ladder=True),
     Case("conv3d", "cube-512-mask-5", _at_most(0.85)),
     Case("stencil", "star-7", _at_most(0.28), ladder=True),
     Case("stencil", "star-25", _at_most(0.30)),
     Case("stencil", "star-7-steps-8", _at_most(1.0)),
+    Case("separable", "image-8192-radius2", _COPY, ladder=True, compiled=True),
     Case("grayscale", "picture-8192", _COPY, ladder=True, compiled=True),
     Case("box_blur", "picture-8192-r5", _COPY, ladder=True, compiled=True),
+    Case("matvec", "matvec-16384", ladder=True),
+    Case("matvec", "matvec-16384-transposed"),
+    Case("permute_columns", "square-8192", ladder=True),
+    Case("rotate", "lists-2^20-of-256", ladder=True),
+    Case("elementwise", "axpy-2^28", compiled=True),
+    *_products(),
+    Case("matmul", "matmul-2048", ladder=True),
 )
+
+GPU: tuple[Case, ...] = (*_AGREEING, *_SPARSE_CASES, *_DENSE)
+"""In the order of their worth: a run that is cut off has the first ones."""
 
 _LIKE_READ = (Goal("read", 0.9),)
 _LIKE_COPY_AND_NUMPY = (Goal("copy", 0.9), Goal("numpy", 6.0))

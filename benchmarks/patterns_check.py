@@ -1,7 +1,8 @@
 """Are results right that lie on a GPU?  All of them are held against PyTorch's in double precision.
 
-Who computes it there is another implementation, told by the operation's ``peers``; how far a result
-may be from it is what the problem says (`rooftile.ops.judgement`), as in every exam.
+Who computes it there is another implementation, told by the operation's ``peers`` or by
+`patterns_expected`; how far a result may be from it is what the problem says
+(`rooftile.ops.judgement`), as in every exam.
 """
 
 from __future__ import annotations
@@ -12,46 +13,63 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from patterns_expected import EXACT, SUMMED
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.peers.arithmetic import errors_of, excuse
 from rooftile.lab.peers.torch_module import torch_module
 from rooftile.lab.verdict import Verdict
-from rooftile.ops import ERROR_MODELS, ErrorModel, Precision, Problem
-from rooftile.ops.judgement import Budget, Exact
+from rooftile.ops import ERROR_MODELS, Array, ErrorModel, Precision, Problem
+from rooftile.ops.judgement import Budget, Exact, Properties, Unordered
 
 Tensor = Any
+Outputs = tuple[Tensor, ...]
 
 
 class Check:
-    """What is expected of a problem's one output, from its arrays on the GPU."""
+    """What is expected of a problem's outputs, from its arrays where they lie."""
 
     def __init__(self, problem: Problem, arrays: Sequence[Tensor], precision: Precision) -> None:
         self._problem, self._arrays, self._precision = problem, tuple(arrays), precision
         self._place = arrays[0].device
-        (self._output,) = problem.output_arrays
-        self._kept: dict[str, tuple[Tensor, Tensor]] = {}
+        self._kept: dict[str, tuple[Outputs, Outputs]] = {}
 
-    def why_wrong(self, made: Tensor, peer: bool) -> str | None:
-        """Why a result is wrong; None where it is right.  A peer may round more often."""
+    def why_wrong(self, made: Any, peer: bool) -> str | None:
+        """Why a result, a tensor or a tuple of them, is wrong; None where it is right.
+
+        A peer may round more often, and give fewer outputs; the first one is that of the problem.
+        """
+        outs = made if isinstance(made, tuple) else (made,)
+        for at, (output, one) in enumerate(zip(self._problem.output_arrays, outs, strict=False)):
+            if reason := self._why(at, output, one, peer):
+                return reason
+        return None
+
+    def _why(self, at: int, output: Array, made: Tensor, peer: bool) -> str | None:
         narrow = made.element_size() == 2
         model = errors_of(self._precision) if narrow else ERROR_MODELS[self._precision]
-        verdict = self._judge(made, model)
+        verdict = self._judge(at, output, made, model)
         # Who asks for less may be given float32's accuracy.
-        if verdict.passed or (not narrow and self._judge(made, ERROR_MODELS["ieee"]).passed):
+        if verdict.passed:
+            return None
+        if not narrow and self._judge(at, output, made, ERROR_MODELS["ieee"]).passed:
             return None
         if peer and excuse(verdict, self._precision) is not None:
             return None
         worst = verdict.budget_fraction
         return f"wrong: {verdict.reason}, the worst {worst:.3g} times its budget"
 
-    def _judge(self, made: Tensor, model: ErrorModel) -> Verdict:
-        judgement = self._problem.judgement(self._output, model)
-        if isinstance(judgement, Exact):
-            return self._exactly(made)
+    def _judge(self, at: int, output: Array, made: Tensor, model: ErrorModel) -> Verdict:
+        judgement = self._problem.judgement(output, model)
+        known = self._problem.operation in EXACT and isinstance(judgement, Properties)
+        if isinstance(judgement, Unordered):
+            made = made.sort(dim=judgement.axis).values
+        if known or isinstance(judgement, Exact | Unordered):
+            return self._exactly(at, made, sort=isinstance(judgement, Unordered))
         if not isinstance(judgement, Budget):
             return self._on_the_host(made, model)
-        reference, magnitude = self._expected(model.operands)
+        references, magnitudes = self._expected(model.operands)
+        reference, magnitude = references[at], magnitudes[at]
         made = made.double().reshape(reference.shape)
         unit, smallest = model.rounding
         budget = (
@@ -68,12 +86,18 @@ class Check:
         reason = "" if passed else "outside the budget"
         return Verdict(passed, reason, max_rel=relative, budget_fraction=worst)
 
-    def _exactly(self, made: Tensor) -> Verdict:
-        torch, expected = _torch(), self._exact.reshape(made.shape)
+    def _exactly(self, at: int, made: Tensor, sort: bool) -> Verdict:
+        """Equal, as far as the reference goes: what lies behind it is not meant."""
+        expected = self._exact[at]
+        made, expected = made.reshape(-1)[: expected.numel()], expected.reshape(-1)
+        if sort:
+            made, expected = made.sort().values, expected.sort().values
+        if made.shape != expected.shape:
+            return Verdict(False, f"{len(made)} elements for {len(expected)}", budget_fraction=0.0)
         # Elements of 16 bits are compared as such, so that a NaN equals itself.
         if made.element_size() == 2:
-            made, expected = made.view(torch.int16), expected.view(torch.int16)
-        equal = torch.equal(made, expected.to(made.dtype))
+            made, expected = made.view(_torch().int16), expected.view(_torch().int16)
+        equal = _torch().equal(made, expected.to(made.dtype))
         return Verdict(equal, "" if equal else "other than the reference", budget_fraction=0.0)
 
     def _on_the_host(self, made: Tensor, model: ErrorModel) -> Verdict:
@@ -81,27 +105,31 @@ class Check:
         return expected.judge(made.cpu().numpy(), model)
 
     @cached_property
-    def _exact(self) -> Tensor:
-        inputs, parameters = self._split(self._arrays)
-        host = [parameter.cpu().numpy() for parameter in parameters]
-        return torch_module(self._problem, host).to(self._place)(*inputs)
+    def _exact(self) -> Outputs:
+        if made := EXACT.get(self._problem.operation):
+            return made(self._problem, *self._arrays)
+        return (self._by_module(self._arrays),)
 
-    def _expected(self, operands: str) -> tuple[Tensor, Tensor]:
-        """Reference and magnitude in double precision, of rounded operands where they are."""
+    def _expected(self, operands: str) -> tuple[Outputs, Outputs]:
+        """References and magnitudes in double precision, of rounded operands where they are."""
         if operands not in self._kept:
-            wide = [_double(array, operands) for array in self._arrays]
-            self._kept = {operands: (self._computed(wide), self._computed(map(abs, wide)))}
+            self._kept = {operands: self._computed(operands)}
         return self._kept[operands]
 
-    def _computed(self, arrays: Any) -> Tensor:
-        inputs, parameters = self._split(tuple(arrays))
-        host = [parameter.cpu().numpy() for parameter in parameters]
-        made = torch_module(self._problem, host).to(self._place)(*inputs)
-        return made.double().reshape(self._output.shape)
+    def _computed(self, operands: str) -> tuple[Outputs, Outputs]:
+        if found := SUMMED.get(self._problem.operation):
+            reference, magnitude = (made(self._problem, *self._arrays) for made in found)
+            return reference, magnitude
+        wide = [_double(array, operands) for array in self._arrays]
+        (output,) = self._problem.output_arrays
+        made = [self._by_module(arrays) for arrays in (wide, [abs(array) for array in wide])]
+        reference, magnitude = (one.double().reshape(output.shape) for one in made)
+        return (reference,), (magnitude,)
 
-    def _split(self, arrays: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+    def _by_module(self, arrays: Sequence[Tensor]) -> Tensor:
         count = len(self._problem.input_arrays)
-        return arrays[:count], arrays[count:]
+        host = [parameter.cpu().numpy() for parameter in arrays[count:]]
+        return torch_module(self._problem, host).to(self._place)(*arrays[:count])
 
 
 def _double(array: Tensor, operands: str) -> Tensor:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 import patterns_rows as rows
-from patterns_cases import CALLS, CPU, Case
+from patterns_calls import CALLS
+from patterns_cases import CPU, Case
 from patterns_rows import COPY, OURS, READ, Record, Watch
 
 from rooftile.devices import cpu

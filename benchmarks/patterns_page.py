@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pages import markdown_table
-from patterns_cases import PAGES
+from patterns_calls import PAGES
 from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
+from patterns_sparse_page import sections
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
@@ -24,6 +25,7 @@ GOALS = {
     "copy": ("{:.0%} of a copy", "{:.0%}"),
     "peer": ("{:g} x the best peer", "{:.2f} x"),
     "read": ("{:.0%} of a read", "{:.0%}"),
+    "floor": ("{:.0%} of the floor", "{:.0%}"),
     "torch eager": ("{:g} x PyTorch", "{:.2f} x"),
     "numpy": ("{:g} x NumPy", "{:.2f} x"),
 }
@@ -82,9 +84,9 @@ def of_record(record: Record, name: str) -> list[str]:
         "",
     ]
     for row in rows:
-        if row["ladder"]:
+        if row["ladder"] or row.get("chosen"):
             lines += _ladder(row, gpu=bool(device))
-    return lines
+    return [*lines, *sections(record)] if name == "sparse" else lines
 
 
 def _calls(rows: list[Record]) -> list[str]:

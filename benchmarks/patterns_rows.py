@@ -105,7 +105,9 @@ def reached(row: Record, goal: Record) -> tuple[float, bool] | None:
         return None
     if goal["what"] == "ms":
         return ours, ours <= goal["value"]
-    if goal["what"] == "peer":
+    if goal["what"] == "floor":
+        other = row["floor_ms"]
+    elif goal["what"] == "peer":
         peer = best_peer(row)
         other = peer["time_ms"]["median"] if peer else None
     else:

@@ -11,10 +11,12 @@ from collections import Counter
 
 import pytest
 
+from rooftile.devices.opencl import device as device_of_opencl
 from rooftile.devices.select import describe_gpu, open_gpu
 from rooftile.errors import DeviceMissing
 
 _GPU = pytest.mark.gpu
+PLAIN = (*device_of_opencl._OPTIONS, "-cl-opt-disable")
 _LEFT_OUT = pytest.StashKey[Counter]()
 
 
@@ -60,6 +62,25 @@ def opencl_device(request):
 def device(request):
     """Each device that kernels of both languages run on."""
     return _open(request.param)
+
+
+@pytest.fixture
+def optimised():
+    """OpenCL's texts are compiled as for a user: where rounding is looked at, or much computed."""
+
+
+@functools.cache
+def compiles_plainly() -> bool:
+    """Whether ``opencl:0`` is Intel's for CPUs, which stands in for a GPU's: it takes a fifth of
+    the time where it need not optimise."""
+    return not why_none("opencl-cpu") and "Intel" in describe_gpu("opencl", 0).driver
+
+
+@pytest.fixture
+def plainly_compiled(request, monkeypatch):
+    """For tests with small problems in many texts, which take longer to compile than to run."""
+    if "optimised" not in request.fixturenames and compiles_plainly():
+        monkeypatch.setattr(device_of_opencl, "_OPTIONS", PLAIN)
 
 
 def gpu_of(item) -> str:

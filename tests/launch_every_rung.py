@@ -19,20 +19,26 @@ from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
+from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.compact import Compact
 from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.histogram import Histogram
+from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.mlp_training import MlpTraining, Neurons
 from rooftile.ops.partition import Partition
 from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.reduce import Reduce
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.scan import Scan
@@ -40,6 +46,8 @@ from rooftile.ops.scatter import Scatter
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.separable import Separable
+from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.ops.sort import Sort
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
@@ -76,7 +84,30 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         ),
     ),
     "pool2d": (Pool2d(2, 3, 19, 24, Pool.of("max", 3, 2)), Pool2d(2, 2, 12, 20, _POOL)),
+    "pool2d_winners": (
+        Pool2dWinners(2, 3, 19, 24, _POOL),
+        Pool2dWinners(2, 3, 9, 70, Pool.of("max", 3, 2)),
+    ),
+    "pool2d_gradient": (
+        Pool2dGradient(2, 3, 19, 24, _POOL),
+        Pool2dGradient(2, 3, 9, 70, Pool.of("average", 3, 2)),
+    ),
+    "conv2d_weights_gradient": (
+        Conv2dWeightsGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        Conv2dWeightsGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
+    ),
+    "conv2d_input_gradient": (
+        Conv2dInputGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        Conv2dInputGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
+    ),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
+    "softmax_gradient": (SoftmaxGradient(40, 130), SoftmaxGradient(2, 3)),
+    "softmax_cross_entropy": (SoftmaxCrossEntropy(40, 130), SoftmaxCrossEntropy(2, 3, 2)),
+    "activation_gradient": (ActivationGradient(70_003), ActivationGradient(5, "softplus")),
+    "linear_gradient": (
+        LinearGradient(300, 130, 40, "relu", "tanh"),
+        LinearGradient(3, 5, 7, "sigmoid"),
+    ),
     "reduce": (
         Reduce((70_001,)),
         Reduce((300, 4096), -1),

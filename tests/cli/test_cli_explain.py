@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -154,3 +155,30 @@ def test_a_picture_is_drawn(call, tmp_path):
     assert "picture" in err
     code, _, err = call("explain", "conv1d", "--picture", path)
     assert code == 2
+
+
+def test_a_page_draws_the_threads_and_the_loop(call, tmp_path, known_roof):
+    path = tmp_path / "softmax.html"
+    code, out, _ = call("explain", "softmax", "--shape", "classes=100", "--html", path)
+    assert code == 0
+    assert path.name in out.replace("\n", "")
+    text = path.read_text("utf-8")
+    assert "units of work over" in text
+    assert "vector registers" in text
+    assert "busiest loop:" in text
+    assert text.count("<svg") == 1
+    ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + len("</svg>")])
+
+
+def test_a_page_of_a_gpus_rung_draws_its_tile(call, tmp_path):
+    path = tmp_path / "tile.html"
+    asked = ("explain", "conv1d", "--device", "cuda", "--architecture", "sm_90", "--strategy")
+    shape = ("--shape", "length=40,mask=5")
+    for name, drawn in (("tile_two_loads", True), ("naive", False)):
+        config = ("--config", "BLOCK=8") if drawn else ()
+        code, _, err = call(*asked, name, "--html", path, *shape, *config)
+        assert code == 0, err
+        text = path.read_text("utf-8")
+        assert ("loaded by the block" in text) == drawn
+        assert ("Nobody drew this rung" in text) != drawn
+        assert "next: " in text

@@ -16,6 +16,8 @@ from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from some_gpu import some_gpu
 
+pytestmark = pytest.mark.usefixtures("plainly_compiled")
+
 TEXT = "__kernel void one(__global float* out) { out[get_global_id(0)] = 1.0f; }"
 
 

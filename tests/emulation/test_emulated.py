@@ -265,7 +265,7 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(tmp_path):
         # It is pool_folded and pool_folded_wgmma in one.
         ("network", "front_fp16", Chain(tuple(LENET))),
         ("conv2d", "implicit_gemm_ieee", CHANNELS),
-        ("conv2d", "gathered_gemm_ieee", Conv2d(3, 6, 14, 14, 16, (5, 5))),
+        ("conv2d", "gathered_gemm_ieee", Conv2d(2, 6, 10, 10, 16, (5, 5))),
         ("conv2d", "pointwise_ieee", TAP),
         ("linear", "mma_fp16", LAYER),
         ("linear", "warpgroups_fp16", LAYER),

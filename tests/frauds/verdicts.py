@@ -91,6 +91,6 @@ NEEDS = {
 }
 """What only isolation catches: one of these must be in force."""
 HONEST = (
-    "honest_einsum", "honest_numba", "honest_numpy", "honest_out", "honest_threads",
-    "honest_workspace",
+    "honest_ctypes", "honest_double", "honest_einsum", "honest_numba", "honest_numpy",
+    "honest_out", "honest_threads", "honest_workspace",
 )  # fmt: skip

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import rooftile
-from rooftile.errors import InputError
+from rooftile.devices.cuda.compile import compile_cubin
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing, InputError
+from rooftile.functional import conjugate
 from rooftile.ops.sparse_rows import FORMS
 
 GENERATOR = np.random.default_rng(0)
@@ -165,3 +168,52 @@ def test_conjugate_gradients(dtype):
     assert rooftile.cg(held, b, start=found.x, tolerance=1e-4).iterations == 0
     with pytest.raises(InputError, match="positive definite"):
         rooftile.cg(rooftile.sparse(-matrix.astype(dtype)), b, preconditioner=None)
+
+
+def test_conjugate_gradients_on_a_device(device):
+    """More steps than one graph holds, and an uneven number of them."""
+    size = 500
+    matrix = 2.0 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
+    held = rooftile.sparse(matrix + 0.002 * np.diag(np.arange(size)), "dia")
+    b = GENERATOR.standard_normal(size)
+    here = rooftile.cg(held, b)
+    for preconditioner in (None, "jacobi"):
+        there = rooftile.cg(held, b, preconditioner=preconditioner, device=device.name)
+        assert there.converged
+        assert there.residual < 2e-6
+        assert np.allclose(there.x, here.x, rtol=1e-3, atol=1e-4)
+    short = rooftile.cg(held, b, device=device.name, limit=37)
+    assert (short.iterations, short.converged) == (37, False)
+    again = rooftile.cg(held, b, start=here.x, tolerance=1e-4, device=device.name)
+    assert again.iterations == 0
+    turned = rooftile.sparse(-matrix, "dia")
+    with pytest.raises(InputError, match="positive definite"):
+        rooftile.cg(turned, b, preconditioner=None, device=device.name)
+
+
+def test_steps_of_conjugate_gradients_compile_for_gpus():
+    macros = {"VALUE": "double", "WEIGHED": 1, "THREADS": 256, "BLOCKS": 528}
+    try:
+        code = compile_cubin(conjugate.TEXT.read_text(encoding="utf-8"), macros, "sm_90")
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    taken = resources(code)
+    assert set(taken) == {"begin", "curve", "advance", "turn"}
+    # Four blocks of 256 threads on a multiprocessor.
+    assert all(kernel.registers <= 64 and not kernel.frame_bytes for kernel in taken.values())
+
+
+def test_matrix_market_files(tmp_path):
+    path = tmp_path / "small.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2\n3 1 -1.5\n")
+    pytest.importorskip("scipy")
+    expected = [[2, 0, -1.5], [0, 0, 0], [-1.5, 0, 0]]
+    for given in (path, str(path)):
+        assert rooftile.sparse(given, "ell", dtype="float32").to_dense().tolist() == expected
+    complex_one = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2"
+    for text in (None, "nonsense", complex_one):
+        wrong = tmp_path / "wrong.mtx"
+        if text is not None:
+            wrong.write_text(text)
+        with pytest.raises(InputError, match="matrix"):
+            rooftile.sparse(wrong)

@@ -41,7 +41,9 @@ def test_partition_about_a_number_or_an_array():
         y, count = rooftile.partition(x, pivot)
         expected = np.concatenate((flat[less], flat[~less]))
         assert np.array_equal(y, expected, equal_nan=True)
-        assert count.tolist() == [less.sum()]
+        assert count == less.sum()
+    _, held = rooftile.partition(x, 0.5, counted=True)
+    assert held.tolist() == [less.sum()]
 
 
 def test_results_go_where_they_are_asked_to():

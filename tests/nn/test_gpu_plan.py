@@ -17,6 +17,8 @@ from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
 from rooftile.ops.problem import numpy_dtype
 
+pytestmark = pytest.mark.usefixtures("plainly_compiled")
+
 SMALL = Network(
     "small",
     (2, 20, 18),
@@ -42,6 +44,7 @@ def assert_same(scores: Float32, expected: Float32) -> None:
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("model", ["lenet5", "mnist8"])
 def test_predictions_are_the_cpus(model: str, name: str) -> None:
     network = load(model)

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpus import why_none
-from rooftile.devices.opencl import device
-from rooftile.devices.select import describe_gpu
-
-
-@pytest.fixture
-def optimised():
-    """OpenCL's texts are compiled as for a user: where rounding is looked at, or much computed."""
-
 
 @pytest.fixture(autouse=True)
-def plainly_compiled(request, monkeypatch):
-    """Other tests are about small problems in many texts, which take longer to compile than to
-    run: so Intel's OpenCL for CPUs, which stands in for a GPU's, does not optimise."""
-    if "optimised" in request.fixturenames or why_none("opencl-cpu"):
-        return
-    if "Intel" in describe_gpu("opencl", 0).driver:
-        monkeypatch.setattr(device, "_OPTIONS", (*device._OPTIONS, "-cl-opt-disable"))
+def all_plainly_compiled(plainly_compiled):
+    """Of the tests of rungs, those alone that ask for it have texts ``optimised``."""
 
 
 @pytest.fixture(scope="session")

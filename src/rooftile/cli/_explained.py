@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rooftile.cli._output import milliseconds, percent, quantity
@@ -40,6 +41,14 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
         f"{bound.ridge:.3g} FLOP a byte are needed for the peak",
         f"floor: {milliseconds(found.floor_ms)} ms, set by {bound.limit}",
     ]
+    lines += _loop_lines(found)
+    cache = found.cache_bytes
+    holds = f"; the largest cache holds {quantity(cache, 'B')}" if cache is not None else ""
+    for what, size in found.round_trips.items():
+        lines.append(
+            f"traffic: {what}: {quantity(size, 'B')}, written and read again: "
+            f"{2 * size / found.problem.bytes:.3g} times the compulsory bytes{holds}"
+        )
     if found.latency_ns is not None:
         needed = bytes_under_way(rates.bandwidth_gbps, found.latency_ns)
         lines.append(
@@ -48,6 +57,33 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
             "thread"
         )
     return lines + _measured_lines(found.measured, found.bound_fraction, "floor")
+
+
+def _loop_lines(found: CpuExplanation) -> list[str]:
+    """What the busiest loop is made of: vectors, chains, registers, branches."""
+    loop = found.loop
+    if loop is None:
+        return []
+    done = loop.vector_operations + loop.scalar_operations
+    calls = f", calls {', '.join(dict.fromkeys(loop.calls))}" if loop.calls else ""
+    lines = [
+        f"busiest loop: {loop.instructions} instructions a pass, {done} of them arithmetic, "
+        f"{loop.loads} on memory, {loop.branches} branches within{calls}",
+        f"  vectors: {loop.vector_operations} of {done} on up to {loop.lanes} of the "
+        f"{found.vector_lanes} float32 that a vector holds",
+        f"  registers: {loop.registers} of vectors named, {loop.spills} instructions on the stack",
+    ]
+    if loop.chains:
+        chains = f"  chains: {loop.chains} registers whose next value waits for their last one"
+        if found.chains_needed is not None and found.step_ns is not None:
+            rate = loop.chain_gflops(found.step_ns) or 0.0
+            most = min(rate, found.rates.fma_gflops / found.rates.threads)
+            chains += (
+                f"; a step takes {found.step_ns:.2g} ns, so at most {most:.3g} GFLOP/s a thread; "
+                f"{math.ceil(found.chains_needed)} chains of whole vectors keep it busy"
+            )
+        lines.append(chains)
+    return lines
 
 
 def gpu_lines(found: Explanation) -> list[str]:

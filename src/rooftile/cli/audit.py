@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=40.0,
         metavar="S",
-        help="a call of more seconds is a hang (default 40)",
+        help="seconds that the kernel may take for all that it is asked (default 40)",
     )
     parser.add_argument(
         "--require-isolation",

@@ -59,10 +59,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the time in what climb --json printed (default: the history's newest)",
     )
     parser.add_argument(
+        "--matrix",
+        metavar="FILE",
+        help="spmv: the sparse matrix of a Matrix Market file, in the format of the fewest bytes",
+    )
+    parser.add_argument(
         "--picture",
         type=Path,
         metavar="FILE",
         help="draw what the first block works on, as SVG; small tiles by --config",
+    )
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write it as a page with a drawing: the tile, the threads and what they load",
     )
     parser.add_argument(
         "--profile",
@@ -78,19 +89,38 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.ops import parse
 
     kind, _ = parse_device(arguments.device)
-    arguments.shape = shape_of(arguments, arguments.operation)
-    problem = parse(arguments.operation, arguments.shape, arguments.batch)
+    output = Output(arguments)
+    if arguments.matrix is not None:
+        problem = _of_file(arguments, output)
+    else:
+        arguments.shape = shape_of(arguments, arguments.operation)
+        problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind != "cuda" and arguments.profile:
         raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")
     if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
         raise InputError("architecture, config, picture", "given", "none of them on the cpu")
     if arguments.picture is not None:
         check_writable("--picture", arguments.picture)
+    if arguments.html is not None:
+        check_writable("--html", arguments.html)
     rung, picked = _rung(arguments, problem)
-    output = Output(arguments)
     if kind == "cpu":
         return _processor(output, arguments, problem, rung, picked)
     return _gpu(output, arguments, problem, rung, picked)
+
+
+def _of_file(arguments: argparse.Namespace, output: Output) -> Problem:
+    """The product of a file's matrix with a vector; prints what each format would move."""
+    import rooftile
+    from rooftile.errors import InputError
+
+    if arguments.operation != "spmv" or arguments.shape:
+        given = "--shape" if arguments.shape else arguments.operation
+        raise InputError("matrix", f"{arguments.matrix} and {given}", "spmv, and no --shape")
+    matrix = rooftile.sparse(arguments.matrix, "auto")
+    arguments.shape = arguments.matrix
+    output.show(*matrix.explain().splitlines(), "")
+    return matrix.problem()
 
 
 def _rung(arguments: argparse.Namespace, problem: Problem) -> tuple[Strategy, str]:
@@ -116,9 +146,25 @@ def _processor(
         measured = _measured(arguments, problem, rung.name)
         found = explain_cpu(rung, problem, measured=measured, progress=say)
     output.result({**found.to_json(), "picked": picked})
-    output.show(*title(problem, arguments.shape, found.strategy, found.summary, picked))
-    output.show(*cpu_lines(found), "", *(f"next: {line}" for line in found.advice()))
+    heading = title(problem, arguments.shape, found.strategy, found.summary, picked)
+    lines = [*heading, *cpu_lines(found), "", *(f"next: {line}" for line in found.advice())]
+    output.show(*lines)
+    if arguments.html is not None:
+        from rooftile.lab.explain.cpu_drawing import cpu_picture
+
+        _write_page(output, arguments, found.strategy, cpu_picture(found), lines)
     return 0
+
+
+def _write_page(
+    output: Output, arguments: argparse.Namespace, name: str, drawing: str, lines: list[str]
+) -> None:
+    from rooftile._files import write_atomically
+    from rooftile.lab.explain.page import page
+
+    made = page(f"{arguments.operation}: {name}", drawing, lines)
+    write_atomically(arguments.html, made.encode())
+    output.path(arguments.html)
 
 
 def _gpu(
@@ -127,7 +173,7 @@ def _gpu(
     from rooftile._files import write_atomically
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
-    from rooftile.lab.explain.drawing import picture
+    from rooftile.lab.explain.drawing import drawing, picture
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
     from rooftile.strategies.gpu import of_launches
@@ -156,16 +202,21 @@ def _gpu(
             "compared": [_compared_json(row) for row in compared],
         }
     )
-    output.show(*title(problem, arguments.shape, found.strategy, found.summary, picked))
-    output.show(*gpu_lines(found), "")
+    lines = title(problem, arguments.shape, found.strategy, found.summary, picked)
+    lines += [*gpu_lines(found), ""]
     for kernel in found.kernels:
-        output.show(*kernel_lines(kernel), "")
-    output.show(*bound_lines(found))
+        lines += [*kernel_lines(kernel), ""]
+    lines += bound_lines(found)
+    output.show(*lines)
     if counted:
         output.show("", comparison_table(compared), "", *stall_lines(counted), *why_lines(compared))
-    if found.missing:
-        output.show("", f"not told: {found.missing}")
-    output.show("", *(f"next: {line}" for line in said))
+    rest = ["", f"not told: {found.missing}"] if found.missing else []
+    rest += ["", *(f"next: {line}" for line in said)]
+    output.show(*rest)
+    if arguments.html is not None:
+        panels = of_launches(rung).picture(problem, found.config)
+        drawn = drawing(panels) if panels else ""
+        _write_page(output, arguments, found.strategy, drawn, [*lines, *rest])
     if arguments.picture is not None:
         output.path(arguments.picture)
     return 0

@@ -69,10 +69,12 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.nn.data import load_images
     from rooftile.nn.training import train, with_record
 
-    _check_device(arguments.device)
     output = Output(arguments)
     if arguments.model == "mlp":
+        _check_device(arguments.device, "multilayer perceptrons train there only")
         return train_mlp(arguments, output, _given(arguments))
+    if arguments.profile:
+        _check_device(arguments.device, "--profile tells the phases of the CPU")
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
     given = _given(arguments)
@@ -104,6 +106,7 @@ def command(arguments: argparse.Namespace) -> int:
             resume=arguments.resume,
             progress=each_step,
             phases=profile,
+            device=arguments.device,
         )
     seconds = time.perf_counter() - start
     recorded = with_record(
@@ -116,7 +119,7 @@ def command(arguments: argparse.Namespace) -> int:
     recorded.save(out)
     loss = last[0].loss if last else None
     extra = {} if profile is None else {"profile": profile_json(profile)}
-    _finish(output, recorded, options, images, test, (loss, seconds), out, extra)
+    _finish(arguments, output, recorded, options, images, test, (loss, seconds), out, extra)
     if profile is not None:
         output.show(profile_sheet(profile))
     return 0
@@ -141,21 +144,24 @@ def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
     words = ["rooftile", "train", arguments.model, "--seed", str(arguments.seed)]
     if arguments.limit is not None:
         given = {"limit": arguments.limit, **given}
+    if arguments.device != "cpu":
+        given = {"device": arguments.device, **given}
     for name, value in given.items():
         flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
 
 
-def _check_device(device: str) -> None:
+def _check_device(device: str, why: str) -> None:
     from rooftile.devices.select import parse_device
     from rooftile.errors import InputError
 
     if parse_device(device)[0] != "cpu":
-        raise InputError("--device", device, "cpu: networks run on GPUs, but train on the CPU only")
+        raise InputError("--device", device, f"cpu: {why}")
 
 
 def _finish(
+    arguments: argparse.Namespace,
     output: Output,
     network: Network,
     options: TrainingOptions,
@@ -180,7 +186,7 @@ def _finish(
         plain(
             {
                 "model": network.name,
-                "device": "cpu",
+                "device": arguments.device,
                 "options": dataclasses.asdict(options),
                 "images": len(images),
                 "loss": loss,

@@ -178,6 +178,10 @@ class GpuDevice(Device, Protocol):
     def address(self, memory: Any) -> Any:
         """What launches soonest take for memory: its address, where it has one."""
 
+    def part(self, memory: Any, first: int, nbytes: int) -> Any:
+        """A part of memory that `allocate` gave, from a byte on that is a multiple of 256; the
+        whole must be held as long as the part is used."""
+
     def turns(self) -> contextlib.AbstractContextManager[object]:
         """A block that may be entered again and again: what is started inside comes after what was
         started inside before, on whatever stream."""

@@ -36,6 +36,16 @@ if TYPE_CHECKING:
     from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
     from rooftile.functional.elementwise import add, axpy, scale
     from rooftile.functional.filters import conv1d, separable
+    from rooftile.functional.gradients import (
+        activation_gradient,
+        conv2d_input_gradient,
+        conv2d_weights_gradient,
+        linear_gradient,
+        pool2d_gradient,
+        pool2d_winners,
+        softmax_cross_entropy,
+        softmax_gradient,
+    )
     from rooftile.functional.images import box_blur, equalize, grayscale
     from rooftile.functional.layout import permute_columns, rotate, transpose
     from rooftile.functional.matrices import Sparse, sparse, spmm, spmv
@@ -52,6 +62,7 @@ __all__ = [
     "Conv2d",
     "Linear",
     "Sparse",
+    "activation_gradient",
     "add",
     "argreduce",
     "argsort",
@@ -61,6 +72,8 @@ __all__ = [
     "compact",
     "conv1d",
     "conv2d",
+    "conv2d_input_gradient",
+    "conv2d_weights_gradient",
     "conv3d",
     "equalize",
     "from_packets",
@@ -68,11 +81,14 @@ __all__ = [
     "histogram",
     "identify",
     "linear",
+    "linear_gradient",
     "matmul",
     "matvec",
     "partition",
     "permute_columns",
     "pool2d",
+    "pool2d_gradient",
+    "pool2d_winners",
     "reduce",
     "rotate",
     "scale",
@@ -82,6 +98,8 @@ __all__ = [
     "segmented_scan",
     "separable",
     "softmax",
+    "softmax_cross_entropy",
+    "softmax_gradient",
     "sort",
     "sort_pairs",
     "sparse",
@@ -98,6 +116,16 @@ _FAMILIES = {
     "dense": ("conv2d", "linear", "matmul", "matvec", "pool2d", "softmax"),
     "elementwise": ("add", "axpy", "scale"),
     "filters": ("conv1d", "separable"),
+    "gradients": (
+        "activation_gradient",
+        "conv2d_input_gradient",
+        "conv2d_weights_gradient",
+        "linear_gradient",
+        "pool2d_gradient",
+        "pool2d_winners",
+        "softmax_cross_entropy",
+        "softmax_gradient",
+    ),
     "images": ("box_blur", "equalize", "grayscale"),
     "layout": ("permute_columns", "rotate", "transpose"),
     "matrices": ("Sparse", "sparse", "spmm", "spmv"),

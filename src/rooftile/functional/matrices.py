@@ -41,6 +41,7 @@ class Sparse:
         self.nnz = entries
         self._rows: Rows | None = None
         self._structure: Structure | None = None
+        self._diagonal: AnyArray | None = None
         self._problems: dict[bool, Spmv] = {}
         self._there: dict[Any, tuple[Taken, ...]] = {}
 
@@ -143,6 +144,20 @@ class Sparse:
         made[self.rows.of_entries, self.rows.columns] = self.rows.values
         return made
 
+    def diagonal(self) -> AnyArray:
+        """The elements A[i, i], NumPy's, 0 where there is no entry."""
+        if self._diagonal is None:
+            made = np.zeros(min(self.shape), self.dtype)
+            if self.format == "dia":
+                for at in np.flatnonzero(self.arrays["diagonals"] == 0):
+                    made[:] = self.arrays["values"][at, : len(made)]
+            else:
+                owners, columns = self.rows.of_entries, self.rows.columns
+                on = owners == columns
+                made[owners[on]] = self.rows.values[on]
+            self._diagonal = made
+        return self._diagonal
+
     def to_dok(self) -> dict[tuple[int, int], float]:
         """A dictionary of keys: the value of each (row, column)."""
         rows = self.rows
@@ -223,7 +238,8 @@ def sparse(
 
     ``matrix`` is a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a
     `Sparse`, ``(values, (rows, columns))`` or ``(values, columns, offsets)``, which is CSR, or a
-    dictionary ``{(row, column): value}``; the last three need ``shape``.  Entries may come in any
+    dictionary ``{(row, column): value}``; the last three need ``shape``.  A path is that of a
+    Matrix Market file (``.mtx``, ``.mtx.gz``), which SciPy reads.  Entries may come in any
     order, those of one place are added (in float64), and zeros are no entries.  Values are float32,
     float16 or float64, or become ``dtype``; indices are int32 where that reaches, or ``index``.
 

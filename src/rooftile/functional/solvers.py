@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
-from rooftile.devices import cpu
+from rooftile.devices import cpu, cuda
 from rooftile.devices.cpu.native import source
+from rooftile.devices.cuda import CudaArray
+from rooftile.devices.select import DeviceName, open_gpu
 from rooftile.errors import InputError
+from rooftile.functional.conjugate import Conjugate
 from rooftile.functional.matrices import Sparse, spmv
 from rooftile.ops.problem import AnyArray
+from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.choice import decide
+from rooftile.runtime.execution import resident_of
 
 _CHUNK = 2**13
 """Elements of a unit of work."""
@@ -58,7 +64,8 @@ def kernel(p, z, beta, sizes, begin, end):
 class Solution:
     """What a solver has found."""
 
-    x: AnyArray
+    x: Any
+    """Of the library of b."""
     iterations: int
     residual: float
     """The norm of ``b - A x``, computed anew, over that of b."""
@@ -68,20 +75,22 @@ class Solution:
 
 def cg(
     A: Sparse,
-    b: AnyArray,
+    b: Any,
     tolerance: float = 1e-6,
     *,
-    start: AnyArray | None = None,
+    start: Any = None,
     preconditioner: Literal["jacobi"] | None = "jacobi",
     limit: int | None = None,
+    device: DeviceName | None = None,
 ) -> Solution:
     """Solve ``A x = b`` by conjugate gradients, for a symmetric positive definite A.
 
-    A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are NumPy's arrays [n] of
-    float32, or float64 beside float64.  It ends when the residual's norm is ``tolerance`` times
-    that of b, or after ``limit`` products with A, by default 10 n.  ``jacobi`` divides by A's
-    diagonal.  Sums of products are in float64.  Between two products lie two passes over the
-    vectors: all updates of one step are one kernel, which also makes both sums.
+    A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are arrays [n] of any
+    library, float32, or float64 beside float64; x is of b's library.  It ends when the residual's
+    norm is ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.
+    ``jacobi`` divides by A's diagonal.  Sums of products are in float64.  On the CPU two passes
+    over the vectors lie between two products: all updates of one step are one kernel, which also
+    makes both sums.  On a GPU three lie there, and many steps are one graph, whose sums stay there.
 
     Raises `InputError` for a matrix that is not square, a diagonal with a zero, and a product that
     shows that A is not positive definite.
@@ -89,15 +98,38 @@ def cg(
     Sources: Hestenes and Stiefel, "Methods of Conjugate Gradients for Solving Linear Systems", J.
     Res. NBS 49 (1952); Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed., section 9.2.
     """
-    kind = _check(A, b, tolerance)
+    kind = _check(A, tolerance)
+    given = Arguments(b, "b")
+    right = given.take("b", b, "n", dtypes=(kind.name,))
+    first = None if start is None else given.take("start", start, "n", dtypes=(kind.name,))
+    for name, one in (("b", right), ("start", first)):
+        if one is not None and tuple(one.shape) != A.shape[:1]:
+            raise InputError(name, f"shape {tuple(one.shape)}", f"{A.shape[:1]}, as A has rows")
+    inverse = _inverse(A, kind) if preconditioner == "jacobi" else None
+    limit = 10 * A.shape[0] if limit is None else limit
+    place = given.device(device)
+    if place == "cpu":
+        found = _on_the_cpu(A, right, first, inverse, tolerance, limit)
+        return replace(found, x=given.given_back(found.x))
+    if isinstance(right, CudaArray):
+        return _in_place(A, given, right, first, inverse, tolerance, limit)
+    return _copied(A, place, right, first, inverse, tolerance, limit)
+
+
+def _on_the_cpu(
+    A: Sparse,
+    b: AnyArray,
+    start: AnyArray | None,
+    inverse: AnyArray | None,
+    tolerance: float,
+    limit: int,
+) -> Solution:
+    kind = b.dtype
+    weights = np.ones(len(b), kind) if inverse is None else inverse
     x = np.zeros_like(b) if start is None else np.array(start, kind)
-    if x.shape != b.shape:
-        raise InputError("start", f"shape {x.shape}", f"{b.shape}, as b has it")
-    inverse = _inverse(A, kind) if preconditioner == "jacobi" else np.ones(len(b), kind)
-    limit = 10 * len(b) if limit is None else limit
     goal = tolerance * math.sqrt(_dot(b, b))
     r = np.asarray(b - spmv(A, x), kind)
-    z = np.asarray(r * inverse, kind)
+    z = np.asarray(r * weights, kind)
     p, q = z.copy(), np.empty_like(b)
     along, norm, done = _dot(r, z), math.sqrt(_dot(r, r)), 0
     while norm > goal and done < limit:
@@ -106,7 +138,7 @@ def cg(
         if not curvature > 0:
             raise InputError("A", f"p^T A p = {curvature}", "a positive definite matrix")
         before = along
-        along, square = _advance(x, r, z, p, q, inverse, before / curvature)
+        along, square = _advance(x, r, z, p, q, weights, before / curvature)
         norm, done = math.sqrt(square), done + 1
         _turn(p, z, along / before)
     left = np.asarray(b - spmv(A, x), np.float64)
@@ -114,29 +146,100 @@ def cg(
     return Solution(x, done, float(np.linalg.norm(left)) / size, norm <= goal)
 
 
-def _check(A: Any, b: Any, tolerance: float) -> np.dtype[Any]:
+def _copied(
+    A: Sparse,
+    place: str,
+    b: AnyArray,
+    start: AnyArray | None,
+    inverse: AnyArray | None,
+    tolerance: float,
+    limit: int,
+) -> Solution:
+    """With NumPy's arrays, which are copied to the GPU, and x back."""
+    with cuda.kept_context():
+        gpu: Any = open_gpu(place)
+    x = np.zeros_like(b) if start is None else np.array(start)
+    with gpu.on():
+        matrix = [gpu.upload(array) for array in A.on(Arguments(b), b)]
+        to, right = gpu.upload(x), gpu.upload(b)
+        weights = None if inverse is None else gpu.upload(inverse)
+        found = _solved(A, gpu, place, matrix, to, right, weights, tolerance, limit)
+        gpu.copy_out(to, x)
+    return replace(found, x=x)
+
+
+def _in_place(
+    A: Sparse,
+    given: Arguments[Any],
+    b: CudaArray,
+    start: CudaArray | None,
+    inverse: AnyArray | None,
+    tolerance: float,
+    limit: int,
+) -> Solution:
+    """With arrays in the GPU's memory, on a stream of its own behind the caller's."""
+    gpu: Any = cuda.lent_device(b.device)
+    nbytes, caller = b.shape[0] * (8 if b.dtype == "float64" else 4), given.library.stream(b)
+    matrix = [array.address for array in A.on(given, b)]
+    with gpu.on(caller):
+        x = given.library.result(b.shape, gpu, b.dtype)
+        if start is None:
+            gpu.clear(x.address, nbytes)
+        else:
+            gpu.copy(x.address, start.address, nbytes)
+    with gpu.on():
+        if caller is not None:
+            gpu.after_stream(caller)
+        weights = None if inverse is None else gpu.upload(inverse)
+        ends = (matrix, x.address, b.address, weights)
+        found = _solved(A, gpu, given.device(None), *ends, tolerance, limit)
+    # The host has waited for the last number of it: x is there for any stream.
+    return replace(found, x=given.library.finish(x, gpu))
+
+
+def _solved(
+    A: Sparse,
+    gpu: Any,
+    place: str,
+    matrix: list[Any],
+    x: Any,
+    b: Any,
+    weights: Any,
+    tolerance: float,
+    limit: int,
+) -> Solution:
+    """The solution's numbers; x itself is in the device's memory."""
+    problem = A.problem()
+    resident = resident_of(decide(problem, "ieee", place), gpu)
+    _, counts = resident.launches(None)
+    room = [gpu.allocate(4 * count) for count in counts]
+
+    def product(p: Any, q: Any) -> None:
+        resident.run([*matrix, p, q], (), None, lambda counts: room)
+
+    steps = Conjugate(gpu, x, b, A.shape[0], problem.summed, product)
+    done, converged = steps.solve(weights, tolerance, limit)
+    left = math.sqrt(steps.squared(start=True))
+    size = math.sqrt(steps.squared(start=False)) or 1.0
+    return Solution(None, done, left / size, converged)
+
+
+def _check(A: Any, tolerance: float) -> np.dtype[Any]:
     if not isinstance(A, Sparse) or A.shape[0] != A.shape[1]:
         found = A.shape if isinstance(A, Sparse) else f"a {type(A).__name__}"
         raise InputError("A", found, "a square matrix of rooftile.sparse")
-    kind = np.dtype(np.float64 if A.dtype == np.float64 else np.float32)
-    if not isinstance(b, np.ndarray) or b.dtype != kind or b.shape != A.shape[:1]:
-        raise InputError("b", f"a {type(b).__name__}", f"NumPy's {kind} [{A.shape[0]}]")
     if not tolerance > 0:
         raise InputError("tolerance", tolerance, "a number above 0")
-    return kind
+    return np.dtype(np.float64 if A.dtype == np.float64 else np.float32)
 
 
 def _inverse(A: Sparse, kind: np.dtype[Any]) -> AnyArray:
-    rows = A.rows
-    owners = rows.of_entries
-    on = owners == rows.columns
-    diagonal = np.zeros(A.shape[0], kind)
-    diagonal[owners[on]] = rows.values[on]
+    diagonal = A.diagonal()
     missing = np.flatnonzero(diagonal == 0)
     if missing.size:
         place = f"A[{missing[0]}, {missing[0]}]"
         raise InputError(place, 0, "another number: preconditioner='jacobi' divides by it")
-    return np.asarray(1 / diagonal, kind)
+    return np.asarray(1 / diagonal.astype(kind), kind)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -124,23 +124,51 @@ def unique(x: Array, *, strategy: str | None = None, device: DeviceName | None =
     return made[: int(number[0])]  # type: ignore[no-any-return]
 
 
+@overload
 def partition(
     x: Array,
     pivot: Array | float,
     *,
+    counted: Literal[False] = False,
     strategy: str | None = None,
     device: DeviceName | None = None,
     out: Array | None = None,
-) -> tuple[Array, Array]:
-    """The elements of x that go before a pivot, then the others; and how many do, int64[1].
+) -> tuple[Array, int]: ...
+
+
+@overload
+def partition(
+    x: Array,
+    pivot: Array | float,
+    *,
+    counted: Literal[True],
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> tuple[Array, Array]: ...
+
+
+def partition(
+    x: Array,
+    pivot: Array | float,
+    *,
+    counted: bool = False,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> tuple[Array, Array | int]:
+    """The elements of x that go before a pivot, then the others; and how many do.
 
     Both keep their order in x, which has any shape and becomes one axis: quicksort's step, stable.
     ``pivot`` is an array of one element of x's library and dtype, or for an x of NumPy a number.
     The order is that of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU
-    nobody waits for the number.  Dtypes are those of `sort`.
+    the call waits for the number; with ``counted`` nobody waits, and the number is int64[1] where x
+    lies, as `compact` has it.  Dtypes are those of `sort`.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
     """
+    if not isinstance(counted, bool):
+        raise InputError("counted", repr(counted), "True or False")
     given = Arguments(x)
     array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
     held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
@@ -149,7 +177,10 @@ def partition(
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
     problem = _partition(array.shape[0], _dtype(array))
     y, less = run_several(given, problem, [array, middle], strategy, device, (out, None))
-    return y, less
+    if counted:
+        return y, less
+    number: Any = less
+    return y, int(number[0])
 
 
 def _along(x: Any, axis: Any, gives: Any) -> tuple[Any, Taken, Sort]:

@@ -1,11 +1,13 @@
 """What `rooftile.sparse` is given: other libraries' matrices, triplets and dense arrays, checked.
 
-No library is imported here: its matrices are known by the attributes that they have.
+No library is imported here: its matrices are known by the attributes that they have.  SciPy alone
+is, for Matrix Market files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,10 @@ from rooftile.errors import InputError
 from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import Rows, of_triplets, summed
 from rooftile.ops.spmv import DTYPES
-from rooftile.strategies.common.sparse_sorting import SORTING
+from rooftile.strategies.common.sparse_sorting import SORTING, looked_in_rows
 
 _KINDS = (
-    "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, "
+    "a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a path, "
     "(values, (rows, columns)), (values, columns, offsets), or {(row, column): value}"
 )
 _REACH = 2**31 - 1
@@ -30,6 +32,8 @@ def rows_from(
 
     Raises `InputError` naming the entry and the rule that it breaks.
     """
+    if isinstance(matrix, str | PathLike):
+        matrix = _read(matrix)
     kind, shape, arrays = _taken(matrix, shape)
     values = _values(arrays[0], dtype)
     chosen = _index(index, shape, len(values))
@@ -50,15 +54,34 @@ def rows_from(
     return _canonical(Rows(shape, values, *places))
 
 
+def _read(path: str | PathLike[str]) -> Any:
+    """The matrix of a Matrix Market file, by SciPy; patterns have ones."""
+    try:
+        import scipy.io
+    except ImportError:
+        expected = "SciPy, which reads Matrix Market files: pip install scipy"
+        raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
+    try:
+        found = scipy.io.mmread(path)
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise InputError("matrix", f"the path {fspath(path)!r}", f"a file ({told})") from None
+    except ValueError as error:
+        expected = f"a Matrix Market file ({error})"
+        raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
+    if found.dtype.kind == "c":
+        raise InputError("matrix", f"complex numbers in {fspath(path)!r}", "real ones")
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+
 def _canonical(rows: Rows) -> Rows:
-    falls = rows.columns[1:] < rows.columns[:-1]
-    falls[
-        rows.offsets[1:-1][(rows.offsets[1:-1] > 0) & (rows.offsets[1:-1] < rows.entries)] - 1
-    ] = 0
-    if (rows.values == 0).any():
+    zeros, falls, repeats = looked_in_rows(rows)
+    if zeros:
         return of_triplets(rows.shape, rows.values, rows.of_entries, rows.columns, SORTING)
-    # To turn a matrix twice sorts the columns of its rows.
-    return summed(SORTING.turned(SORTING.turned(rows)) if falls.any() else rows)
+    if falls:
+        # To turn a matrix twice sorts the columns of its rows.
+        return summed(SORTING.turned(SORTING.turned(rows)))
+    return summed(rows) if repeats else rows
 
 
 def _taken(
@@ -157,7 +180,8 @@ def _index(asked: str | None, shape: tuple[int, int], entries: int) -> str:
 def _check_range(name: str, index: AnyArray, size: int) -> None:
     if not len(index):
         return
-    if index.min() >= 0 and index.max() < size:
+    # Without their signs what is below 0 is above all else: one pass finds both.
+    if index.view(f"uint{8 * index.itemsize}").max() < size:
         return
     at = int(np.flatnonzero((index < 0) | (index >= size))[0])
     raise InputError(

@@ -76,3 +76,28 @@ def check_fused(name: str) -> None:
 def roundings(name: str) -> float:
     """Roundings inside an activation, in units of float32; the others select, and round once."""
     return 4.0 if name in ("sigmoid", "tanh") else 1.0
+
+
+def derivative(name: str, y: Array) -> Array:
+    """The derivative of an activation where its value is y.
+
+    Every activation here rises where it is not flat, so the value tells.  Raises `InputError` for
+    sign, which has none that anything could be learnt from.
+    """
+    if name == "sign":
+        raise InputError("activation", "'sign'", "one with a derivative: sign has none")
+    if name == "softplus":
+        return -np.expm1(-y)
+    return activation(name).derivative(y, y)
+
+
+def derivative_terms(name: str, y: Array) -> NDArray[np.float64]:
+    """The magnitudes of what the derivative adds up, which an error may be as large as."""
+    exact = y.astype(np.float64)
+    if name == "tanh":
+        return 1 + exact * exact
+    if name == "sigmoid":
+        return np.abs(exact) + exact * exact
+    if name == "softplus":
+        return 1 + np.exp(-exact)
+    return np.abs(derivative(name, exact))

@@ -46,7 +46,7 @@ def laid_out(
     elif form == "hybrid":
         made = _hybrid(rows, hybrid_width(rows) if width is None else width)
     elif form == "bsr":
-        made = _bsr(rows, block, sorting)
+        made = sorting.blocks(rows, block)
     else:
         made = _BUILDERS[form](rows)
     return dict(zip(ARRAYS[form], made, strict=True))
@@ -130,27 +130,6 @@ def _dia(rows: Rows) -> tuple[AnyArray, ...]:
     values[number[above], owners] = rows.values
     diagonals = found - (height - 1) if len(found) else np.zeros(1, np.int64)
     return values, diagonals.astype(rows.columns.dtype)
-
-
-def _bsr(rows: Rows, block: int, sorting: Sorting) -> tuple[AnyArray, ...]:
-    index = rows.columns.dtype
-    high, wide = (-(-size // block) for size in rows.shape)
-    owners, every = rows.of_entries, np.arange(rows.entries, dtype=index)
-    # By columns of blocks, then by rows of blocks, each as they came.
-    _, owner_blocks, every = sorting.grouped(rows.columns // block, wide, owners // block, every)
-    _, every, owner_blocks = sorting.grouped(owner_blocks, high, every, owner_blocks)
-    column_blocks = rows.columns[every] // block
-    fresh = np.ones(rows.entries, bool)
-    fresh[1:] = (column_blocks[1:] != column_blocks[:-1]) | (owner_blocks[1:] != owner_blocks[:-1])
-    number = np.cumsum(fresh) - 1
-    count = max(1, int(fresh.sum()))
-    values = np.zeros((count, block, block), rows.values.dtype)
-    at = (number * block + owners[every] % block) * block + rows.columns[every] % block
-    values.reshape(-1)[at] = rows.values[every]
-    columns = np.zeros(count, index)
-    columns[: int(fresh.sum())] = column_blocks[fresh]
-    offsets = offsets_of(np.bincount(owner_blocks[fresh], minlength=high), index)
-    return values, columns, offsets
 
 
 _BUILDERS: dict[str, Callable[[Rows], tuple[AnyArray, ...]]] = {

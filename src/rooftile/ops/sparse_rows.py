@@ -90,6 +90,9 @@ class Sorting:
     that was named before it, and whether it is the same."""
     starts: Callable[[AnyArray, int], AnyArray]
     """``starts(rows, count)``: offsets of rows, where entries lie in their order."""
+    blocks: Callable[[Rows, int], tuple[AnyArray, AnyArray, AnyArray]]
+    """``blocks(rows, size)``: the squares of so many rows and columns that have an entry, whole,
+    their columns of squares, which rise in each row of squares, and where each of these begins."""
 
 
 def _grouped(
@@ -116,7 +119,19 @@ def _starts(rows: AnyArray, count: int) -> AnyArray:
     return offsets_of(np.bincount(rows, minlength=count), rows.dtype)
 
 
-NUMPY = Sorting(_grouped, _turned, _looked, _starts)
+def _blocks(rows: Rows, size: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    high, wide = (-(-count // size) for count in rows.shape)
+    down, across = rows.of_entries.astype(np.int64), rows.columns.astype(np.int64)
+    squares, number = np.unique(down // size * wide + across // size, return_inverse=True)
+    values = np.zeros((max(1, len(squares)), size, size), rows.values.dtype)
+    values[number, down % size, across % size] = rows.values
+    columns = np.zeros(len(values), rows.columns.dtype)
+    columns[: len(squares)] = squares % wide
+    counts = np.bincount(squares // wide, minlength=high)
+    return values, columns, offsets_of(counts, rows.columns.dtype)
+
+
+NUMPY = Sorting(_grouped, _turned, _looked, _starts, _blocks)
 
 
 def offsets_of(sizes: AnyArray, dtype: Any) -> AnyArray:

@@ -119,6 +119,7 @@ class Unique(Problem):
 
 NAMED = {
     "runs-10^6": Unique(10**6),
+    "runs-2^26": Unique(2**26),
     "runs-10^8": Unique(10**8),
     "runs-2^28": Unique(2**28),
 }

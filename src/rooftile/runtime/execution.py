@@ -198,6 +198,14 @@ def _compiled(library: Library, choice: Choice, device: CudaDevice, forms: Forms
     return own
 
 
+def resident_of(choice: Choice, device: Any) -> Resident:
+    """A choice's kernels on a device, for row-major arrays of the problem's dtypes.
+
+    Raises `CompileFailure`.
+    """
+    return _resident(choice, device)
+
+
 def _resident(choice: Choice, device: Any, forms: Forms = ()) -> Resident:
     found: Resident | None = choice.compiled.get((device, forms))
     if found is not None:

@@ -19,7 +19,6 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.ops import Array
-from rooftile.strategies.common.grid import blocks
 
 _THREADS = 256
 _FORMATS = {"float32": "FLOAT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16"}
@@ -85,10 +84,11 @@ def _launch(shape: tuple[int, ...], given: Form, wanted: Form) -> tuple[Launch, 
     count = math.prod(shape)
     if given.channels_last == wanted.channels_last:
         of_block = _RUNS * _THREADS * _run(count)
-        return Launch("convert", (blocks(count, of_block), 1, 1), _BLOCK), (np.int64(count),)
+        return Launch("convert", (-(-count // of_block), 1, 1), _BLOCK), (np.int64(count),)
     items, channels, height, width = shape
     tile, pixels = _tile(shape), height * width
-    grid = (items * blocks(pixels, tile["PIXELS"]), blocks(channels, tile["CHANNELS"]), 1)
+    across, deep = -(-pixels // tile["PIXELS"]), -(-channels // tile["CHANNELS"])
+    grid = (items * across, deep, 1)
     name = "planes" if given.channels_last else "pixels"
     return Launch(name, grid, _BLOCK), (np.int32(pixels), np.int32(channels))
 
@@ -101,7 +101,7 @@ def _tile(shape: tuple[int, ...]) -> dict[str, int]:
     pixels, deep = height * width, min(channels, _MOST_CHANNELS)
     # Runs over several pixels are possible where a tile has all channels.
     last = pixels * channels if deep == channels else math.gcd(channels, deep)
-    across = 4 * min(_TILE // (4 * deep), blocks(pixels, 4))
+    across = 4 * min(_TILE // (4 * deep), -(-pixels // 4))
     return {
         "PIXELS": across,
         "CHANNELS": deep,

@@ -77,6 +77,16 @@ class HostStrategy(Strategy):
         Its arrays are contiguous, of the problem's batch or of fewer items.
         """
 
+    def round_trips(self, problem: Any) -> dict[str, int]:
+        """Bytes that it writes and reads again between its parts, by what holds them; `explain`
+        tells of them."""
+        return {}
+
+    def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool] | None:
+        """Its kernel, the dtypes of the kernel's arrays, and whether it has scratch; None where a
+        library computes."""
+        return None
+
     def once(self, problem: Any, device: CpuDevice) -> HostBound | None:
         """What computes as what is bound, with the same results, but reads parameters as they lie:
         `HostBound.renew` lends them for one call.  It is for problems whose parameters take longer
@@ -161,6 +171,11 @@ class ArrayStrategy(HostStrategy):
         """Those of the kernel."""
         return self.kernel(problem).units
 
+    def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        dtypes = tuple(array.dtype for array in problem.arrays)
+        return self.kernel(problem).function, dtypes, False
+
     def prepare(
         self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
@@ -193,6 +208,10 @@ class CpuStrategy(HostStrategy):
     def units(self, problem: Any) -> int:
         """Those of the kernel for the problem's batch."""
         return self.kernel(problem).units(problem.batch)
+
+    def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return self.kernel(problem).function, ("float32",) * 4, True
 
     def prepare(self, problem: Any, parameters: tuple[AnyArray, ...], threads: int) -> BoundKernel:
         """See `HostStrategy.prepare`."""

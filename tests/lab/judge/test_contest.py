@@ -32,7 +32,7 @@ from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.bound import GpuBound
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
 
 ROOF = GpuCeilings(
     fma_gflops=1e6, read_gbps=1e6, copy_gbps=1e6, mma_gflops={}, launch_us=1, replay_us=1,
@@ -62,7 +62,7 @@ def climb(opencl_device, on_grid, monkeypatch):
     return run
 
 
-def test_every_gpu_rung_is_verified_and_timed(opencl_device, on_grid):
+def test_every_gpu_rung_is_verified_and_timed(opencl_device, on_grid, optimised):
     batch = VERIFIED_ITEMS + 5
     found = lab.climb("conv2d", SHAPE, batch, "opencl", limit_s=1e9)
     assert [row.strategy for row in found.rows] == [r.name for r in ladder("conv2d", "opencl")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gpus import PLAIN, compiles_plainly
+from rooftile.devices.opencl import device as device_of_opencl
 from rooftile.devices.select import open_gpu
 from rooftile.lab.history.store import History
 from rooftile.lab.tune.search import Search
@@ -19,6 +21,8 @@ LARGER = strategy("conv2d", "channels_tree", "opencl")
 def tune(path, log, ready, start):
     """Search, and write the name of each program that was tried into ``log`` once it is kept."""
     measure_gpu._MOST_SAMPLES, measure_gpu._WARM_UP_S = 3, 0.0
+    if compiles_plainly():
+        device_of_opencl._OPTIONS = PLAIN
     device = open_gpu("opencl")
     written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with History(path) as history:

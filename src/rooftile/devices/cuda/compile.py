@@ -42,8 +42,12 @@ def compile_cubin(
     except OSError:
         pass
     core = cuda_core()
+    # Without what kernels of ours do not use, such as textures, a compile begins 15 ms earlier.
     options = core.ProgramOptions(
-        arch=architecture, std="c++17", include_path=[str(folder) for folder in folders]
+        arch=architecture,
+        std="c++17",
+        include_path=[str(folder) for folder in folders],
+        minimal=True,
     )
     try:
         code = bytes(core.Program(source, "c++", options).compile("cubin").code)

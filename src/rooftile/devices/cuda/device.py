@@ -176,6 +176,10 @@ class CudaDevice(Described):
         """See `GpuDevice.address`."""
         return address_of(memory)
 
+    def part(self, memory: Any, first: int, nbytes: int) -> int:
+        """See `GpuDevice.part`."""
+        return address_of(memory) + first
+
     def put(self, value: np.generic, memory: Any) -> None:
         """Write a number of 4 or 8 bytes in the order of the present stream.
 

@@ -206,6 +206,10 @@ class OpenclDevice(Described):
         """See `GpuDevice.address`: buffers of OpenCL have none."""
         return memory
 
+    def part(self, memory: Any, first: int, nbytes: int) -> Any:
+        """See `GpuDevice.part`."""
+        return memory.get_sub_region(first, nbytes)
+
     def turns(self) -> contextlib.AbstractContextManager[object]:
         """See `GpuDevice.turns`: there is one queue."""
         return threading.Lock()

@@ -66,6 +66,28 @@ def derived(problem: Problem, arrays: Arrays, generator: np.random.Generator) ->
     return tuple(made)
 
 
+def some_items(
+    problem: Problem, outs: Arrays, arrays: Arrays, count: int, generator: np.random.Generator
+) -> tuple[Arrays, Arrays]:
+    """At most so many items of a result, which are drawn, and what they were computed from.
+
+    What has no batch is given as it is.
+    """
+    items = problem.batch_size
+    if items is None or count >= items:
+        return outs, arrays
+    chosen = np.sort(generator.choice(items, count, replace=False))
+    kinds = ((problem.output_arrays, outs), (problem.given_arrays, arrays))
+    some_outs, some_arrays = (
+        tuple(
+            array[chosen] if place.batched else array
+            for place, array in zip(places, of, strict=True)
+        )
+        for places, of in kinds
+    )
+    return some_outs, some_arrays
+
+
 def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Arrays]]:
     """Values that wrong methods stumble over, by what is hard about them.
 
@@ -82,6 +104,7 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
     exotic = ("infinities", "NaN", "subnormal", "many decades")
     kinds = [kind for kind in hard if not (all_finite and kind in exotic)]
     count = len(problem.input_arrays)
+    added = [i for i, place in enumerate(problem.parameter_arrays) if not place.operand]
     generator = np.random.default_rng()
 
     def of(kind: str) -> Arrays:
@@ -98,23 +121,26 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
             inputs = tuple(array * _few(array, kind, generator) for array in inputs)
         return _with(problem, inputs, ordinary, scale)
 
-    def in_parameters(special: bool) -> Arrays:
-        """Ordinary inputs, and parameters that are large, or of which one is NaN."""
+    def large_parameters() -> Arrays:
         made = problem.random(secrets.randbits(128))
         scale = 2.0 ** int(generator.integers(*_LARGE))
-        parameters = [array * array.dtype.type(scale) for array in made[count:]]
-        if special:
-            one = parameters[int(generator.integers(len(parameters)))]
-            one.reshape(-1)[int(generator.integers(one.size))] = np.nan
-        return (*made[:count], *parameters)
+        return (*made[:count], *(array * array.dtype.type(scale) for array in made[count:]))
+
+    def nan_added() -> Arrays:
+        """One NaN in what is added.  A NaN that is multiplied may meet padding or not."""
+        made = problem.random(secrets.randbits(128))
+        which = count + int(generator.choice(added))
+        made[which].reshape(-1)[int(generator.integers(made[which].size))] = np.nan
+        return made
 
     found: dict[str, Callable[[], Arrays]] = {kind: partial(of, kind) for kind in kinds}
     if "NaN" in hard and all(place.dtype == "float32" for place in problem.given_arrays):
         more = ["sparse", "one hot", *([] if all_finite else ["large"])]
         found |= {kind: partial(changed, kind) for kind in more}
         if problem.parameter_arrays and not all_finite:
-            found["large parameters"] = partial(in_parameters, False)
-            found["NaN in parameters"] = partial(in_parameters, True)
+            found["large parameters"] = large_parameters
+        if added and not all_finite:
+            found["NaN that is added"] = nan_added
     return found
 
 

@@ -172,6 +172,15 @@ class Judge:
         return None
 
 
+def is_suspect(problem: Problem, seen: Seen) -> bool:
+    """Whether an output holds a NaN, or more of its poison than by chance."""
+    return any(
+        too_many(int(left.sum()), out.size, strength(output))
+        or (output.numpy.kind in "fV" and bool(np.isnan(out).any()))
+        for output, out, left in zip(problem.output_arrays, seen.outs, seen.left, strict=True)
+    )
+
+
 def _wrong(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> list[Wrong]:
     """The outputs that have wrong elements."""
     outputs = problem.output_arrays

@@ -24,17 +24,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.lab.audit.child import Complained
-from rooftile.lab.audit.contents import renewed
+from rooftile.lab.audit.contents import renewed, some_items
 from rooftile.lab.audit.findings import Findings
-from rooftile.lab.audit.judge import Judge
-from rooftile.lab.audit.poison import strength, too_many
+from rooftile.lab.audit.judge import Judge, is_suspect
 from rooftile.lab.audit.projection import projected_right, projects
 from rooftile.lab.audit.rounding import CLAIMS
-from rooftile.lab.audit.session import Arrays, Run, Seen, Session, slots_for
-from rooftile.ops import Array, Problem
+from rooftile.lab.audit.session import Arrays, Run, Session, slots_for
+from rooftile.ops import Problem
 from rooftile.runtime.timing.device import contradiction
 from rooftile.runtime.timing.host import Timing, is_steady, timing_of
 from rooftile.runtime.timing.others import Watch
@@ -149,7 +147,7 @@ class Speed:
         for turn, i in enumerate(self._generator.permutation(len(given))):
             index = int(i)
             arrays, seen = given[run.slots[index]], run.seen[index]
-            right = seen.intact and not seen.altered and not _is_suspect(self._problem, seen)
+            right = seen.intact and not seen.altered and not is_suspect(self._problem, seen)
             if right and (turn == 0 or time.perf_counter() < end):
                 right = self._agree(seen.outs, arrays, _CHECKED_FLOPS)
             elif right:
@@ -180,12 +178,8 @@ class Speed:
         problem, items = self._problem, self._problem.batch_size
         if items is None:
             return self.judge.agrees(outs, arrays)
-        count = min(items, max(_SOME_ITEMS, int(flops * items / max(1, problem.flops))))
-        chosen = np.sort(self._generator.choice(items, count, replace=False))
-        return self.judge.agrees(
-            _items(problem.output_arrays, outs, chosen),
-            _items(problem.given_arrays, arrays, chosen),
-        )
+        count = max(_SOME_ITEMS, int(flops * items / max(1, problem.flops)))
+        return self.judge.agrees(*some_items(problem, outs, arrays, count, self._generator))
 
     def _clocks(self) -> None:
         """Compare what a GPU's events said with the judge's clock."""
@@ -198,18 +192,3 @@ class Speed:
             against = contradiction(pairs, _EVENT_SLACK_S)
             if against:
                 self.findings.failed("timers", f"by {what} {against}")
-
-
-def _items(places: Sequence[Array], arrays: Arrays, chosen: NDArray[np.int64]) -> Arrays:
-    """Some items of arrays with a batch; the others as they are."""
-    pairs = zip(places, arrays, strict=True)
-    return tuple(array[chosen] if place.batched else array for place, array in pairs)
-
-
-def _is_suspect(problem: Problem, seen: Seen) -> bool:
-    """Whether an output holds a NaN, or more of its poison than by chance."""
-    return any(
-        too_many(int(left.sum()), out.size, strength(output))
-        or (output.numpy.kind in "fV" and bool(np.isnan(out).any()))
-        for output, out, left in zip(problem.output_arrays, seen.outs, seen.left, strict=True)
-    )

@@ -14,9 +14,9 @@ from statistics import median
 import numpy as np
 
 from rooftile.lab.audit.child import Complained
-from rooftile.lab.audit.contents import derived
+from rooftile.lab.audit.contents import derived, some_items
 from rooftile.lab.audit.findings import Findings
-from rooftile.lab.audit.judge import Judge
+from rooftile.lab.audit.judge import Judge, is_suspect
 from rooftile.lab.audit.poison import bits
 from rooftile.lab.audit.session import Arrays, Session, slots_for
 from rooftile.lab.judge.exam import same_bits
@@ -29,6 +29,8 @@ _PAIRS, _SURE = 4, 16
 """How often calls on new and on repeated contents are compared: at first, and to be sure."""
 _REPLAYED = 8
 """Calls in one request: so many that a look-up gains more than an answer takes to arrive."""
+_ITEMS = 16
+"""Items that are compared of each of many calls."""
 _TIMES_FASTER, _LEAST_GAIN_S = 2.5, 1e-3
 """A look-up is at least so many times faster than the work, and by at least so many seconds."""
 
@@ -157,8 +159,15 @@ class Trials:
             return True  # It refuses this size, which is honest.
         if not self.findings.right:
             return False
+        generator = np.random.default_rng()
         for index, slot in enumerate(run.slots):
-            if not self.judge.judge(run, index, given[slot], what, "off_grid"):
+            seen, arrays = run.seen[index], given[slot]
+            # Hard inputs are not among these, so a NaN is an element that was not written.
+            right = seen.intact and not seen.altered and not is_suspect(problem, seen)
+            some = some_items(problem, seen.outs, arrays, _ITEMS, generator)
+            if right and self.judge.agrees(*some):
+                continue
+            if not self.judge.judge(run, index, arrays, what, "off_grid"):
                 return False
         return True
 

@@ -80,7 +80,8 @@ def audit(
 
     ``precision`` is what the kernel claims, see `rooftile.lab.audit.rounding.CLAIMS`.
     ``fixed_shape`` says that it is made for this problem's shape alone; ``deterministic=False``
-    that two runs may differ in their last bits.  ``limit_s`` bounds each request to its process.
+    that two runs may differ in their last bits.  ``limit_s`` bounds the seconds of all requests to
+    its process together.
     ``seed`` makes the inputs that anybody may know; the others are secret.  ``require_isolation``
     refuses to judge a Python kernel whose process the machine does not let us isolate.
 

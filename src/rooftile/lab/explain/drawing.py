@@ -6,7 +6,7 @@ It needs nothing else, and follows the reader's light or dark theme.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rooftile.analysis.pictures import LEGEND, Cell, Panel, Panels, Role
@@ -44,10 +44,15 @@ def picture(strategy: GpuStrategy, problem: Problem, config: Config) -> str:
     panels = strategy.picture(problem, config)
     if not panels:
         raise InputError("picture", f"{strategy.operation} {strategy.name}", "a rung that has one")
+    return drawing(panels)
+
+
+def drawing(panels: Panels, legend: Mapping[Role, str] = LEGEND) -> str:
+    """Panels as SVG, with what their roles mean.  Raises `InputError` for too many cells."""
     cells = sum(len(row) for panel in panels for row in panel.cells)
     if cells > _MOST_CELLS:
         raise InputError("picture", f"{cells:,} cells", f"at most {_MOST_CELLS:,}: a smaller tile")
-    return serialised(_drawn(panels)) + "\n"
+    return serialised(_drawn(panels, legend)) + "\n"
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,9 @@ class _Placed:
         return _size_of(self.panel)[2]
 
 
-def _drawn(panels: Panels) -> Element:
+def _drawn(panels: Panels, legend: Mapping[Role, str]) -> Element:
     placed, width, height = _places(panels)
-    roles = _roles(panels)
+    roles = _roles(panels, legend)
     root = element(
         "svg",
         xmlns="http://www.w3.org/2000/svg",
@@ -76,7 +81,7 @@ def _drawn(panels: Panels) -> Element:
     for number, role in enumerate(roles):
         y = height + _LINE * number
         add(root, "rect", class_=role, x=_MARGIN, y=y, width=11, height=11)
-        add(root, "text", LEGEND[role], x=_MARGIN + 17, y=y + 10)
+        add(root, "text", legend[role], x=_MARGIN + 17, y=y + 10)
     return root
 
 
@@ -102,10 +107,10 @@ def _size_of(panel: Panel) -> tuple[int, int, int]:
     return max(cell * columns, int(_CHARACTER * len(panel.title))), cell * len(panel.cells), cell
 
 
-def _roles(panels: Panels) -> list[Role]:
+def _roles(panels: Panels, legend: Mapping[Role, str]) -> list[Role]:
     """The roles that occur, in the order of the legend."""
     met = {cell.role for panel in panels for row in panel.cells for cell in row if cell}
-    return [role for role in LEGEND if role in met]
+    return [role for role in legend if role in met]
 
 
 def _panel(root: Element, placed: _Placed) -> None:

@@ -82,17 +82,26 @@ def _resized(images: NDArray[np.uint8], size: tuple[int, int]) -> Float32:
     return x
 
 
-@cache
-def _weights(old: int, new: int) -> NDArray[np.float32]:
-    """The matrix [new, old] that resizes a column of ``old`` pixels: two weights a row."""
+def resizing(old: int, new: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Of each new place the first of the two old ones that it lies between, and their weights.
+
+    Of the last place the second weight may be that of no place, and is zero.
+    """
     centres = (np.arange(new) + 0.5) * old / new - 0.5
     centres = centres.clip(0, old - 1)
     lower = np.floor(centres).astype(int)
-    upper = np.minimum(lower + 1, old - 1)
     fraction = centres - lower
+    return lower, np.stack([1 - fraction, fraction], axis=1)
+
+
+@cache
+def _weights(old: int, new: int) -> NDArray[np.float32]:
+    """The matrix [new, old] that resizes a column of ``old`` pixels: two weights a row."""
+    lower, shares = resizing(old, new)
     matrix: NDArray[Any] = np.zeros((new, old))
-    np.add.at(matrix, (np.arange(new), lower), 1 - fraction)
-    np.add.at(matrix, (np.arange(new), upper), fraction)
+    rows = np.arange(new)
+    np.add.at(matrix, (rows, lower), shares[:, 0])
+    np.add.at(matrix, (rows, np.minimum(lower + 1, old - 1)), shares[:, 1])
     result = matrix.astype(np.float32)
     result.flags.writeable = False
     return result

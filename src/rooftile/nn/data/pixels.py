@@ -43,9 +43,15 @@ class Pixels:
 
     def standardise(self, levels: Float32) -> None:
         """Turn float32[..., channels, height, width], levels 0 to 255, into numbers, in place."""
+        factors, offsets = self.scales(len(self.mean)).T
+        levels *= factors[:, None, None]
+        levels -= offsets[:, None, None]
+
+    def scales(self, channels: int) -> Float32:
+        """Of each channel the factor of its levels, and what is taken off: float32[channels, 2]."""
         mean, deviation = np.array(self.mean), np.array(self.deviation)
-        levels *= (1 / (255 * deviation)).astype(np.float32)[:, None, None]
-        levels -= (mean / deviation).astype(np.float32)[:, None, None]
+        both = np.stack([1 / (255 * deviation), mean / deviation], axis=1).astype(np.float32)
+        return np.ascontiguousarray(np.broadcast_to(both, (channels, 2)))
 
     def numbers(self) -> Float32:
         """What `standardise` makes of every level: float32[1 or channels, 256]."""

@@ -87,6 +87,7 @@ class Keeper:
     def keep(self) -> None:
         """Write where the run stands, between two steps."""
         if self._path is not None:
+            self._state.settle()
             save(self._path, self._run, self._state)
             self._last = time.perf_counter()
 

@@ -1,8 +1,7 @@
-"""Training of a network on the CPU, step by step."""
+"""Training of a network, step by step."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
 from rooftile.nn.training import given
 from rooftile.nn.training.augment import augment
 from rooftile.nn.training.each_sample import EachSample, applies
-from rooftile.nn.training.losses import Targets, classes_of
+from rooftile.nn.training.gpu.trainer import DeviceTrainer
+from rooftile.nn.training.losses import Targets, check_finite, classes_of
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
@@ -40,6 +41,7 @@ def train(
     resume: bool = False,
     progress: Report | None = None,
     phases: Phases | None = None,
+    device: DeviceName | None = None,
 ) -> Network:
     """Train a network; return it with its new parameters, as float32.
 
@@ -54,12 +56,17 @@ def train(
     ``checkpoint`` is a file that is replaced after every epoch, but once a second at most, at the
     end, and when ``progress`` raises; with ``resume`` the run goes on from it and ends with the
     weights of a run that never stopped.  ``progress`` is called after every step, and may raise
-    to stop the run.  ``phases`` is told
-    where the time goes.
+    to stop the run.  ``phases`` is told where the time goes.
+
+    ``device`` is ``cpu``, which None stands for, ``cuda[:N]`` or ``opencl[:N]``: there a step is
+    one list of launches (on CUDA one graph) on memory that stays, and reports come for some steps
+    at a time.  Layers with fused activations are trained there, by the cross-entropy of their
+    scores; what is drawn at random is what the CPU draws.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
     checkpoint that is missing, damaged or of another run, and when the loss is no longer
-    finite; the checkpoint is then of the step before.
+    finite; the checkpoint is then of the step before, on a device of the last epoch.  Raises
+    `UnsupportedProblem` for what a device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
     _check(network, data, targets, options, checkpoint, resume)
@@ -71,7 +78,7 @@ def train(
     run = checkpoints.Run.of(network, options, data, targets)
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
-    trainer = _Trainer(network, data, targets, options, phases or Phases())
+    trainer = _Trainer(network, data, targets, options, phases or Phases(), device)
     keeper = checkpoints.Keeper(checkpoint, run, state)
     try:
         while state.epoch < options.epochs and not _stopped(state, options):
@@ -86,7 +93,9 @@ def train(
         keeper.keep()
         raise
     keeper.keep()
-    chosen = state.best.parameters if options.patience is not None else state.parameters
+    # Where no held-out loss was a number, no weights were best.
+    stops_early = options.patience is not None and state.best.epoch > 0
+    chosen = state.best.parameters if stops_early else state.parameters
     return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
 
 
@@ -133,6 +142,7 @@ class _Trainer:
         targets: Targets,
         options: TrainingOptions,
         phases: Phases,
+        device: DeviceName | None = None,
     ) -> None:
         self._model = Model(
             network,
@@ -146,12 +156,19 @@ class _Trainer:
         cut = len(data) - options.holdout
         self._data, self._targets = data[:cut], targets[:cut]
         self._each_sample: EachSample | None = None
-        if applies(network, data, options):
+        self._on_device: DeviceTrainer | None = None
+        if device is not None and parse_device(device)[0] != "cpu":
+            trained = network, self._data, self._targets, options, phases, device
+            self._on_device = DeviceTrainer(*trained, self._held)
+        elif applies(network, data, options):
             self._each_sample = EachSample(network, self._data, self._targets, options)
         self._held_data, self._held_targets = data[cut:], targets[cut:]
 
     def epoch(self, state: State) -> Iterator[Progress]:
         """What is left of a pass over the data in a random order; a report after each step."""
+        if self._on_device is not None:
+            yield from self._on_device.epoch(state)
+            return
         options, epoch = self._options, state.epoch
         order = state.generator.permutation(len(self._data))
         if self._each_sample is not None:
@@ -223,13 +240,6 @@ class _Trainer:
             targets = self._held_targets[first : first + at]
             total += len(part) * self._model.loss(state.parameters, x, targets)
         return total / len(self._held_data)
-
-
-def check_finite(loss: float, rate: float, step: int, epoch: int) -> None:
-    """Raise `InputError` for a loss that is not finite: nothing can be learnt from it."""
-    if not math.isfinite(loss):
-        where = f"the loss is {loss} in step {step} of epoch {epoch}"
-        raise InputError("learning_rate", rate, f"a smaller one: {where}")
 
 
 def _check(

@@ -137,6 +137,13 @@ def wanted(targets: Targets, outputs: int, dtype: Any) -> Array:
     return made
 
 
+def check_finite(loss: float, rate: float, step: int, epoch: int) -> None:
+    """Raise `InputError` for a loss that is not finite: nothing can be learnt from it."""
+    if not math.isfinite(loss):
+        where = f"the loss is {loss} in step {step} of epoch {epoch}"
+        raise InputError("learning_rate", rate, f"a smaller one: {where}")
+
+
 def classes_of(y: Array) -> NDArray[np.int64]:
     """The class that outputs y[n, outputs] stand for: of the largest; of one, whether it is above
     one half."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,9 @@ class State:
     best: Best = field(default_factory=Best)
     drawn_from: dict[str, Any] = field(default_factory=dict)
     """The generator's state when the epoch began: a resumed run draws again what was drawn."""
+
+    settle: Callable[[], None] = lambda: None
+    """Brings parameters and memory to these arrays from where they are: a device."""
 
     def __post_init__(self) -> None:
         self.begin_epoch()

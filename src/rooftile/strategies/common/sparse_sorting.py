@@ -17,6 +17,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse_rows import Rows, Sorting
+from rooftile.strategies.common.sparse_blocks import blocks_of
 
 _FEW = 2**15
 """Entries that one thread has sorted before the others are awake."""
@@ -92,6 +93,23 @@ def kernel(values, rows, columns, found, sizes, begin, end):
             if step == 0:
                 falls += across < 0
                 repeats += across == 0
+        found[3 * share] = zeros
+        found[3 * share + 1] = falls
+        found[3 * share + 2] = repeats
+"""
+_LOOK_IN_ROWS = """
+def kernel(values, columns, offsets, found, sizes, begin, end):
+    rows, shares = sizes[0], sizes[1]
+    for share in range(begin, end):
+        zeros, falls, repeats = 0, 0, 0
+        low, high = rows * share // shares, rows * (share + 1) // shares
+        for e in range(offsets[low], offsets[high]):
+            zeros += values[e] == 0
+        for r in range(low, high):
+            for e in range(offsets[r] + 1, offsets[r + 1]):
+                step = columns[e] - columns[e - 1]
+                falls += step < 0
+                repeats += step == 0
         found[3 * share] = zeros
         found[3 * share + 1] = falls
         found[3 * share + 2] = repeats
@@ -176,6 +194,18 @@ def looked(values: AnyArray, rows: AnyArray, columns: AnyArray) -> tuple[bool, b
     return zeros, falls, repeats
 
 
+def looked_in_rows(rows: Rows) -> tuple[bool, bool, bool]:
+    """Whether a value is 0, a column lies before the one before it in its row, or is the same."""
+    shares, index = _shares(rows.entries), rows.columns.dtype.name
+    found = np.zeros((shares, 3), np.int64)
+    given = tuple(map(np.ascontiguousarray, (rows.values, rows.columns, rows.offsets)))
+    kind = values_of(rows.values.dtype.name)
+    run = _spread("sparse_look_in_rows", _LOOK_IN_ROWS, kind, index, index, "int64")
+    run((*given, found), cpu.sizes_of(rows.shape[0], shares), shares, shares)
+    zeros, falls, repeats = (bool(count) for count in found.sum(axis=0))
+    return zeros, falls, repeats
+
+
 def starts(rows: AnyArray, count: int) -> AnyArray:
     """See `Sorting.starts`."""
     offsets, index = np.empty(count + 1, rows.dtype), rows.dtype.name
@@ -198,4 +228,4 @@ def _shares(entries: int) -> int:
     return 1 if entries < _FEW else cpu.cores()
 
 
-SORTING = Sorting(grouped, turned, looked, starts)
+SORTING = Sorting(grouped, turned, looked, starts, blocks_of)

@@ -1,4 +1,7 @@
 """Which strategies of `conv2d_weights_gradient` are picked without being named."""
 
-PREFERENCE = {"cpu": ("nonzeros", "threads", "loops")}
+PREFERENCE = {
+    "cpu": ("nonzeros", "threads", "loops"),
+    "gpu": ("windows", "lane_taps", "block_tree", "naive"),
+}
 """The fastest first; each says itself which problems it takes."""

@@ -35,7 +35,7 @@ PROBLEMS = (
     # A mask larger than the image, over the padding only in part.
     Conv2d(1, 2, 3, 4, 2, (5, 6), (1, 1), (2, 3)),
     # Several tiles each way, a halo across them, more maps than a group.
-    Conv2d(1, 2, 41, 75, 67, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
+    Conv2d(1, 2, 21, 75, 35, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
     # Enough channels to share out.
     Conv2d(2, 37, 9, 18, 6, (3, 3), padding=(1, 1)),
     Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4)),

@@ -146,19 +146,29 @@ def _announce(directory: Path) -> None:
 
 def _compiled(text: str) -> bytes:
     """An object file of LLVM's text."""
+    with _lock:
+        return bytes(_machine().emit_object(_optimised(text)))
+
+
+def assembly(text: str) -> str:
+    """The machine code of LLVM's text, as the processor's assembler has it, for a person."""
+    with _lock:
+        return str(_machine().emit_assembly(_optimised(text)))
+
+
+def _optimised(text: str) -> llvm.ModuleRef:
     import llvmlite.binding as llvm
 
-    with _lock:
-        machine = _machine()
-        module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        # Neighbouring numbers are put into vectors by kernels themselves.
-        options.slp_vectorization = False
-        options.loop_unrolling = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        return bytes(machine.emit_object(module))
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    # Neighbouring numbers are put into vectors by kernels themselves.
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
 
 
 def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:

@@ -1,9 +1,10 @@
 """What kernels may call that is not written in the kernel language itself.
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
-``math.exp``, ``math.log1p``, ``math.sqrt``, ``math.tanh``, ``numpy.empty(count, numpy.float32)``
-for a few numbers of a thread's own.  NumPy's functions of numbers are in
-`rooftile.devices.cpu.native.ufuncs`, vectors in `rooftile.devices.cpu.native.vector`.
+``math.exp``, ``math.log``, ``math.log1p``, ``math.sqrt``, ``math.tanh``,
+``numpy.empty(count, numpy.float32)`` for a few numbers of a thread's own.  NumPy's functions of
+numbers are in `rooftile.devices.cpu.native.ufuncs`, vectors in
+`rooftile.devices.cpu.native.vector`.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ FUNCTIONS: dict[Any, Function] = {
     np.float32: _as(FLOAT),
     np.float64: _as(DOUBLE),
     math.exp: _of_libm("exp"),
+    math.log: _of_libm("log"),
     math.sqrt: Function("sqrt", _root),
     np.empty: Function("empty", _empty),
     math.log1p: _of_libm("log1p"),

@@ -8,66 +8,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.devices.gpu import Launch
 from rooftile.ops.compact import Compact
-from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.compact.gpu._base import GpuCompact
-from rooftile.strategies.gpu import Config, Step, Tunable
-
-_WINDOW = 32
-_VECTOR_BYTES = 16
-_CLEARING = 256
-"""Threads of a block that clears states."""
+from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
+from rooftile.strategies.gpu import Config, Step
 
 
-class LookBack(GpuCompact):
+class LookBack(TilesInOrder):
     """Takes every problem.
 
     It is for CUDA: a tile waits for tiles that were begun before it, and OpenCL promises of no
     work-group that it goes on running.
     """
 
+    operation = "compact"
     name = "look_back"
     order = 5
-    devices = ("cuda",)
     summary = "a single pass, tiles look back at how many those before them keep"
-    tunables = (
-        Tunable("THREADS", (128, 256, 384, 512), 256),
-        Tunable("ROWS", (2, 4, 6, 8), 8),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
-    )
+    tunables = LOOKING
 
-    def defaults(self, problem: Compact) -> dict[str, int]:
-        """Of single bytes fewer rows: a thread has sixteen in each."""
-        rows = 4 if problem.itemsize == 1 else 8
-        return {**super().defaults(problem), "ROWS": rows}
+    def why_not(self, problem: Compact) -> str | None:
+        """None: it takes everything."""
+        return None
 
-    def invalid(self, problem: Compact, config: Config) -> str | None:
-        """A tile that shared memory does not hold."""
-        shared = config["THREADS"] * (config["ROWS"] * _VECTOR_BYTES + 1)
-        return beyond_block(config["THREADS"], shared)
+    def itemsize(self, problem: Compact) -> int:
+        """See `TilesInOrder.itemsize`."""
+        return problem.itemsize
 
-    def tiles(self, problem: Compact, config: Config) -> int:
-        """Tiles, a block each."""
-        width = _VECTOR_BYTES // problem.itemsize
-        return blocks(problem.count, config["THREADS"] * config["ROWS"] * width)
-
-    def workspace(self, problem: Compact, config: Config) -> dict[str, int]:
-        """The states, of 64 bits, and the counter of tiles."""
-        return {"states": 2 * (_WINDOW + self.tiles(problem, config)), "tickets": 1}
+    def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
+        """The bytes of an element, and the tunables."""
+        return {"SIZE": problem.itemsize, **config}
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are compacted."""
-        tiles = self.tiles(problem, config)
-        words = _WINDOW + tiles
-        clearing = min(blocks(words, _CLEARING), 2 * self.machine.multiprocessors)
-        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
-        compact = Launch("compact_tiles", (tiles, 1, 1), (config["THREADS"], 1, 1))
+        clear, tiles = self.launches(problem, config, "compact_tiles")
         arrays = "x", "mask", "y", "kept", "states", "tickets"
-        return (
-            Step(clear, ("states", "tickets", np.int64(words))),
-            Step(compact, (*arrays, np.int64(tiles), np.int64(problem.count))),
-        )
+        numbers = np.int64(self.tiles(problem, config)), np.int64(problem.count)
+        return clear, Step(tiles, (*arrays, *numbers))
 
 
 STRATEGY = LookBack()

@@ -61,6 +61,14 @@ class Im2col(HostStrategy):
         """Other ghost cells than the zeros that fill its matrix."""
         return beyond_zeros(problem)
 
+    def round_trips(self, problem: Conv2d) -> dict[str, int]:
+        """See `HostStrategy.round_trips`: what stands in cache between unrolling and pool."""
+        columns = problem.batch * math.prod(problem.conv_span)
+        return {
+            "the unrolled matrix": 4 * problem.reduction * columns,
+            "the product": 4 * problem.maps * columns,
+        }
+
     def prepare(
         self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int
     ) -> Callable[..., None]:

@@ -6,6 +6,8 @@ figure 16.14, with the fused block around it.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
@@ -20,7 +22,10 @@ class Naive(GpuConv2d):
     name = "naive"
     order = 1
     summary = "one thread an output, everything from global memory"
-    tunables = (Tunable("BLOCK_X", (8, 16, 32, 64), 32), Tunable("BLOCK_Y", (2, 4, 8, 16), 4))
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("BLOCK_X", (8, 16, 32, 64), 32),
+        Tunable("BLOCK_Y", (2, 4, 8, 16), 4),
+    )
     along_rows = False
     """Whether threads along x make neighbours of a column instead."""
 

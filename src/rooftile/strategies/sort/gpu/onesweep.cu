@@ -7,8 +7,9 @@
 // 8 bits instead of 4 half of the passes.
 //
 // A block takes the next tile by an atomic counter, so that all tiles before it have been begun by
-// blocks that run.  A warp takes ITEMS rows of 32 keys, and ranks a row at a time: lanes whose digits
-// agree find each other by votes, one a bit.  So equal digits keep their order.
+// blocks that run.  A warp takes ITEMS rows of 32 keys, and ranks a row at a time: every lane sets its
+// bit in the mask of its digit, and lanes whose digits agree find each other there.  So equal digits
+// keep their order.  (Votes, one for each bit of a digit, take twice as many instructions.)
 //
 // x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes;
 // starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes].
@@ -90,25 +91,23 @@ __global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
 }
 
 // How many keys of its digit each key of the warp's tile comes behind; `counts` of the warp are how
-// many there are then.
+// many there are then.  `masks` of the warp are zero, and are so again afterwards.
 __device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsigned* counts,
-                                          int shift)
+                                          unsigned* masks, int shift)
 {
     unsigned lane = threadIdx.x % 32, lower = (1u << lane) - 1;
-    for (int k = lane; k < DIGITS; k += 32) counts[k] = 0;
+    for (int k = lane; k < DIGITS; k += 32) counts[k] = masks[k] = 0;
     __syncwarp();
     UNROLL for (int item = 0; item < ITEMS; item++) {
-        unsigned digit = DIGIT(own[item], shift), same = EVERY_LANE;
-        UNROLL for (int bit = 0; bit < 8; bit++) {
-            unsigned set = digit >> bit & 1, votes = __ballot_sync(EVERY_LANE, set);
-            same &= set ? votes : ~votes;
-        }
-        unsigned before = 0;
+        unsigned digit = DIGIT(own[item], shift);
+        atomicOr(masks + digit, 1u << lane);
+        __syncwarp();
+        unsigned same = masks[digit], before = counts[digit];
+        __syncwarp();
         if ((same & lower) == 0) {
-            before = counts[digit];
             counts[digit] = before + __popc(same);
+            masks[digit] = 0;
         }
-        before = __shfl_sync(EVERY_LANE, before, __ffs(same) - 1);
         ranks[item] = before + __popc(same & lower);
         __syncwarp();
     }
@@ -127,6 +126,25 @@ __device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
     return before;
 }
 
+// As key_at and put_key, with a line's beginning taken out of the sum where its elements lie beside
+// each other: what is left has 32 bits.
+__device__ __forceinline__ key key_in(const key* from, int first, int64 line, int64 begin, int e,
+                                      int64 count, int64 inner)
+{
+    if (!BESIDE) return key_at(from, first, line, begin + e, count, inner);
+    key one = (from + (line * count + begin))[e];
+    return first ? key_of(one) : one;
+}
+
+__device__ __forceinline__ void put_key_in(key* to, key value, int last, int64 line,
+                                           unsigned element, int64 count, int64 inner)
+{
+    if (!BESIDE)
+        put_key(to, value, last, line, element, count, inner);
+    else if (!last || GIVES != PLACES)
+        (to + line * count)[element] = last ? bits_of(value) : value;
+}
+
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
@@ -134,24 +152,26 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     int64 lines, int64 tiles)
 {
     __shared__ union {
+        unsigned masks[WARPS][DIGITS];
         key keys[TILE];
         unsigned along[GIVES == VALUES ? 1 : TILE];
     } tile;
-    __shared__ unsigned counts[WARPS][DIGITS], tile_starts[DIGITS], bases[DIGITS];
+    __shared__ unsigned counts[WARPS][DIGITS], bases[DIGITS];
     __shared__ unsigned sums[DIGITS / 32], ticket;
     int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, shift = 8 * pass;
     if (thread == 0) ticket = atomicAdd(tickets + pass, 1u);
     __syncthreads();
-    int64 line = ticket / tiles, number = ticket % tiles, begin = number * TILE;
+    unsigned whose = ticket / (unsigned)tiles;
+    int64 line = whose, number = ticket - whose * (unsigned)tiles, begin = number * TILE;
     int there = count - begin < TILE ? (int)(count - begin) : TILE;
     int mine = warp * 32 * ITEMS + lane;
     key own[ITEMS];
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
-        own[item] = e < there ? key_at(keys, first, line, begin + e, count, inner) : EVERY;
+        own[item] = e < there ? key_in(keys, first, line, begin, e, count, inner) : EVERY;
     }
     unsigned ranks[ITEMS];
-    rank_keys(own, ranks, counts[warp], shift);
+    rank_keys(own, ranks, counts[warp], tile.masks[warp], shift);
     __syncthreads();
     volatile unsigned* state =
         states + (((int64)pass * lines + line) * tiles + number) * DIGITS + thread;
@@ -165,11 +185,12 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         *state = total | (number ? ALONE : UP_TO);
     }
     unsigned start = before_digit(total, sums);
-    if (thread < DIGITS) tile_starts[thread] = start;
+    if (thread < DIGITS) {
+        UNROLL for (int other = 0; other < WARPS; other++) counts[other][thread] += start;
+    }
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
-        unsigned digit = DIGIT(own[item], shift);
-        ranks[item] += tile_starts[digit] + counts[warp][digit];
+        ranks[item] += counts[warp][DIGIT(own[item], shift)];
         tile.keys[ranks[item]] = own[item];
     }
     if (thread < DIGITS) {
@@ -183,7 +204,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         int e = item * THREADS + thread;
         key one = tile.keys[e];
         places[item] = bases[DIGIT(one, shift)] + e;
-        if (e < there) put_key(to, one, last, line, places[item], count, inner);
+        if (e < there) put_key_in(to, one, last, line, places[item], count, inner);
     }
 #if GIVES != VALUES
     __syncthreads();

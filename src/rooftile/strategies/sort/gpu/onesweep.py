@@ -48,10 +48,11 @@ class Onesweep(GpuSort):
         return config["THREADS"]
 
     def shared_bytes(self, problem: Sort, config: Config) -> int:
-        """A tile's keys, or what moves along, and counts of each warp."""
+        """A tile's keys, what moves along, or masks of each warp; and counts of each warp."""
         size = problem.key_bytes if problem.gives == "values" else max(4, problem.key_bytes)
-        tile = config["THREADS"] * config["ITEMS"] * size
-        return tile + 4 * _DIGITS * (config["THREADS"] // 32 + 2) + 4 * (_DIGITS // 32 + 1)
+        warps = config["THREADS"] // 32
+        tile = max(config["THREADS"] * config["ITEMS"] * size, 4 * _DIGITS * warps)
+        return tile + 4 * _DIGITS * (warps + 1) + 4 * (_DIGITS // 32 + 1)
 
     def tiles(self, problem: Sort, config: Config) -> int:
         """Tiles of a line."""

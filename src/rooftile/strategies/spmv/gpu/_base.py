@@ -77,12 +77,6 @@ class ScatterSpmv(GpuSpmv):
     atomic = True
     tunables = (Tunable("BLOCK", (64, 128, 256), 256),)
 
-    def why_not(self, problem: Spmv) -> str | None:
-        """Doubles, which not every device adds by atomics."""
-        if problem.summed == "float64":
-            return "its atomics are of 4 bytes, not of float64"
-        return super().why_not(problem)
-
     def threads(self, problem: Spmv) -> int:
         """Entries or columns, one for each thread."""
         raise NotImplementedError

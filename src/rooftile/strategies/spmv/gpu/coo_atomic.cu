@@ -15,5 +15,5 @@ __global__ void coo_atomic(const GLOBAL given* __restrict__ values,
                            const GLOBAL carried* __restrict__ x, GLOBAL carried* y, int64 entries)
 {
     int64 e = (int64)blockIdx.x * BLOCK + threadIdx.x;
-    if (e < entries) atomicAdd(y + row_index[e], taken(values[e]) * x[column_index[e]]);
+    if (e < entries) add_to(y + row_index[e], taken(values[e]) * x[column_index[e]]);
 }

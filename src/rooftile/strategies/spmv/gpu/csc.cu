@@ -19,5 +19,5 @@ __global__ void csc(const GLOBAL given* __restrict__ values,
     carried factor = x[column];
     INDEX last = column_offsets[column + 1];
     for (INDEX e = column_offsets[column]; e < last; e++)
-        atomicAdd(y + row_index[e], taken(values[e]) * factor);
+        add_to(y + row_index[e], taken(values[e]) * factor);
 }

@@ -6,6 +6,7 @@
 // happen in registers.  A block works through several bands of rows: while it sums
 // one, the next is on its way into the other half of its shared memory.
 // What it removes: repeated reads of shared memory, and waiting for the image.
+// With WINNERS it says too which sum of each window is the largest: where[images][MAPS][ROWS][COLUMNS].
 // With ROUNDED, operands are rounded to 16 bits on the way to shared memory (weights by a kernel
 // before), where they are float again, as sums are; x and out may lie in 16 bits.
 //
@@ -112,6 +113,9 @@ __device__ __forceinline__ void load_stage(const GLOBAL given* x, const GLOBAL f
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const GLOBAL given* __restrict__ x, const GLOBAL float* __restrict__ weights,
     const GLOBAL float* __restrict__ bias, GLOBAL result* __restrict__ out, int images
+#if WINNERS
+    , GLOBAL int* __restrict__ where
+#endif
 #if TAPS_CONSTANT
     CONSTANT_ARGUMENT(float, taps)
 #endif
@@ -161,8 +165,11 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
             int map = group * THREAD_MAPS + m;
             // No test around those of rows and columns: between barriers, PoCL 3.0 loses it.
             int there = PADDED_MAPS == MAPS || map < MAPS;
-            store(out + (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left,
-                  sum[m], bias[there ? map : 0], there ? rows : 0, columns, row, left);
+            size_t to = (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left;
+            store(out + to, sum[m], bias[there ? map : 0], there ? rows : 0, columns, row, left);
+#if WINNERS
+            store_winners(where + to, sum[m], there ? rows : 0, columns, row, left);
+#endif
         }
     }
 }

@@ -16,8 +16,6 @@ from rooftile.strategies.gpu import Config, Step
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500
 """From so many blocks on, a block may take several bands and overlap their loads."""
-_FEW_MAPS = 4
-"""Up to so many maps, weights stay in registers and no warpgroup is needed."""
 
 
 class PoolFolded(GpuConv2d):
@@ -30,6 +28,8 @@ class PoolFolded(GpuConv2d):
     """The array of the folded weights as the cores multiply them."""
     wgmma = False
     """Whether four warps multiply together, by Hopper's instructions."""
+    few_maps = 4
+    """Up to so many maps, one warp's registers hold the weights and no warpgroup is needed."""
     most_slabs: int
     """How many slabs of a patch a thread, or a block, can keep the weights of."""
 
@@ -60,8 +60,8 @@ class PoolFolded(GpuConv2d):
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """A warpgroup for so few maps that one warp's registers hold their weights."""
-        if self.wgmma and problem.maps <= _FEW_MAPS:
-            return f"it pays beyond {_FEW_MAPS} maps"
+        if self.wgmma and problem.maps <= self.few_maps:
+            return f"it pays beyond {self.few_maps} maps"
         return None
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:

@@ -34,6 +34,7 @@ class NarrowFolded(PoolFolded):
     """Weights lie in registers, four of a thread for a slab, or for warpgroups in shared memory."""
 
     source = "pool_folded"
+    few_maps = 6
     most_slabs = 20
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", _BANDS, 8),

@@ -34,6 +34,7 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
     name = "pool_folded_wgmma_ieee"
     order = 25
     precision = "ieee"
+    few_maps = 7
     prepared = "split"
     axes = (2, 3, 4, 0, 7, 1, 8, 5, 6)
     most_slabs = 64

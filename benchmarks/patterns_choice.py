@@ -1,0 +1,91 @@
+"""The chooser of sparse formats: what it predicts of twenty matrices, beside what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from patterns_cases import Case
+from patterns_check import Check
+from patterns_matrices import CHOSEN_FROM, Prepared, Workshop, families
+from patterns_rows import Record, Watch
+
+import rooftile
+from rooftile.analysis.spmv import rule_of_thumb
+
+_CASE = Case("spmv", "banded-csr")
+
+
+def ask(workshop: Workshop, small: bool) -> None:
+    """Begin to make the matrices."""
+    for name, problem in families(small).items():
+        workshop.ask(name, problem, CHOSEN_FROM)
+
+
+def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
+    """A record for each matrix, after each all of them so far."""
+    found: list[Record] = []
+    for name, problem in families(bench.device is None).items():
+        if watch.left_s < 0:
+            return
+        prepared = bench.workshop.get(name)
+        one = of_matrix(bench, name, problem, prepared)
+        found.append(one)
+        bench.workshop.drop(name)
+        print(line(one), flush=True)
+        yield found
+
+
+def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record:
+    """Predicted and measured microseconds of a product in each format."""
+    csr = prepared.matrix("csr")
+    gbps = bench.roof.bandwidth_gbps if bench.roof else 10.0
+    predicted = {one.form: 1e3 * (one.ms or 0.0) for one in csr.estimates(gbps)}
+    works, reasons = {}, {}
+    with torch.inference_mode():
+        held = [torch.from_numpy(array).to(bench.place) for array in csr.arrays.values()]
+        generator = torch.Generator(bench.place).manual_seed(0)
+        x = torch.randn(problem.columns, generator=generator, device=bench.place)
+        check = Check(problem, [*held, x], "ieee")
+        y = torch.empty(problem.rows, device=bench.place)
+        for form in prepared.files:
+            call = partial(rooftile.spmv, prepared.matrix(form), x, out=y)
+            try:
+                works[form] = bench.admitted(call, True, "strategy", _CASE, problem, check)
+            except Exception as error:
+                reasons[form] = f"{type(error).__name__}: {error}"[:200]
+        times = bench.times(works)
+    took = {form: 1e3 * times[form].warm.median for form in works}
+    chosen = next(form for form in predicted if form in took)
+    best = min(took, key=lambda form: took[form])
+    thumb, _ = rule_of_thumb(prepared.structure)
+    return {
+        "matrix": name,
+        "rows": problem.rows,
+        "entries": prepared.entries,
+        "predicted_us": {form: predicted[form] for form in took},
+        "measured_us": took,
+        "cold_us": {form: 1e3 * times[form].cold.median for form in works},
+        "reasons": reasons,
+        "chosen": chosen,
+        "best": best,
+        "over_best": took[chosen] / took[best],
+        "thumb": thumb,
+        "structure": {
+            key: getattr(prepared.structure, key)
+            for key in ("longest", "deviation", "diagonals", "hybrid_width", "tail", "blocks")
+        },
+    }
+
+
+def line(one: Record) -> str:
+    """A matrix for a terminal."""
+    pairs = (
+        f"{form} {took:.1f} ({one['predicted_us'][form]:.1f})"
+        for form, took in one["measured_us"].items()
+    )
+    told = "".join(f" [{form}: {reason}]" for form, reason in one["reasons"].items())
+    over = f"{one['chosen']}, {one['over_best']:.2f} of {one['best']}"
+    return f"{one['matrix']}: {over}; us: {', '.join(pairs)}{told}"

@@ -1,0 +1,192 @@
+"""Times of a training step on a GPU, beside PyTorch's in the same process.
+
+    python benchmarks/training_steps.py --networks lenet5 mnist8 --batches 64 1024 --write FILE
+
+A step is a forward pass, the loss, a backward pass and SGD with momentum, as one captured graph on
+both sides.  Ours gathers and prepares its images on the device besides.  Before it is timed, its
+gradients are compared with PyTorch's in float64.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rooftile import nn
+from rooftile.devices.select import open_gpu
+from rooftile.nn.training.gpu.resident import Resident
+from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.options import TrainingOptions
+
+_REPLAYS, _ROUNDS, _STEPS = 20, 7, 40
+_TOLERANCE = 1e-4
+"""Of a gradient's largest element."""
+
+
+def torch_network(network: nn.Network) -> Any:
+    """The network as PyTorch's modules, with its parameters."""
+    from torch import nn as layers
+
+    from rooftile.strategies.common.torch_layers import filled
+
+    modules: list[Any] = []
+    for name, problem in network.problems(1):
+        parameters = network.parameters_of(name)
+        if problem.operation == "conv2d":
+            conv = layers.Conv2d(
+                problem.channels, problem.maps, problem.mask, problem.stride, problem.padding
+            )
+            modules.append(filled(conv, parameters))
+        else:
+            if not any(isinstance(module, layers.Flatten) for module in modules):
+                modules.append(layers.Flatten())
+            modules.append(filled(layers.Linear(problem.inputs, problem.outputs), parameters))
+        modules += [layers.ReLU()] * (problem.activation == "relu")
+        pool = getattr(problem, "pool", None)
+        modules += [layers.MaxPool2d(pool.window, pool.stride)] if pool else []
+    return layers.Sequential(*modules)
+
+
+def torch_gradients(network: nn.Network, x: Any, labels: Any) -> dict[str, Any]:
+    """The gradients of the mean loss, in float64."""
+    import torch
+
+    model = torch_network(network).double().cuda()
+    scores = model(torch.tensor(x, device="cuda").double())
+    torch.nn.functional.cross_entropy(scores, torch.tensor(labels, device="cuda")).backward()
+    found = [parameter.grad.cpu().numpy() for parameter in model.parameters()]
+    return dict(zip(network.parameter_shapes, found, strict=True))
+
+
+def torch_step(network: nn.Network, x: Any, labels: Any) -> Any:
+    """PyTorch's step as a graph."""
+    import torch
+
+    model = torch_network(network).cuda()
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9, foreach=True)
+    images, right = torch.tensor(x, device="cuda"), torch.tensor(labels, device="cuda")
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=False)
+        torch.nn.functional.cross_entropy(model(images), right).backward()
+        optimiser.step()
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph
+
+
+def our_step(network: nn.Network, data: Any, labels: Any, batch: int) -> tuple[Resident, Step]:
+    """Our step on resident data."""
+    options = TrainingOptions(batch=batch, optimiser="sgd", shift=0)
+    held = Resident(network, data, labels, options, open_gpu("cuda"))
+    held.load("parameters", network.parameters)
+    rates = np.tile(np.array([1e-4, 1, 1, 0], np.float32), (len(data) // batch, 1))
+    order = np.arange(len(data))
+    held.begin_epoch(order, np.zeros(len(data), np.int32), rates, 0)
+    return held, Step(network, held, batch)
+
+
+def off(network: nn.Network, held: Resident, step: Step, data: Any, labels: Any) -> float:
+    """How far the first step's gradients are from PyTorch's, of the largest of each."""
+    step()
+    found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
+    held.fetch("gradients", found)
+    right = torch_gradients(network, network.prepare(data), labels)
+    return max(float(np.abs(found[k] - right[k]).max() / np.abs(right[k]).max()) for k in right)
+
+
+def replays(held: Resident, start: Any) -> float:
+    """Milliseconds of one replay, in a row of them."""
+    with held.gpu.timer() as elapsed:
+        for _ in range(_REPLAYS):
+            start()
+    return float(elapsed.milliseconds) / _REPLAYS
+
+
+def torch_replays(graph: Any) -> float:
+    """The same of PyTorch's."""
+    import torch
+
+    before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    before.record()
+    for _ in range(_REPLAYS):
+        graph.replay()
+    after.record()
+    torch.cuda.synchronize()
+    return float(before.elapsed_time(after)) / _REPLAYS
+
+
+def parts(held: Resident, step: Step) -> list[tuple[str, float]]:
+    """Milliseconds of each of the step's launches, alone in a graph of a few of them."""
+    times = []
+    for name, start in step.launches:
+        repeated = held.gpu.captured(lambda start=start: [start() for _ in range(8)])
+        repeated()
+        with held.gpu.timer() as elapsed:
+            repeated()
+        times.append((name, float(elapsed.milliseconds) / 8))
+    return times
+
+
+def row(name: str, batch: int, *, peer: bool) -> dict[str, Any]:
+    """One network and batch: verified, then timed in turns."""
+    network = nn.architecture(name).initialise(0)
+    generator = np.random.default_rng(1)
+    some = generator.integers(0, 256, (batch, 28, 28), dtype=np.uint8)
+    labels = generator.integers(0, 10, batch)
+    # The batch many times over: an epoch is longer than what is timed in a row.
+    many = np.tile(some, (_STEPS, 1, 1)), np.tile(labels, _STEPS)
+    held, step = our_step(network, *many, batch)
+    wrong = off(network, held, step, some, labels)
+    found: dict[str, Any] = {"network": name, "batch": batch, "off": wrong}
+    if not wrong <= _TOLERANCE:
+        return found | {"reason": f"a gradient is off by {wrong:.1e}"}
+    zero = np.zeros(1, np.int32)
+    graph = torch_step(network, network.prepare(some), labels) if peer else None
+    ours, theirs = [], []
+    for _ in range(_ROUNDS):
+        held.gpu.copy_in(zero, held.step)
+        ours.append(replays(held, step))
+        theirs += [torch_replays(graph)] if graph else []
+    found |= {"ours_ms": statistics.median(ours), "launches": len(step.launches)}
+    found |= {"torch_ms": statistics.median(theirs)} if theirs else {}
+    held.gpu.copy_in(zero, held.step)
+    return found | {"parts_us": [(n, round(1000 * t, 2)) for n, t in parts(held, step)]}
+
+
+def main() -> None:
+    """Print a line a row, and write all that was measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="+", default=["lenet5", "mnist8"])
+    parser.add_argument("--batches", nargs="+", type=int, default=[64, 256, 1024, 8192])
+    parser.add_argument("--alone", action="store_true", help="without PyTorch's times")
+    parser.add_argument("--write", type=Path)
+    arguments = parser.parse_args()
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    found = []
+    for name in arguments.networks:
+        for batch in arguments.batches:
+            found.append(row(name, batch, peer=not arguments.alone))
+            print(json.dumps({k: v for k, v in found[-1].items() if k != "parts_us"}), flush=True)
+            if arguments.write is not None:
+                arguments.write.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

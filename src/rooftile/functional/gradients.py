@@ -1,0 +1,278 @@
+"""Gradients of layers: what their inputs and parameters change in what follows them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rooftile.devices.select import DeviceName
+from rooftile.errors import InputError
+from rooftile.functional._call import run, run_several
+from rooftile.ops import FusedActivation, Pool, PoolSpec
+from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.problem import Problem, pair
+from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+
+_INDICES = ("int32",)
+
+
+def activation_gradient(
+    y: Array,
+    dy: Array,
+    activation: Literal["none", "relu", "sigmoid", "tanh", "softplus"],
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``dy * f'(x)`` where y = f(x); y and dy are float32 of any one shape.
+
+    The derivative follows from y.  Raises `InputError` for ``sign``, which has none.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
+    """
+    given = Arguments(y)
+    value, gradient = given.take("y", y, ANY), given.take("dy", dy, ANY)
+    shape = tuple(value.shape)
+    if tuple(gradient.shape) != shape:
+        raise InputError("dy", f"shape {tuple(gradient.shape)}", f"y's shape {shape}")
+    inputs = [_flat(value), _flat(gradient)]
+    problem = ActivationGradient(inputs[0].shape[0], activation)
+    to: Any = out
+    flat = None if out is None else to.reshape(-1)
+    made: Any = run(given, problem, inputs, {}, "ieee", strategy, device, flat)
+    shaped: Array = made.reshape(shape)
+    return shaped if out is None else out
+
+
+def softmax_gradient(
+    y: Array,
+    dy: Array,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """``y * (dy - sum(dy * y))`` along the last axis: dx of y = softmax(x), both [batch, classes].
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
+    """
+    given = Arguments(y)
+    inputs = [given.take("y", y, "batch, classes"), given.take("dy", dy, "batch, classes")]
+    batch, classes = inputs[0].shape
+    problem = SoftmaxGradient(batch, classes)
+    _check(problem, inputs)
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def softmax_cross_entropy(
+    x: Array,
+    labels: Array,
+    *,
+    divisor: int = 1,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array]:
+    """Loss in nats, float32[batch], of scores x[batch, classes] with int32 labels[batch]; and dx.
+
+    dx, the gradient of the losses' sum, is divided by ``divisor``: with the batch that of the mean.
+    Labels are below the number of classes, which is the caller's to see to.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
+    """
+    given = Arguments(x)
+    inputs = [
+        given.take("x", x, "batch, classes"),
+        given.take("labels", labels, "batch", dtypes=_INDICES),
+    ]
+    batch, classes = inputs[0].shape
+    problem = SoftmaxCrossEntropy(batch, classes, divisor)
+    _check(problem, inputs)
+    loss, dx = run_several(given, problem, inputs, strategy, device, (None, None))
+    return loss, dx
+
+
+def linear_gradient(
+    x: Array,
+    y: Array,
+    dy: Array,
+    weights: Array,
+    *,
+    activation: FusedActivation = "none",
+    before: FusedActivation = "none",
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array, Array]:
+    """dx, dweights and dbias of ``y = activation(x weights^T + bias)``, from dy.
+
+    x[batch, inputs], y and dy[batch, outputs], weights[outputs, inputs].  Where x is the value of
+    another activation, ``before``, dx is the gradient before that one.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
+    """
+    given = Arguments(x)
+    inputs = [
+        given.take("x", x, "batch, inputs"),
+        given.take("y", y, "batch, outputs"),
+        given.take("dy", dy, "batch, outputs"),
+        given.take("weights", weights, "outputs, inputs"),
+    ]
+    outputs, width = inputs[3].shape
+    problem = LinearGradient(inputs[0].shape[0], width, outputs, activation, before)
+    _check(problem, inputs)
+    dx, dweights, dbias = run_several(given, problem, inputs, strategy, device, (None,) * 3)
+    return dx, dweights, dbias
+
+
+def conv2d_weights_gradient(
+    x: Array,
+    dy: Array,
+    mask: int | tuple[int, int],
+    *,
+    where: Array | None = None,
+    pool: PoolSpec | Pool | None = None,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] = 0,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array]:
+    """dweights[maps, channels, *mask] and dbias[maps] of a convolution, from dy.
+
+    x[batch, channels, height, width], dy[batch, maps, rows, columns], the gradient before
+    activation and pool; ``mask`` is (height, width), or one number for both.  Behind a maximum,
+    ``pool``, dy has one gradient a window, and ``where``, int32 of its shape, says which output won
+    each: row * columns + column, as `pool2d_winners` finds them.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
+    """
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    inputs = [images, *_gradients(given, dy, where, pool)]
+    batch, channels, height, width = images.shape
+    problem = Conv2dWeightsGradient(
+        batch, channels, height, width, inputs[1].shape[1], pair("mask", mask, 1),
+        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
+    )  # fmt: skip
+    _check(problem, inputs)
+    dweights, dbias = run_several(given, problem, inputs, strategy, device, (None, None))
+    return dweights, dbias
+
+
+def conv2d_input_gradient(
+    dy: Array,
+    weights: Array,
+    size: tuple[int, int],
+    *,
+    where: Array | None = None,
+    pool: PoolSpec | Pool | None = None,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] = 0,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """dx[batch, channels, *size] of a convolution of images of that size, from dy.
+
+    dy[batch, maps, rows, columns], weights[maps, channels, mask height, mask width]; ``where`` and
+    ``pool`` as `conv2d_weights_gradient` takes them.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
+    """
+    given = Arguments(dy)
+    inputs = _gradients(given, dy, where, pool)
+    masks = given.take("weights", weights, "maps, channels, mask height, mask width")
+    maps, channels, *mask = masks.shape
+    height, width = pair("size", size, 1)
+    problem = Conv2dInputGradient(
+        inputs[0].shape[0], channels, height, width, maps, (mask[0], mask[1]),
+        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
+    )  # fmt: skip
+    _check(problem, inputs)
+    return run(given, problem, inputs, {"weights": masks}, "ieee", strategy, device, out)
+
+
+def pool2d_winners(
+    x: Array,
+    window: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array]:
+    """The maximum of each window of x[batch, channels, height, width], and where it stands.
+
+    The second is int32 of the same shape, row * width + column in the image: of the first of
+    equals, and of the first NaN over everything else.
+
+    Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional
+    Architectures", ICANN 2010.
+    """
+    given = Arguments(x)
+    images = given.take("x", x, "batch, channels, height, width")
+    batch, channels, height, width = images.shape
+    problem = Pool2dWinners(batch, channels, height, width, Pool.of("max", window, stride))
+    y, where = run_several(given, problem, [images], strategy, device, (None, None))
+    return y, where
+
+
+def pool2d_gradient(
+    x: Array,
+    dy: Array,
+    kind: Literal["max", "average"],
+    window: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+    out: Array | None = None,
+) -> Array:
+    """dx of a pool of x[batch, channels, height, width], from dy[batch, channels, rows, columns].
+
+    Of a maximum only the element that won its window has any; of an average each has its share.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
+    """
+    given = Arguments(x)
+    inputs = [
+        given.take("x", x, "batch, channels, height, width"),
+        given.take("dy", dy, "batch, channels, rows, columns"),
+    ]
+    batch, channels, height, width = inputs[0].shape
+    problem = Pool2dGradient(batch, channels, height, width, Pool.of(kind, window, stride))
+    _check(problem, inputs)
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+
+
+def _gradients(given: Arguments[Any], dy: Any, where: Any, pool: Any) -> list[Taken]:
+    """dy, and behind a pool the places of its winners.  Raises `InputError` for one alone."""
+    found = [given.take("dy", dy, "batch, maps, rows, columns")]
+    if (where is None) != (pool is None):
+        expected = "where and pool, or neither"
+        raise InputError("where", "None" if where is None else "an array", expected)
+    if where is not None:
+        found.append(given.take("where", where, "batch, maps, rows, columns", dtypes=_INDICES))
+    return found
+
+
+def _check(problem: Problem, inputs: list[Taken]) -> None:
+    """Raise `InputError` for an array whose shape is not what the others ask for."""
+    for array, place in zip(inputs, problem.input_arrays, strict=True):
+        if tuple(array.shape) != place.shape:
+            raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")
+
+
+def _flat(array: Taken) -> Taken:
+    """The same elements in a row."""
+    if isinstance(array, np.ndarray):
+        return array.reshape(-1)
+    return replace(array, shape=(math.prod(array.shape),))

@@ -1,0 +1,65 @@
+// A step's batch, gathered on the device: what the network reads of the next images in the epoch's
+// order, and their labels.
+//
+// An image is mirrored or not and moved, zeros behind it; resized bilinearly, by two weights a row
+// and two a column; and standardised.  FLOATS says that images are numbers already, which are
+// neither resized nor standardised.
+//
+// given[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], labels[], order[] (which image a place of the epoch
+// has), variation[] (of a place of the epoch: rows moved, columns moved << 8, mirrored << 16),
+// step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns), shares[HEIGHT + WIDTH][2]
+// (their weights), scales[CHANNELS][2] (factor, and what is taken off);
+// x[BATCH][CHANNELS][HEIGHT][WIDTH], chosen[BATCH].  COUNT of the BATCH images are there.
+// Grid: x over the elements of x.
+
+#if FLOATS
+typedef float given_number;
+#else
+typedef unsigned char given_number;
+#endif
+
+#define IMAGE (CHANNELS * HEIGHT * WIDTH)
+
+// A pixel of the mirrored and moved image, as a float.
+__device__ __forceinline__ float moved(const GLOBAL given_number* plane, int variation, int i, int j)
+{
+    i += (variation & 255) - SHIFT, j += (variation >> 8 & 255) - SHIFT;
+    if (i < 0 || i >= OLD_HEIGHT || j < 0 || j >= OLD_WIDTH) return 0.0f;
+    if (variation >> 16) j = OLD_WIDTH - 1 - j;
+    return (float)plane[i * OLD_WIDTH + j];
+}
+
+__global__ void gather(const GLOBAL given_number* __restrict__ given,
+                       const GLOBAL int* __restrict__ labels, const GLOBAL int* __restrict__ order,
+                       const GLOBAL int* __restrict__ variation, const GLOBAL int* __restrict__ step,
+                       const GLOBAL int* __restrict__ places,
+                       const GLOBAL float* __restrict__ shares,
+                       const GLOBAL float* __restrict__ scales, GLOBAL float* __restrict__ x,
+                       GLOBAL int* __restrict__ chosen)
+{
+    int64 element = (int64)blockIdx.x * 256 + threadIdx.x;
+    if (element >= (int64)COUNT * IMAGE) return;
+
+    int n = (int)(element / IMAGE), at = (int)(element % IMAGE), c = at / (HEIGHT * WIDTH);
+    int64 place = (int64)step[0] * BATCH + n;
+    int number = order[place], varied = variation[place];
+    const GLOBAL given_number* plane =
+        given + ((int64)number * CHANNELS + c) * OLD_HEIGHT * OLD_WIDTH;
+    int i = at / WIDTH % HEIGHT, j = at % WIDTH;
+    if (at == 0) chosen[n] = labels[number];
+#if FLOATS || (OLD_HEIGHT == HEIGHT && OLD_WIDTH == WIDTH)
+    float level = moved(plane, varied, i, j);
+#else
+    int top = places[i], left = places[HEIGHT + j];
+    int below = top + 1 < OLD_HEIGHT ? top + 1 : top, right = left + 1 < OLD_WIDTH ? left + 1 : left;
+    float high = shares[2 * i], low = shares[2 * i + 1];
+    float first = high * moved(plane, varied, top, left) + low * moved(plane, varied, below, left);
+    float last = high * moved(plane, varied, top, right) + low * moved(plane, varied, below, right);
+    float level = shares[2 * (HEIGHT + j)] * first + shares[2 * (HEIGHT + j) + 1] * last;
+#endif
+#if FLOATS
+    x[element] = level;
+#else
+    x[element] = level * scales[2 * c] - scales[2 * c + 1];
+#endif
+}

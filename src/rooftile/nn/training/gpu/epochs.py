@@ -1,0 +1,129 @@
+"""The steps of an epoch on a device, some of them at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.select import DeviceName, open_gpu
+from rooftile.errors import UnsupportedProblem
+from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
+from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.options import TrainingOptions
+
+_PATIENCE_S = 0.1
+"""So long the host leaves the device alone, before it asks for the losses."""
+
+
+class DeviceSteps:
+    """A network's training on a device; parameters and what belongs to them stay there."""
+
+    def __init__(
+        self,
+        network: Network,
+        data: NDArray[Any],
+        labels: NDArray[Any],
+        options: TrainingOptions,
+        device: DeviceName,
+    ) -> None:
+        """``data`` and ``labels`` are those that are trained with.
+
+        Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
+        `CompileFailure`, `OutOfMemory`.
+        """
+        _check(network, data, options)
+        self._network, self._options = network, options
+        self._gpu, self._count = open_gpu(device), len(data)
+        with self._gpu.on():
+            self.held = Resident(network, data, labels, options, self._gpu)
+        self._made: dict[int, Step] = {}
+
+    def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
+        """Bring parameters and the optimiser's memory to the device."""
+        with self._gpu.on():
+            self.held.load("parameters", parameters)
+            for name in self.held.memories:
+                self.held.load(name, {key: memory[f"{name}.{key}"] for key in parameters})
+
+    def fetch(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
+        """Bring them back, into arrays of the same names."""
+        with self._gpu.on():
+            self.held.fetch("parameters", parameters)
+            for name in self.held.memories:
+                self.held.fetch(name, {key: memory[f"{name}.{key}"] for key in parameters})
+
+    def losses(
+        self, order: NDArray[Any], variation: NDArray[np.int32], rates: NDArray[Any], first: int
+    ) -> Iterator[list[float]]:
+        """Do the epoch's steps from ``first`` on; their mean losses, some steps at a time.
+
+        ``rates`` are those of each step, see `rates_of`.
+        """
+        gpu, held, steps, some = self._gpu, self.held, len(rates), 1
+        with gpu.on():
+            held.begin_epoch(order, variation, rates, first)
+        while first < steps:
+            last, begin = min(steps, first + some), time.monotonic()
+            with gpu.on():
+                for number in range(first, last):
+                    self._of(min(held.batch, self._count - number * held.batch))()
+                found = held.fetched_losses(last)[first:]
+            if time.monotonic() - begin < _PATIENCE_S:
+                some *= 2
+            yield [float(loss) for loss in found]
+            first = last
+
+    def _of(self, count: int) -> Step:
+        """The step of so many images: an epoch's last one may have fewer."""
+        if count not in self._made:
+            self._made[count] = Step(self._network, self.held, count)
+        return self._made[count]
+
+
+def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:
+    """What `update.cu` is told of each step of an epoch: float32[steps, 4]."""
+    made = np.zeros((steps, 4))
+    for number in range(steps):
+        rate = options.rate((epoch + number / steps) / options.epochs)
+        done, root = epoch * steps + number + 1, 1.0
+        kept = 1 - rate * options.weight_decay
+        if options.optimiser == "adam":
+            rate /= 1 - options.momentum**done
+            root = float(np.sqrt(1 - SQUARE_DECAY**done))
+        made[number] = rate, kept, root, 0
+    return made.astype(np.float32)
+
+
+def variation_of(
+    options: TrainingOptions, count: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """How some images are varied, as `augment` draws it: rows moved, columns moved << 8,
+    mirrored << 16."""
+    found = np.zeros(count, np.int32)
+    if options.flip:
+        found += (generator.random(count) < 0.5).astype(np.int32) << 16
+    if options.shift:
+        down, right = generator.integers(0, 2 * options.shift + 1, size=(2, count))
+        found += (down + (right << 8)).astype(np.int32)
+    return found
+
+
+def _check(network: Network, data: NDArray[Any], options: TrainingOptions) -> None:
+    """Raise `UnsupportedProblem` for what only the CPU trains."""
+    last = network.layers[-1].activation
+    for wrong, found in (
+        (getattr(options, "loss", "cross_entropy") != "cross_entropy", "another loss"),
+        (last != "none", f"{last} in the last layer"),
+        (getattr(options, "dropout", 0.0) > 0, "dropout"),
+        (getattr(options, "dtype", "float32") != "float32", "float64"),
+        (data.dtype == np.float64, "data in float64"),
+        (options.shift > 127, f"a shift of {options.shift} pixels"),
+    ):
+        if wrong:
+            reason = f"{found}: scores, their cross-entropy and float32 are trained there so far"
+            raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')

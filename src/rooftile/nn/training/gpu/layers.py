@@ -1,0 +1,178 @@
+"""A layer's forward and backward pass as launches.
+
+A stage is given the gradient before its activation, dz, and hands on that of its input: times the
+derivative of whichever activation made the input, ``before``, so that the stage below is given its
+own dz.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.nn.training.gpu.launches import Work
+from rooftile.ops import Conv2d, Linear, Pool2d, Problem
+from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.conv2d.gpu.direct_tile._winners import WINNERS
+
+_FEW = 2**23
+"""Products of a linear layer up to which its gradients are one launch, not matrix products."""
+
+
+class Stage(Protocol):
+    """A layer on the device, for a batch."""
+
+    y: Any
+    """The layer's output."""
+    before: str
+    """The activation whose value ``y`` is; ``none`` where a pool comes behind it."""
+
+    def forward(self) -> None:
+        """Append the launches that make y of x."""
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """Append those that make the parameters' gradients and, unless ``dx`` is None, that of the
+        input."""
+
+
+def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any]) -> Stage:
+    """The stage of a layer's problem.  Raises `UnsupportedProblem` for one that has no gradient."""
+    kinds: dict[str, Any] = {"conv2d": conv_stage, "linear": LinearStage}
+    if problem.operation not in kinds:
+        raise UnsupportedProblem(
+            "training on a GPU", f"a layer of {problem.operation}", 'device="cpu"'
+        )
+    made: Stage = kinds[problem.operation](work, problem, x, parameters)
+    return made
+
+
+def conv_stage(work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> Stage:
+    """The stage of a convolution, which depends on its pool."""
+    pool = problem.pool
+    if problem.ghosts != "zero":
+        raise InputError("boundary", repr(problem.boundary), "'zero'")
+    if pool is not None and (pool.kind not in ("max", "average") or pool.activation != "none"):
+        expected = "a maximum or an average with nothing behind it"
+        raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
+    if pool is None:
+        return ConvStage(work, problem, x, parameters)
+    if pool.kind == "average":
+        return AveragedStage(work, problem, x, parameters)
+    if (reason := WINNERS.why_not(problem)) is not None:
+        raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')
+    return WinnersStage(work, problem, x, parameters)
+
+
+class LinearStage:
+    """``y = activation(x w^T + b)``."""
+
+    def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
+        self._work, self._problem, self._x, self._parameters = work, problem, x, parameters
+        self.y = work.floats(problem.batch * problem.outputs)
+        self.before = problem.activation
+
+    def forward(self) -> None:
+        """See `Stage`."""
+        self._work.run(self._problem, self._x, self.y, parameters=self._parameters)
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        p, work, weights = self._problem, self._work, self._parameters[0]
+        images, inputs, outputs = p.batch, p.inputs, p.outputs
+        if images * inputs * outputs <= _FEW:
+            to = work.floats(images * inputs) if dx is None else dx
+            of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
+            work.run(of_all, self._x, dz, dz, weights, to, *gradients)
+            return
+        work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
+        work.run(Reduce((images, outputs), 0), dz, gradients[1])
+        if dx is not None:
+            work.run(Matmul(images, outputs, inputs), dz, weights, dx)
+            times_derivative(work, before, self._x, dx, images * inputs)
+
+
+class ConvStage:
+    """``y = activation(x * w + b)``."""
+
+    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+        self._work, self._problem, self._x, self._parameters = work, problem, x, parameters
+        self.y = work.floats(math.prod(problem.output_shape))
+        self.before: str = problem.activation
+
+    def forward(self) -> None:
+        """See `Stage`."""
+        self._work.run(self._problem, self._x, self.y, parameters=self._parameters)
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        self._back((dz,), gradients, dx, before)
+
+    def _back(self, dz: Sequence[Any], gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """The launches for gradients of all outputs, or of winners with their places."""
+        p, work = self._problem, self._work
+        pool = p.pool if len(dz) == 2 else None
+        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
+        work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
+        if dx is not None:
+            of_input = Conv2dInputGradient(*shape, pool)
+            work.run(of_input, *dz, dx, parameters=self._parameters[:1])
+            times_derivative(work, before, self._x, dx, math.prod(p.input_shape))
+
+
+class WinnersStage(ConvStage):
+    """``y = maximum(activation(x * w + b))``: the places of the winners are kept."""
+
+    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+        super().__init__(work, problem, x, parameters)
+        self._where = work.floats(math.prod(problem.output_shape))
+
+    def forward(self) -> None:
+        """See `Stage`."""
+        arrays = self._x, self.y, self._where
+        self._work.run(self._problem, *arrays, parameters=self._parameters, strategy=WINNERS)
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        self._back((dz, self._where), gradients, dx, before)
+
+
+class AveragedStage(ConvStage):
+    """``y = average(activation(x * w + b))``: what is averaged is kept."""
+
+    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+        super().__init__(work, problem, x, parameters)
+        self._whole = dataclasses.replace(problem, pool=None)
+        self._count = math.prod(self._whole.output_shape)
+        self._a, self._da = work.floats(self._count), work.floats(self._count)
+        self.before = "none"
+
+    def forward(self) -> None:
+        """See `Stage`."""
+        p = self._problem
+        assert p.pool is not None
+        self._work.run(self._whole, self._x, self._a, parameters=self._parameters)
+        self._work.run(Pool2d(p.batch, p.maps, *p.conv_size, p.pool), self._a, self.y)
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        p = self._problem
+        assert p.pool is not None
+        spread = Pool2dGradient(p.batch, p.maps, *p.conv_size, p.pool)
+        self._work.run(spread, self._a, dz, self._da)
+        times_derivative(self._work, p.activation, self._a, self._da, self._count)
+        self._back((self._da,), gradients, dx, before)
+
+
+def times_derivative(work: Work, activation: str, y: Any, dy: Any, count: int) -> None:
+    """Append what multiplies a gradient by the derivative of an activation, in its place."""
+    if activation != "none":
+        work.run(ActivationGradient(count, activation), y, dy, dy)  # type: ignore[arg-type]

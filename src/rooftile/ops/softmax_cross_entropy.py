@@ -1,0 +1,113 @@
+"""`softmax_cross_entropy`: the loss of scores whose right class is known, and its gradient.
+
+``loss[n] = log(sum_k exp(x[n,k])) - x[n,label]`` in nats, and ``dx = (softmax(x) - 1[k = label]) /
+divisor``: with the number of items as divisor that of the mean loss.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.ops.judgement import Budget, Judgement
+from rooftile.ops.precision import ErrorModel
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+
+
+@dataclass(frozen=True)
+class SoftmaxCrossEntropy(Problem):
+    """x[batch, classes] and labels int32[batch], below classes, to loss[batch] and dx.
+
+    dx has x's shape, and is divided by ``divisor``.  Raises `InputError`.
+    """
+
+    operation: ClassVar[str] = "softmax_cross_entropy"
+
+    batch: int
+    classes: int
+    divisor: int = 1
+
+    def __post_init__(self) -> None:
+        check_positive(batch=self.batch, classes=self.classes, divisor=self.divisor)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """x, labels, loss and dx."""
+        scores = (self.batch, self.classes)
+        return (
+            Array("x", scores, batched=True, operand=False),
+            Array("labels", (self.batch,), "int32", batched=True),
+            Array("loss", (self.batch,), role="output", batched=True),
+            Array("dx", scores, role="output", batched=True),
+        )
+
+    @property
+    def flops(self) -> int:
+        """Six for each score: maximum, subtraction, exponential, sum, two factors."""
+        return 6 * self.batch * self.classes
+
+    @property
+    def reduction(self) -> int:
+        """The classes."""
+        return self.classes
+
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """Exponential, logarithm and division round by a few units besides."""
+        return Budget(self.classes, roundings=4.0)
+
+    def with_batch(self, batch: int) -> SoftmaxCrossEntropy:
+        """The same problem for another batch."""
+        return dataclasses.replace(self, batch=batch)
+
+    def shrunk(self) -> SoftmaxCrossEntropy:
+        """One item."""
+        return self.with_batch(1)
+
+    def random(self, seed: int) -> tuple[AnyArray, ...]:
+        """Normal scores, labels of every class."""
+        generator = np.random.default_rng([seed, 1])
+        labels = generator.integers(0, self.classes, self.batch).astype(np.int32)
+        return super().random(seed)[0], labels
+
+    def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
+        """Those of every operation, of scores alone."""
+        labels = self.random(seed)[1]
+        return {kind: (x, labels) for kind, (x, _) in super().hard(seed).items()}
+
+    def reference(self, x: Float32, labels: NDArray[np.int32]) -> tuple[Float64, Float64]:
+        """Loss and dx in float64."""
+        z, rows = x.astype(np.float64), np.arange(len(x))
+        with np.errstate(invalid="ignore"):
+            shifted = z - z.max(axis=1, keepdims=True)
+            e = np.exp(shifted)
+            total = e.sum(axis=1)
+            dx: Float64 = e / total[:, None]
+            dx[rows, labels] -= 1
+            return np.log(total) - shifted[rows, labels], dx / self.divisor
+
+    def magnitude(self, x: Float32, labels: NDArray[np.int32]) -> tuple[Float64, Float64]:
+        """Of the loss the distance to the largest score, and one; of dx the probability times how
+        far its exponent lies, and the one that is taken off."""
+        z, rows = x.astype(np.float64), np.arange(len(x))
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(z - z.max(axis=1, keepdims=True))
+            e = np.exp(-distance)
+            probability = e / e.sum(axis=1, keepdims=True)
+            dx = probability * (1 + distance)
+            dx[rows, labels] += 1
+            return 1 + np.log(e.sum(axis=1)) + distance[rows, labels], dx / self.divisor
+
+
+NAMED = {
+    "classes-10": (lambda batch: SoftmaxCrossEntropy(batch, 10), 64),
+    "classes-1000": (lambda batch: SoftmaxCrossEntropy(batch, 1000), 256),
+}
+"""Named problems: how to build one for a batch, and the batch where none is given."""

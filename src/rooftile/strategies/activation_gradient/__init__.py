@@ -1,0 +1,1 @@
+"""How `activation_gradient` is computed."""

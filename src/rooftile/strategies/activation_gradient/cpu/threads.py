@@ -1,0 +1,17 @@
+"""Rung 2, `threads`: the same loop, the elements shared out over the cores."""
+
+from __future__ import annotations
+
+from rooftile.strategies.activation_gradient.cpu.loops import Loops
+
+
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    order = 2
+    parallel = True
+    summary = "the same loop on every core"
+
+
+STRATEGY = Threads()

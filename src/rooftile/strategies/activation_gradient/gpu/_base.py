@@ -1,0 +1,33 @@
+"""What the GPU strategies of `activation_gradient` share: the macros, and a grid over threads."""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+CODES = {**ACTIVATION_CODES, "softplus": 4}
+"""Those of `common/derivative.h`."""
+
+
+class GpuActivationGradient(GpuStrategy):
+    """A GPU strategy of `activation_gradient`; takes every problem."""
+
+    operation = "activation_gradient"
+
+    def why_not(self, problem: ActivationGradient) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: ActivationGradient, config: Config) -> dict[str, int | str]:
+        """The activation and the tunables."""
+        return {"ACTIVATION": CODES[problem.activation], **config}
+
+    def over(self, problem: ActivationGradient, each: int, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread for so many elements."""
+        threads = blocks(problem.size, each)
+        grid = (blocks(threads, config["BLOCK"]), 1, 1)
+        launch = Launch("activation_gradient", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("y", "dy", "dx", problem.size)),)

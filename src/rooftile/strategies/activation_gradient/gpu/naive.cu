@@ -1,0 +1,13 @@
+// Rung 1, naive: one thread makes one element.
+//
+// y[size], dy[size], dx[size].
+// Grid: x over the elements.
+
+#include "common/derivative.h"
+
+__global__ void activation_gradient(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
+                                    int size)
+{
+    int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
+    if (i < size) dx[i] = dy[i] * derivative(ACTIVATION, y[i]);
+}

@@ -1,0 +1,26 @@
+"""What the GPU strategies of `conv2d_input_gradient` share: macros and the arrays' names."""
+
+from __future__ import annotations
+
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies.common.convolution_gradients import gradient_macros
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+
+class GpuInputGradient(GpuStrategy):
+    """A GPU strategy of `conv2d_input_gradient`; takes every problem unless it says otherwise."""
+
+    operation = "conv2d_input_gradient"
+
+    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes and the tunables."""
+        return {**gradient_macros(problem.layer), **config}
+
+
+def arguments_of(problem: Conv2dInputGradient) -> tuple[str, ...]:
+    """The names of dy, where behind a pool, the weights and dx."""
+    return tuple(array.name for array in problem.arrays)

@@ -1,0 +1,70 @@
+// Rung 2, gathered: one thread gathers four channels of one pixel, gradients in shared memory.
+//
+// In `naive` every pixel of every channel reads the gradients that it met, their places and one
+// weight for each from global memory.  Here a block has all gradients of some maps of its image in
+// shared memory, places as row and column, and their weights with four channels side by side: one
+// load brings a place, one a gradient, one four weights.  Behind a max-pool these are the winners
+// alone.  What it removes: reads of global memory, divisions, and three of four looks at a place.
+// It gathers and does not scatter: nobody writes where another writes, so that no atomic is
+// needed and sums have the same order in every run.
+//
+// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dx[images][CHANNELS][HEIGHT][WIDTH].
+// Grid: x over images times the blocks of an image's pixels; y over four channels each.
+
+#include "conv2d_input_gradient/gpu/met.h"
+
+#define ACROSS ((HEIGHT * WIDTH + BLOCK - 1) / BLOCK)
+#define PADDED ((GRADIENTS + 3) / 4 * 4)
+
+__global__ void LAUNCH_BOUNDS(BLOCK)
+input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
+                   const GLOBAL float* __restrict__ weights,
+               GLOBAL float* __restrict__ dx)
+{
+    __shared__ float4 taps[TILE_MAPS * TAPS];
+    __shared__ float brought[TILE_MAPS * PADDED];
+    __shared__ int met[TILE_MAPS * PADDED];
+    int n = blockIdx.x / ACROSS, channel = blockIdx.y * 4;
+    int pixel = blockIdx.x % ACROSS * BLOCK + threadIdx.x;
+    int i = pixel / WIDTH + PAD_Y, j = pixel % WIDTH + PAD_X;
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+
+    for (int first = 0; first < MAPS; first += TILE_MAPS) {
+        int maps = MAPS - first < TILE_MAPS ? MAPS - first : TILE_MAPS;
+        __syncthreads();
+        for (int at = threadIdx.x; at < maps * GRADIENTS; at += BLOCK) {
+            int e = at % GRADIENTS, to = at / GRADIENTS * PADDED + e;
+            int64 number = ((int64)n * MAPS + first) * GRADIENTS + at;
+            int place = PLACE(number, e);
+            brought[to] = dy[number];
+            // Where the output's first pixel lies: its row above, its column below.
+            met[to] = place / PLACE_COLUMNS * STRIDE_Y << 16 | place % PLACE_COLUMNS * STRIDE_X;
+        }
+        for (int at = threadIdx.x; at < maps * TAPS; at += BLOCK) {
+            const GLOBAL float* from =
+                weights + ((int64)(first + at / TAPS) * CHANNELS + channel) * TAPS + at % TAPS;
+            float four[4];
+            UNROLL for (int c = 0; c < 4; c++)
+                four[c] = channel + c < CHANNELS ? from[c * TAPS] : 0.0f;
+            taps[at] = make_float4(four[0], four[1], four[2], four[3]);
+        }
+        __syncthreads();
+        for (int m = 0; m < maps; m++)
+            for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
+                for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
+                    int e = m * PADDED + r * COLUMNS + c;
+                    int place = met[e], p = i - (place >> 16), q = j - (place & 0xffff);
+                    if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH) {
+                        float gradient = brought[e];
+                        float4 tap = taps[m * TAPS + p * MASK_WIDTH + q];
+                        sum[0] += gradient * tap.x, sum[1] += gradient * tap.y;
+                        sum[2] += gradient * tap.z, sum[3] += gradient * tap.w;
+                    }
+                }
+    }
+
+    UNROLL for (int c = 0; c < 4; c++)
+        if (pixel < HEIGHT * WIDTH && channel + c < CHANNELS)
+            dx[((int64)n * CHANNELS + channel + c) * HEIGHT * WIDTH + pixel] = sum[c];
+}

@@ -1,0 +1,57 @@
+"""Rung 2, `gathered`: a thread gathers one pixel's channels from gradients in shared memory.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
+Processors", 4th ed., sections 16.3 (gradients of a convolution) and 18.3 (gather, not scatter).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies.common.grid import MOST_BLOCKS, PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_CHANNELS = 4
+"""Channels of a thread: one load brings a tap's weights for all of them."""
+
+
+class Gathered(GpuInputGradient):
+    """Takes layers of which a map's gradients and weights fit shared memory."""
+
+    name = "gathered"
+    order = 2
+    summary = "a thread gathers four channels of a pixel, gradients and weights in shared memory"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+
+    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+        """Maps beyond shared memory; rows or columns beyond 16 bits."""
+        if (nbytes := _map_bytes(problem)) > PORTABLE_SHARED_BYTES:
+            return f"a map takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
+        if problem.channels > _CHANNELS * MOST_BLOCKS:
+            return f"{problem.channels} channels, {_CHANNELS * MOST_BLOCKS} at most"
+        return None
+
+    def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how many maps are in shared memory at a time."""
+        held = PORTABLE_SHARED_BYTES // _map_bytes(problem)
+        return {**super().macros(problem, config), "TILE_MAPS": min(problem.maps, held)}
+
+    def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a pixel of four channels."""
+        across = blocks(problem.height * problem.width, config["BLOCK"])
+        grid = (problem.batch * across, blocks(problem.channels, _CHANNELS), 1)
+        launch = Launch("input_gradient", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, arguments_of(problem)),)
+
+
+def _map_bytes(problem: Conv2dInputGradient) -> int:
+    """Shared memory for a map's gradients, their places, and its weights for four channels."""
+    gradients = problem.arrays[0].size // (problem.batch * problem.maps)
+    return 4 * (2 * blocks(gradients, 4) * 4 + _CHANNELS * math.prod(problem.mask))
+
+
+STRATEGY = Gathered()

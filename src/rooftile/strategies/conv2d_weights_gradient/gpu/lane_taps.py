@@ -1,0 +1,133 @@
+"""Rung 3, `lane_taps`: the lanes of a warp are the taps of the masks, an image in shared memory.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
+Processors", 4th ed., sections 10.8 (sums by block) and 16.3 (gradients of a convolution).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_MOST_SUMS = 48
+"""Sums of a thread that registers hold beside what they are made of."""
+_RESIDENT = 4
+"""Blocks for each multiprocessor that hide each other's waits."""
+_FINISH = 16
+"""Rows of threads that share out what `finish` joins."""
+
+
+class LaneTaps(GpuWeightsGradient):
+    """Takes layers of which a channel, with the zeros around it, fits shared memory."""
+
+    name = "lane_taps"
+    order = 3
+    summary = "one lane a tap, an image in shared memory, winners alone behind a max-pool"
+    tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Images beyond shared memory, masks beyond registers."""
+        if (nbytes := 4 * (_plane(problem) + 1)) > PORTABLE_SHARED_BYTES:
+            return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
+        if (sums := math.prod(problem.mask) // 32 + 1) > _MOST_SUMS:
+            return f"a mask takes {sums} registers of each lane, of {_MOST_SUMS}"
+        return None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """Maps are split where images do not fill the GPU."""
+        wanted = self.machine.multiprocessors * 2 / problem.images
+        groups = blocks(problem.maps, _group(problem))
+        splits = next((s for s in (4, 2) if s <= wanted * 2 and s <= groups), 1)
+        return {"WARPS": 8, "SPLITS": splits}
+
+    def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More sums than registers hold."""
+        sums = _warp_jobs(problem, config) * _group(problem) * _lane_taps(problem, config)
+        if sums > 2 * _MOST_SUMS:
+            return f"{sums} sums of a thread, {2 * _MOST_SUMS} at most: more WARPS or SPLITS"
+        return None
+
+    def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how maps and gradients are shared out."""
+        return {
+            **super().macros(problem, config),
+            "TILE_CHANNELS": _tile_channels(problem, config),
+            "MAP_GROUP": _group(problem),
+            "PARTS": _parts(problem, config),
+        }
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block and part."""
+        return {"partial": self._rows(problem, config) * _columns(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
+        tiles = blocks(problem.channels, _tile_channels(problem, config))
+        grid = (self._blocks(problem, config), tiles, config["SPLITS"])
+        partial = Launch("weights_partial", grid, (32 * config["WARPS"], 1, 1))
+        finish = Launch("finish", (blocks(_columns(problem), 32), 1, 1), (32, _FINISH, 1))
+        rows = self._rows(problem, config)
+        return (
+            Step(partial, (*inputs_of(problem), "partial", problem.images)),
+            Step(finish, ("partial", "dweights", "dbias", rows)),
+        )
+
+    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Blocks that share out the images."""
+        most = self.machine.multiprocessors * _RESIDENT
+        return min(problem.images, max(1, most // config["SPLITS"]))
+
+    def _rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        return self._blocks(problem, config) * _parts(problem, config)
+
+
+def _plane(problem: Conv2dWeightsGradient) -> int:
+    """Elements of a channel with the zeros around it."""
+    (above, left) = problem.padding
+    return (problem.height + 2 * above) * (problem.width + 2 * left)
+
+
+def _group(problem: Conv2dWeightsGradient) -> int:
+    """Maps whose gradients stand in the same places, and that a warp takes together."""
+    return 1 if problem.pool is not None else min(8, problem.maps)
+
+
+def _tile_channels(problem: Conv2dWeightsGradient, config: Config) -> int:
+    """Channels of a block: as many as shared memory and a lane's registers hold."""
+    held = (PORTABLE_SHARED_BYTES // 4 - 1) // _plane(problem)
+    sums = _MOST_SUMS // (_group(problem) * _warp_jobs(problem, config))
+    fitting = (32 * sums - 1) // math.prod(problem.mask)
+    return max(1, min(problem.channels, held, fitting))
+
+
+def _split_groups(problem: Conv2dWeightsGradient, config: Config) -> int:
+    return blocks(blocks(problem.maps, _group(problem)), config["SPLITS"])
+
+
+def _parts(problem: Conv2dWeightsGradient, config: Config) -> int:
+    """Parts of a map's gradients, so that every warp has some."""
+    gradients = problem.arrays[1].size // (problem.images * problem.maps)
+    return min(gradients, max(1, config["WARPS"] // _split_groups(problem, config)))
+
+
+def _warp_jobs(problem: Conv2dWeightsGradient, config: Config) -> int:
+    jobs = _split_groups(problem, config) * _parts(problem, config)
+    return blocks(jobs, config["WARPS"])
+
+
+def _lane_taps(problem: Conv2dWeightsGradient, config: Config) -> int:
+    return _tile_channels(problem, config) * math.prod(problem.mask) // 32 + 1
+
+
+def _columns(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases."""
+    return sum(array.size for array in problem.output_arrays)
+
+
+STRATEGY = LaneTaps()

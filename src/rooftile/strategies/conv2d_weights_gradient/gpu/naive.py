@@ -1,0 +1,31 @@
+"""Rung 1, `naive`: one thread a weight, which walks all images.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+
+class Naive(GpuWeightsGradient):
+    """As many threads as there are weights and biases: a GPU stays nearly empty."""
+
+    name = "naive"
+    order = 1
+    summary = "one thread a weight, all gradients of its map one after another"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a weight or a bias."""
+        outputs = problem.output_arrays
+        grid = (blocks(sum(array.size for array in outputs), config["BLOCK"]), 1, 1)
+        launch = Launch("weights_gradient", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, (*inputs_of(problem), "dweights", "dbias", problem.images)),)
+
+
+STRATEGY = Naive()

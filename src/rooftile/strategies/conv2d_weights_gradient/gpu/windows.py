@@ -1,0 +1,115 @@
+"""Rung 4, `windows`: a thread keeps a mask's sums in registers while windows pass.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010 (only winners have gradients); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
+Algebra", SC08 (sums in registers).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_TEAM = 64
+_MOST_TAPS = 56
+"""Sums that a thread's registers hold beside a row of pixels."""
+_BANKS = 32
+_RESIDENT = 3
+"""Blocks of a multiprocessor, by their registers."""
+_FINISH = 16
+"""Rows of threads that share out what `finish` joins."""
+_JOINED = 4 * 9 * _TEAM
+"""Bytes of a team's shared memory for joining."""
+_FEW_GRADIENTS = 256
+_MANY_IMAGES = 256
+
+
+class Windows(GpuWeightsGradient):
+    """Takes winners; a mask's sums fit registers, and a channel shared memory."""
+
+    name = "windows"
+    order = 4
+    summary = "a thread keeps a mask's sums in registers, whole winners pass"
+    tunables = (Tunable("TEAMS", (1, 2, 4), 4),)
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Gradients of all outputs; strides; masks beyond registers, images beyond memory."""
+        if problem.pool is None:
+            return "it is for gradients behind a max-pool"
+        if problem.stride != (1, 1):
+            return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        if (taps := math.prod(problem.mask)) >= _MOST_TAPS:
+            return f"{taps} taps, registers hold fewer than {_MOST_TAPS}"
+        rows, pitch = _tile(problem)
+        if (nbytes := 4 * rows * pitch + _JOINED) > PORTABLE_SHARED_BYTES:
+            return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
+        return None
+
+    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Few images, or few windows, whose sums take longer to join than to make."""
+        _, _, rows, columns = problem.arrays[1].shape
+        if problem.images < _MANY_IMAGES:
+            return f"it pays from {_MANY_IMAGES} images on"
+        if rows * columns < _FEW_GRADIENTS:
+            return f"it pays from {_FEW_GRADIENTS} windows of a map on"
+        return None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """As many maps as share an image's pixels in shared memory."""
+        fitting = [t for t in (1, 2, 4) if t <= problem.maps and self._fits(problem, t)]
+        return {"TEAMS": fitting[-1]}
+
+    def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More shared memory than there is."""
+        return None if self._fits(problem, config["TEAMS"]) else "shared memory for so many teams"
+
+    def _fits(self, problem: Conv2dWeightsGradient, teams: int) -> bool:
+        rows, pitch = _tile(problem)
+        return 4 * rows * pitch + teams * _JOINED <= PORTABLE_SHARED_BYTES
+
+    def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how a channel lies in shared memory."""
+        rows, pitch = _tile(problem)
+        return {**super().macros(problem, config), "TILE_ROWS": rows, "PITCH": pitch}
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block."""
+        return {"partial": self._blocks(problem, config) * _columns(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
+        rows = self._blocks(problem, config)
+        grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
+        partial = Launch("weights_partial", grid, (_TEAM, config["TEAMS"], 1))
+        finish = Launch("finish", (blocks(_columns(problem), 32), 1, 1), (32, _FINISH, 1))
+        return (
+            Step(partial, (*inputs_of(problem), "partial", problem.images)),
+            Step(finish, ("partial", "dweights", "dbias", rows)),
+        )
+
+    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Blocks that share out the images."""
+        beside = blocks(problem.maps, config["TEAMS"]) * problem.channels
+        most = self.machine.multiprocessors * _RESIDENT * 4 // config["TEAMS"]
+        return min(problem.images, max(1, most // beside))
+
+
+def _tile(problem: Conv2dWeightsGradient) -> tuple[int, int]:
+    """Rows and pitch of a channel, and of the pairs of pixels that the last output reads."""
+    (above, left), (_, wide) = problem.padding, problem.mask
+    read = (problem.layer.conv_size[1] - 1) // 2 * 2 + (wide + 2) // 2 * 2
+    columns = max(problem.width + 2 * left, read)
+    return problem.height + 2 * above, blocks(columns, _BANKS) * _BANKS
+
+
+def _columns(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases."""
+    return sum(array.size for array in problem.output_arrays)
+
+
+STRATEGY = Windows()

@@ -1,0 +1,1 @@
+"""How `linear_gradient` is computed."""

@@ -1,0 +1,79 @@
+"""Rung 1, `loops`: row by row, on one thread.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
+
+
+@native
+def derivative(code, y):  # type: ignore[no-untyped-def]
+    """Of an activation where its value is y."""
+    if code == 1:
+        return np.float32(y > 0)
+    if code == 2:
+        return y * (np.float32(1) - y)
+    if code == 3:
+        return np.float32(1) - y * y
+    return np.float32(1)
+
+
+@native
+def each_row(  # type: ignore[no-untyped-def]
+    x, y, dy, weights, dx, dweights, dbias, sizes, begin, end
+):
+    """Units are the items, whose rows of dx are made, then the outputs, with rows of dweights."""
+    images, inputs, outputs = sizes[0], sizes[1], sizes[2]
+    for unit in range(begin, min(end, images)):
+        for i in range(unit * inputs, (unit + 1) * inputs):
+            dx[i] = 0.0
+        for o in range(outputs):
+            at = unit * outputs + o
+            dz = dy[at] * derivative(sizes[3], y[at])
+            for i in range(inputs):
+                dx[unit * inputs + i] += dz * weights[o * inputs + i]
+        for i in range(unit * inputs, (unit + 1) * inputs):
+            dx[i] = dx[i] * derivative(sizes[4], x[i])
+    for unit in range(max(begin, images), end):
+        o = unit - images
+        total = np.float32(0)
+        for i in range(o * inputs, (o + 1) * inputs):
+            dweights[i] = 0.0
+        for n in range(images):
+            at = n * outputs + o
+            dz = dy[at] * derivative(sizes[3], y[at])
+            total += dz
+            for i in range(inputs):
+                dweights[o * inputs + i] += dz * x[n * inputs + i]
+        dbias[o] = total
+
+
+class Loops(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "linear_gradient"
+    name = "loops"
+    order = 1
+    parallel = False
+    summary = "row by row, on one thread"
+
+    def why_not(self, problem: LinearGradient) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def kernel(self, problem: LinearGradient) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        p = problem
+        codes = _CODES[p.activation], _CODES[p.before]
+        return ArrayKernel(each_row, p.images + p.outputs, (p.images, p.inputs, p.outputs, *codes))
+
+
+STRATEGY = Loops()

@@ -1,0 +1,37 @@
+"""Rung 2, `cells`: one thread a window and what lies between it and the next.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010.
+"""
+
+from __future__ import annotations
+
+from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.pool2d_gradient.gpu._base import GpuPool2dGradient
+
+
+class Cells(GpuPool2dGradient):
+    """Takes windows that do not overlap: then no element gets more than one gradient."""
+
+    name = "cells"
+    order = 2
+    summary = "one thread a window, which finds its winner once and writes all of its cell"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
+
+    def why_not(self, problem: Pool2dGradient) -> str | None:
+        """Windows that overlap."""
+        (tall, wide), (down, right) = problem.pool.window, problem.pool.stride
+        if tall > down or wide > right:
+            return f"windows of {tall} x {wide} overlap at strides of {down} and {right}"
+        return None
+
+    def steps(self, problem: Pool2dGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a cell: the image cut by the strides."""
+        down, right = problem.pool.stride
+        cells = blocks(problem.height, down) * blocks(problem.width, right)
+        return self.over(problem, problem.batch * problem.channels * cells, config)
+
+
+STRATEGY = Cells()

@@ -1,0 +1,29 @@
+"""What the GPU strategies of `pool2d_winners` share: macros, and a grid over the windows."""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.pools import window_macros
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
+
+
+class GpuPool2dWinners(GpuStrategy):
+    """A GPU strategy of `pool2d_winners`; takes every problem unless it says otherwise."""
+
+    operation = "pool2d_winners"
+
+    def why_not(self, problem: Pool2dWinners) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: Pool2dWinners, config: Config) -> dict[str, int | str]:
+        """The sizes of image and pool, and the tunables."""
+        return {**window_macros(problem), **config}
+
+    def over(self, problem: Pool2dWinners, threads: int, config: Config) -> tuple[Step, ...]:
+        """One kernel of so many threads."""
+        grid = (blocks(threads, config["BLOCK"]), 1, 1)
+        launch = Launch("pool2d_winners", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "y", "where", problem.batch * problem.channels)),)

@@ -1,0 +1,1 @@
+"""How `softmax_cross_entropy` is computed."""

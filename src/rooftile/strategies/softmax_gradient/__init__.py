@@ -1,0 +1,1 @@
+"""How `softmax_gradient` is computed."""

@@ -1,0 +1,23 @@
+"""What the GPU strategies of `softmax_gradient` share: the macros, and the arguments."""
+
+from __future__ import annotations
+
+from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+ARGUMENTS = ("y", "dy", "dx")
+"""The arrays, in the order of the kernels' arguments."""
+
+
+class GpuSoftmaxGradient(GpuStrategy):
+    """A GPU strategy of `softmax_gradient`; takes every problem."""
+
+    operation = "softmax_gradient"
+
+    def why_not(self, problem: SoftmaxGradient) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: SoftmaxGradient, config: Config) -> dict[str, int | str]:
+        """The row's length and the tunables."""
+        return {"CLASSES": problem.classes, **config}

@@ -1,0 +1,45 @@
+"""Rung 2, `block_rows`: a team of threads a row, joined by trees.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+section 10.6 (the tree in shared memory).
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.softmax_gradient.gpu._base import ARGUMENTS, GpuSoftmaxGradient
+
+_BLOCK = 256
+"""Threads of a block where its rows are short."""
+_THREAD_CLASSES = 4
+"""Classes a thread, where there are enough."""
+
+
+class BlockRows(GpuSoftmaxGradient):
+    """Short rows share a block; sums are the same in every run."""
+
+    name = "block_rows"
+    order = 2
+    summary = "a team of threads a row, its sum joined by a tree"
+    tunables = (Tunable("TEAM", (2, 8, 32, 128, 512), 32), Tunable("TEAMS", (1, 2, 8, 32), 1))
+
+    def defaults(self, problem: SoftmaxGradient) -> dict[str, int]:
+        """As many threads as a row occupies, as many rows as a block does."""
+        team = tile_of(blocks(problem.classes, _THREAD_CLASSES), 2, 512)
+        return {"TEAM": team, "TEAMS": min(64, max(1, _BLOCK // team))}
+
+    def invalid(self, problem: SoftmaxGradient, config: Config) -> str | None:
+        """Too many threads."""
+        return beyond_block(config["TEAM"] * config["TEAMS"])
+
+    def steps(self, problem: SoftmaxGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a team of threads a row."""
+        grid = (blocks(problem.batch, config["TEAMS"]), 1, 1)
+        launch = Launch("softmax_gradient", grid, (config["TEAM"], config["TEAMS"], 1))
+        return (Step(launch, (*ARGUMENTS, problem.batch)),)
+
+
+STRATEGY = BlockRows()

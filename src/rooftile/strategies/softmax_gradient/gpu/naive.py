@@ -1,0 +1,30 @@
+"""Rung 1, `naive`: one thread a row.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.softmax_gradient.gpu._base import ARGUMENTS, GpuSoftmaxGradient
+
+
+class Naive(GpuSoftmaxGradient):
+    """Neighbouring threads read a whole row apart."""
+
+    name = "naive"
+    order = 1
+    summary = "one thread a row"
+    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
+
+    def steps(self, problem: SoftmaxGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread a row."""
+        grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
+        launch = Launch("softmax_gradient", grid, (config["BLOCK"], 1, 1))
+        return (Step(launch, (*ARGUMENTS, problem.batch)),)
+
+
+STRATEGY = Naive()

@@ -1,0 +1,53 @@
+"""Rung 2, `look_back`: a single pass, each tile looks back at those before it.
+
+Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
+NVR-2016-002, 2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.sort import Sort
+from rooftile.ops.unique import Unique
+from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.sort.gpu._base import key_macros
+
+
+class LookBack(TilesInOrder):
+    """Takes every problem.
+
+    It is for CUDA: a tile waits for tiles that were begun before it, and OpenCL promises of no
+    work-group that it goes on running.
+    """
+
+    operation = "unique"
+    name = "look_back"
+    order = 2
+    summary = "a single pass, tiles look back at how many runs begin in those before them"
+    tunables = LOOKING
+
+    def why_not(self, problem: Unique) -> str | None:
+        """None: it takes everything."""
+        return None
+
+    def itemsize(self, problem: Unique) -> int:
+        """See `TilesInOrder.itemsize`."""
+        return numpy_dtype(problem.dtype).itemsize
+
+    def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
+        """Keys of which equal elements have equal ones, and the tunables."""
+        keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))
+        return {**keys, "SIZE": self.itemsize(problem), **config}
+
+    def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
+        """States are cleared, then tiles are gone through."""
+        clear, tiles = self.launches(problem, config, "unique_tiles")
+        arrays = "x", "y", "found", "states", "tickets"
+        numbers = np.int64(self.tiles(problem, config)), np.int64(problem.count)
+        return clear, Step(tiles, (*arrays, *numbers))
+
+
+STRATEGY = LookBack()

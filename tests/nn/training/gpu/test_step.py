@@ -1,0 +1,183 @@
+"""A step on a device against the CPU's: losses, gradients, parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.nn import Network
+from rooftile.nn.data import FASHION
+from rooftile.nn.layers import ConvLayer, LinearLayer
+from rooftile.nn.tensors import read_tensors
+from rooftile.nn.training import train
+from rooftile.nn.training.gpu import layers
+from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
+from rooftile.nn.training.gpu.resident import Resident
+from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.model import Model
+from rooftile.nn.training.optimisers import optimiser
+from rooftile.nn.training.options import TrainingOptions
+from rooftile.ops import Pool
+
+NETWORK = Network(
+    "small",
+    (1, 20, 20),
+    (
+        ConvLayer("conv1", 3, 3, activation="relu", pool=Pool.of("max", 2)),
+        ConvLayer("conv2", 4, 3, padding=1, activation="tanh", pool=Pool.of("average", 3)),
+        LinearLayer("linear1", 12, activation="sigmoid"),
+        LinearLayer("linear2", 10),
+    ),
+    pixels=FASHION,
+).initialise(0)
+GENERATOR = np.random.default_rng(1)
+IMAGES = GENERATOR.integers(0, 256, (21, 14, 14), np.uint8)
+LABELS = GENERATOR.integers(0, 10, 21)
+# Gradients are sums over some hundred terms, through four layers.
+CLOSE = {"rtol": 2e-5, "atol": 2e-6}
+
+
+def of_the_cpu(options, steps):
+    """Losses, the last gradients, parameters and memory after some steps over all images."""
+    parameters = {key: value.copy() for key, value in NETWORK.parameters.items()}
+    rule, model, losses = optimiser(options, parameters), Model(NETWORK, 1), []
+    x = NETWORK.prepare(IMAGES)
+    for number in range(steps):
+        loss, gradients = model.loss_and_gradients(parameters, x, LABELS)
+        rule.step(parameters, gradients, options.rate(number / steps))
+        losses.append(loss)
+    return losses, gradients, parameters, rule.state
+
+
+def of_a_device(device, options, steps):
+    """The same, of one epoch for each step."""
+    made = DeviceSteps(NETWORK, IMAGES, LABELS, options, device.description.device)
+    parameters = {key: value.copy() for key, value in NETWORK.parameters.items()}
+    memory = optimiser(options, parameters).state
+    made.load(parameters, memory)
+    order, still = np.arange(21), np.zeros(21, np.int32)
+    losses = [
+        made.losses(order, still, rates_of(options, epoch, 1), 0).__next__()[0]
+        for epoch in range(steps)
+    ]
+    gradients = {key: np.empty_like(value) for key, value in parameters.items()}
+    made.held.fetch("gradients", gradients)
+    made.fetch(parameters, memory)
+    return losses, gradients, parameters, memory
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam"])
+def test_steps_are_those_of_the_cpu(rule, opencl_device):
+    options = TrainingOptions(
+        epochs=3, batch=21, optimiser=rule, learning_rate=1e-3, weight_decay=0.1, shift=0
+    )
+    found = of_a_device(opencl_device, options, 3)
+    expected = of_the_cpu(options, 3)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+    for made, right in zip(found[1:], expected[1:], strict=True):
+        for key in made:
+            if key != "steps":
+                np.testing.assert_allclose(made[key], right[key], **CLOSE, err_msg=key)
+    again = of_a_device(opencl_device, options, 3)
+    assert all((found[2][key] == again[2][key]).all() for key in found[2])
+
+
+def test_matrix_products_make_the_gradients_of_large_layers(opencl_device, monkeypatch):
+    monkeypatch.setattr(layers, "_FEW", 0)
+    options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
+    gradients = of_a_device(opencl_device, options, 1)[1]
+    for key, right in of_the_cpu(options, 1)[1].items():
+        np.testing.assert_allclose(gradients[key], right, **CLOSE, err_msg=key)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, opencl_device):
+    from rooftile.nn.training.augment import augment
+
+    options = TrainingOptions(batch=5, flip=True, shift=3)
+    images = IMAGES if dtype == "uint8" else NETWORK.prepare(IMAGES)
+    held = Resident(NETWORK, images, LABELS, options, opencl_device)
+    order = np.random.default_rng(2).permutation(21)
+    generator = np.random.default_rng(3)
+    variation = np.concatenate([variation_of(options, n, generator) for n in (5, 5, 5, 5, 1)])
+    held.begin_epoch(order, variation, np.zeros((5, 4), np.float32), 2)
+    x, labels = np.empty((5, 1, 20, 20), np.float32), np.empty(5, np.int32)
+    to = opencl_device.upload(x), opencl_device.upload(labels)
+    call = held.gather(*to, 5)
+    opencl_device.launches([call], ()).start(())
+    for memory, array in zip(to, (x, labels), strict=True):
+        opencl_device.copy_out(memory, array)
+    generator, chosen = np.random.default_rng(3), order[10:15]
+    for part in (order[:5], order[5:10], chosen):
+        varied = augment(images[part], generator, flip=True, shift=3)
+    expected = NETWORK.prepare(varied) if dtype == "uint8" else varied
+    # Two products and three sums of levels up to 255, in another order.
+    np.testing.assert_allclose(x, expected, rtol=0, atol=5e-7 * 255 * 2)
+    np.testing.assert_array_equal(labels, LABELS[chosen])
+
+
+def test_a_step_that_is_captured_leaves_no_trace(opencl_device):
+    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    held = Resident(NETWORK, IMAGES, LABELS, options, opencl_device)
+    held.load("parameters", NETWORK.parameters)
+    kept = held.kept()
+    step = Step(NETWORK, held, 21)
+    held.begin_epoch(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1), 0)
+    step()
+    held.put_back(kept)
+    back = {key: np.empty_like(value) for key, value in NETWORK.parameters.items()}
+    held.fetch("parameters", back)
+    assert all((back[key] == value).all() for key, value in NETWORK.parameters.items())
+    names = [name for name, _ in step.launches]
+    assert names[0] == "gather"
+    assert names[-2:] == ["sgd", "note"]
+
+
+def test_what_only_the_cpu_trains_is_refused(opencl_device):
+    place, options = opencl_device.description.device, TrainingOptions(batch=21, shift=0)
+    overlapping = Network(
+        "o", (1, 9, 9), (ConvLayer("c", 2, 3, pool=("max", 3, 2)), LinearLayer("l", 10))
+    ).initialise(0)
+    images = np.zeros((21, 9, 9), np.uint8)
+    steps = DeviceSteps(overlapping, images, LABELS, options, place)
+    with pytest.raises(UnsupportedProblem, match="share"):
+        next(steps.losses(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1), 0))
+    last = Network("s", (1, 9, 9), (LinearLayer("l", 10, activation="sigmoid"),)).initialise(0)
+    with pytest.raises(UnsupportedProblem, match="sigmoid in the last layer"):
+        DeviceSteps(last, images, LABELS, options, place)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam"])
+def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, opencl_device, tmp_path):
+    options = TrainingOptions(
+        epochs=2, batch=8, optimiser=rule, learning_rate=1e-3, flip=True, holdout=1, seed=3
+    )
+    device = opencl_device.description.device
+
+    def trained(**given):
+        return train(NETWORK, IMAGES, LABELS, options, device=device, **given).parameters
+
+    expected, found = train(NETWORK, IMAGES, LABELS, options).parameters, trained()
+    for key, right in expected.items():
+        np.testing.assert_allclose(found[key], right, **CLOSE, err_msg=key)
+
+    def stop(report):
+        if (report.epoch, report.step) == (2, 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(progress=stop, checkpoint=tmp_path / "c")
+    again = trained(checkpoint=tmp_path / "c", resume=True)
+    assert all((again[key] == value).all() for key, value in found.items())
+
+
+def test_a_loss_that_is_not_finite_keeps_the_last_epoch(opencl_device, tmp_path):
+    options = TrainingOptions(epochs=3, batch=8, optimiser="sgd", learning_rate=1e-3)
+    place, kept = opencl_device.description.device, tmp_path / "c"
+    with pytest.raises(InputError, match=r"the loss is (nan|inf) in step"):
+        images = NETWORK.prepare(IMAGES)
+        images[2] = np.nan
+        train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
+    tensors, _ = read_tensors(kept)
+    assert all(np.isfinite(array).all() for array in tensors.values())

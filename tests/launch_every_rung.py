@@ -34,6 +34,7 @@ from rooftile.ops.histogram import Histogram
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
+from rooftile.ops.mlp_training import MlpTraining, Neurons
 from rooftile.ops.partition import Partition
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.pool2d_gradient import Pool2dGradient
@@ -115,6 +116,9 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Reduce((33, 96), -1, "uint8"),
         Reduce((300, 4096), 0),
         Reduce((9, 700, 3), 1, "float16"),
+    ),
+    "mlp_training": (
+        MlpTraining(50, 3, 4, Neurons((4, 5, 5, 1), ("softmax", "relu", "tanh", "sigmoid"))),
     ),
     "argreduce": (
         Argreduce((70_001,)),

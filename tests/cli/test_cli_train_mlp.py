@@ -51,6 +51,21 @@ def test_what_is_printed(call, tables, tmp_path):
     assert "left" in err
 
 
+def test_a_profile_tells_phases_and_layers(call_json, call, tables, tmp_path):
+    more = ("--epochs", 4, "--batch", 20, "--profile")
+    found = call_json(*words(tables, tmp_path / "m", *more))["profile"]
+    phases = {(row["phase"], row["layer"]): row for row in found["phases"]}
+    assert sum(row["share"] for row in phases.values()) == pytest.approx(1)
+    assert phases["forward", "hidden1"]["calls"] == phases["update", ""]["calls"] == 4 * 20
+    for row in phases.values():
+        assert 0 < row["least_ms"] <= row["average_ms"] <= row["most_ms"]
+    starts = [span["start_ms"] for span in found["timeline"]]
+    assert starts == sorted(starts)
+    _, out, _ = call(*words(tables, tmp_path / "m", *more))
+    assert "backward" in out
+    assert "average ms" in out
+
+
 def test_ctrl_c_saves_and_resume_ends_with_the_same_bits(call, tables, tmp_path, monkeypatch):
     from rooftile.cli import _training
 

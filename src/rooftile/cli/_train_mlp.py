@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rooftile.cli._network import percent_of
 from rooftile.cli._output import Output
 from rooftile.cli._tables import Sheet
-from rooftile.cli._training import progress_bar
+from rooftile.cli._training import profile_json, profile_of, profile_sheet, progress_bar
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -71,7 +71,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     out: Path = arguments.out or Path("mlp.safetensors")
     losses: list[Progress] = []
     output.show(f"training {network.name} on {table.source}, {len(table):,} rows")
-    start = time.perf_counter()
+    profile, start = profile_of(arguments.profile), time.perf_counter()
     with progress_bar(output, options, len(table) - options.holdout, "rows") as advance:
 
         def each_step(progress: Progress) -> None:
@@ -87,6 +87,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
             checkpoint=out.with_name(f"{out.name}.checkpoint"),
             resume=arguments.resume,
             progress=each_step,
+            phases=profile,
         )
     seconds = time.perf_counter() - start
     predicted = predict(trained, _features(test, standardise))
@@ -94,7 +95,10 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     trained = _recorded(trained, options, standardise, scores)
     trained.save(out)
     _show(output, losses, scores, test, seconds, out)
-    _result(output, trained, options, losses, scores, seconds, out)
+    extra = {} if profile is None else {"profile": profile_json(profile)}
+    _result(output, trained, options, losses, scores, seconds, out, extra)
+    if profile is not None:
+        output.show(profile_sheet(profile))
     return 0
 
 
@@ -203,6 +207,7 @@ def _result(
     scores: Scores,
     seconds: float,
     out: Path,
+    extra: dict[str, Any],
 ) -> None:
     import dataclasses
 
@@ -224,6 +229,7 @@ def _result(
                 "recall": [scores.recall(label) for label in labels],
                 "seconds": seconds,
                 "out": str(out),
+                **extra,
                 "environment": dataclasses.asdict(environment()),
             }
         )

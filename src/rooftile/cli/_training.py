@@ -13,7 +13,8 @@ from rooftile.cli._network import percent_of
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
-    from rooftile.nn.training import Progress, TrainingOptions
+    from rooftile.cli._tables import Sheet
+    from rooftile.nn.training import Profile, Progress, TrainingOptions
 
 _LINES = 50
 """At most so many lines tell of epochs where standard error is no terminal."""
@@ -108,3 +109,45 @@ def _describe(step: Progress) -> str:
     if step.holdout_accuracy is not None:
         line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
     return line
+
+
+def profile_of(wanted: bool) -> Profile | None:
+    """What times every phase, where somebody asked for it."""
+    from rooftile.nn.training import Profile
+
+    return Profile() if wanted else None
+
+
+def profile_sheet(profile: Profile) -> Sheet:
+    """Each phase of each layer: its share of the time, calls, and a call's average, least, most."""
+    from rooftile.cli._tables import Sheet
+
+    columns = ("share", "calls", "average ms", "least ms", "most ms")
+    sheet = Sheet("phase", "layer", *columns, numbers=columns)
+    ordered = sorted(profile.tallies.items(), key=lambda item: -item[1].total)
+    for (phase, layer), tally in ordered:
+        times = (f"{1e3 * t:.4g}" for t in (tally.average, tally.least, tally.most))
+        share = f"{100 * tally.total / profile.total:.1f} %"
+        sheet.add_row(phase, layer, share, f"{tally.calls:,}", *times)
+    return sheet
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """The same as plain numbers, and when the first calls began."""
+    phases = [
+        {
+            "phase": phase,
+            "layer": layer,
+            "share": tally.total / profile.total,
+            "calls": tally.calls,
+            "average_ms": 1e3 * tally.average,
+            "least_ms": 1e3 * tally.least,
+            "most_ms": 1e3 * tally.most,
+        }
+        for (phase, layer), tally in profile.tallies.items()
+    ]
+    timeline = [
+        {"phase": s.phase, "layer": s.layer, "start_ms": 1e3 * s.start, "ms": 1e3 * s.seconds}
+        for s in profile.spans
+    ]
+    return {"phases": phases, "timeline": timeline}

@@ -21,7 +21,7 @@ from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
 from rooftile.cli._output import Output
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
-from rooftile.cli._training import progress_bar
+from rooftile.cli._training import profile_json, profile_of, profile_sheet, progress_bar
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=meaning)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default MODEL.safetensors")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--profile", action="store_true", help="tell where the time goes")
     add_mlp_arguments(parser)
 
 
@@ -70,8 +71,10 @@ def command(arguments: argparse.Namespace) -> int:
 
     output = Output(arguments)
     if arguments.model == "mlp":
-        _check_device(arguments.device)
+        _check_device(arguments.device, "multilayer perceptrons train there only")
         return train_mlp(arguments, output, _given(arguments))
+    if arguments.profile:
+        _check_device(arguments.device, "--profile tells the phases of the CPU")
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
     given = _given(arguments)
@@ -86,7 +89,7 @@ def command(arguments: argparse.Namespace) -> int:
         check_channels(network, images)
         check_channels(network, test)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
-    start = time.perf_counter()
+    profile, start = profile_of(arguments.profile), time.perf_counter()
     last: list[Progress] = []
     with progress_bar(output, options, len(images) - options.holdout) as advance:
 
@@ -102,6 +105,7 @@ def command(arguments: argparse.Namespace) -> int:
             checkpoint=checkpoint,
             resume=arguments.resume,
             progress=each_step,
+            phases=profile,
             device=arguments.device,
         )
     seconds = time.perf_counter() - start
@@ -114,7 +118,10 @@ def command(arguments: argparse.Namespace) -> int:
     )
     recorded.save(out)
     loss = last[0].loss if last else None
-    _finish(arguments, output, recorded, options, images, test, (loss, seconds), out)
+    extra = {} if profile is None else {"profile": profile_json(profile)}
+    _finish(arguments, output, recorded, options, images, test, (loss, seconds), out, extra)
+    if profile is not None:
+        output.show(profile_sheet(profile))
     return 0
 
 
@@ -145,12 +152,12 @@ def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _check_device(device: str) -> None:
+def _check_device(device: str, why: str) -> None:
     from rooftile.devices.select import parse_device
     from rooftile.errors import InputError
 
     if parse_device(device)[0] != "cpu":
-        raise InputError("--device", device, "cpu: multilayer perceptrons train there only")
+        raise InputError("--device", device, f"cpu: {why}")
 
 
 def _finish(
@@ -162,6 +169,7 @@ def _finish(
     test: ImageSet,
     measured: tuple[float | None, float],
     out: Path,
+    extra: dict[str, Any],
 ) -> None:
     import dataclasses
 
@@ -185,6 +193,7 @@ def _finish(
                 "accuracy": accuracies,
                 "seconds": seconds,
                 "out": str(out),
+                **extra,
                 "environment": {
                     **dataclasses.asdict(environment()),
                     "data": images.source,

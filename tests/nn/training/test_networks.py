@@ -97,8 +97,8 @@ def test_losses_by_hand():
 
 @pytest.mark.parametrize(
     "change",
-    [{"batch": 16, "optimiser": "sgd", "learning_rate": 0.1, "weight_decay": 1e-4},
-     {"batch": None, "learning_rate": 0.03, "schedule": "constant"}],
+    [{"batch": 16, "optimiser": "sgd", "learning_rate": 0.3, "weight_decay": 1e-4},
+     {"batch": None, "learning_rate": 0.05, "schedule": "constant"}],
     ids=["mini-batches", "all at once"],
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -107,7 +107,7 @@ def test_an_mlp_learns_two_moons(change, dtype):
     network = Network(
         [LinearLayer("h1", 8, "tanh"), LinearLayer("h2", 8, "softplus"),
          LinearLayer("out", 2, "softmax")], 2)  # fmt: skip
-    epochs = 250 if change["batch"] is None else 40
+    epochs = 150 if change["batch"] is None else 15
     options = TrainingOptions(epochs=epochs, dtype=dtype, **change)
     trained = train(network, x, labels, options)
     assert (predict(trained, two_moons(200, 1)[0]) == two_moons(200, 1)[1]).mean() > 0.97

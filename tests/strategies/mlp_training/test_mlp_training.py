@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from compiling import check_compiles
+from every_rung import changed
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
@@ -16,7 +18,11 @@ from rooftile.ops.mlp_training import MlpTraining, Neurons
 from rooftile.strategies import ladder, strategy
 
 RUNGS = ladder("mlp_training")
+GPU_RUNGS = ladder("mlp_training", "cuda")
 SMALL = MlpTraining(11, 2, 3, Neurons((4, 3, 2, 1), ("softmax", "relu", "tanh", "sigmoid")))
+LIVELY = replace(SMALL, layers=Neurons(SMALL.layers.counts, ("softmax", "tanh", "tanh", "none")))
+"""Of neurons that cannot die: where nothing is learnt, no fault shows."""
+SMOOTH = MlpTraining(5, 2, 2, Neurons((3, 2), ("softplus", "softmax")))
 WIDE = MlpTraining(5, 3, 2, Neurons((5, 3), ("softplus", "softmax")), "float64")
 
 
@@ -63,7 +69,8 @@ def test_a_steps_gradient_is_that_of_finite_differences(problem):
     ids=["ascends", "off by the bias", "diagonal softmax", "always one row", "other weights"],
 )
 def test_wrong_trainers_are_caught(right, wrong):
-    rung, problem = copy(strategy("mlp_training", "unrolled_8")), replace(SMALL, features=4)
+    problem = replace(LIVELY, features=4)
+    rung = copy(strategy("mlp_training", "unrolled_8"))
     text = rung.text(problem)
     assert right in text
     rung.text = lambda _: text.replace(right, wrong)
@@ -78,6 +85,23 @@ def test_a_rate_of_zero_never_learns():
     bound(x, targets, order, 0 * rates, weights, trained, losses)
     np.testing.assert_array_equal(trained, weights)
     assert losses[0] == pytest.approx(losses[1])
+
+
+@pytest.mark.parametrize("rung", GPU_RUNGS, ids=lambda rung: rung.name)
+def test_right_on_a_gpu(rung, device):
+    for problem in (SMALL, SMOOTH):
+        found = verify(problem, rung, device=device, hard=True, neighbours=problem is SMALL)
+        assert found.passed, (problem, found)
+
+
+@pytest.mark.parametrize("rung", GPU_RUNGS, ids=lambda rung: rung.name)
+def test_compiles_without_spills(rung):
+    check_compiles(rung, (SMALL,))
+
+
+def test_a_wrong_text_is_caught(opencl_device):
+    wrong = changed("mlp_training", "one_block", "d[at + j] - both", "d[at + j]")
+    assert not verify(LIVELY, wrong, device=opencl_device, neighbours=False).passed
 
 
 def test_problems():

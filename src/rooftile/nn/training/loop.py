@@ -93,7 +93,9 @@ def train(
         keeper.keep()
         raise
     keeper.keep()
-    chosen = state.best.parameters if options.patience is not None else state.parameters
+    # Where no held-out loss was a number, no weights were best.
+    stops_early = options.patience is not None and state.best.epoch > 0
+    chosen = state.best.parameters if stops_early else state.parameters
     return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
 
 

@@ -1,0 +1,1 @@
+"""The GPUs' ladder of `mlp_training`."""

@@ -1,0 +1,53 @@
+"""Rung 1, `one_block`: one block takes all steps of all epochs, with the weights in shared memory.
+
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.3.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining
+from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+
+_SHARED = 48 * 1024
+"""Bytes of shared memory that every block may have."""
+
+
+class OneBlock(GpuStrategy):
+    """float32, weights that fit shared memory."""
+
+    operation = "mlp_training"
+    name = "one_block"
+    order = 1
+    summary = "one block takes all steps, with the weights in shared memory"
+    tunables = (Tunable("BLOCK", (32, 64, 128), 32),)
+
+    def why_not(self, problem: MlpTraining) -> str | None:
+        """Shared memory holds weights, and three numbers of each neuron and feature."""
+        if problem.dtype != "float32":
+            return f"{problem.dtype}: the text is float32's"
+        needed = 4 * (problem.starts[-1] + 3 * sum(problem.sizes_in_a_row))
+        if needed > _SHARED:
+            return f"weights and values take {needed} bytes of shared memory, at most {_SHARED}"
+        return None
+
+    def macros(self, problem: MlpTraining, config: Config) -> dict[str, int | str]:
+        """The layers."""
+        names = (str(ACTIVATIONS.index(name)) for name in problem.layers.activations)
+        return {
+            "LAYERS": len(problem.layers.counts),
+            "SIZES": ", ".join(map(str, problem.sizes_in_a_row)),
+            "NAMES": ", ".join(names),
+            "WEIGHTS": problem.starts[-1],
+            "VALUES": sum(problem.sizes_in_a_row),
+            **config,
+        }
+
+    def steps(self, problem: MlpTraining, config: Config) -> tuple[Step, ...]:
+        """One kernel on one block."""
+        launch = Launch("one_block", (1, 1, 1), (config["BLOCK"], 1, 1))
+        arrays = ("x", "targets", "order", "rates", "weights", "trained", "losses")
+        return (Step(launch, (*arrays, problem.epochs, problem.rows)),)
+
+
+STRATEGY = OneBlock()

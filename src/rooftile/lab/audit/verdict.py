@@ -43,7 +43,7 @@ _REQUIRED = (
     "read-only files", "private scratch", "hidden rooftile", "no_new_privs", "seccomp",
 )  # fmt: skip
 """What ``require_isolation`` asks for."""
-_DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 260)
+_DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 130)
 """How many sizes are drawn, how often the least problem is called in one request, and the batches
 that are drawn for it."""
 _TELLING = 16

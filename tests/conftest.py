@@ -15,7 +15,7 @@ from rooftile.ops import Problem
 from rooftile.runtime import choice
 from rooftile.runtime.timing import host as measure
 
-pytest_plugins = ["chosen_tests", "gpus"]
+pytest_plugins = ["busiest", "chosen_tests", "gpus"]
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from rooftile.devices import cuda
 from rooftile.errors import DeviceMissing
@@ -15,7 +17,7 @@ from rooftile.ops import Problem
 from rooftile.runtime import choice
 from rooftile.runtime.timing import host as measure
 
-pytest_plugins = ["chosen_tests", "gpus"]
+pytest_plugins = ["busiest", "chosen_tests", "gpus"]
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile(
@@ -26,6 +28,9 @@ settings.load_profile("rooftile")
 
 def pytest_configure() -> None:
     gc.disable()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # The processes share the cores; threads of BLAS would wait for work in each other's way.
+        threadpool_limits(1, user_api="blas")
 
 
 def pytest_collection_finish() -> None:

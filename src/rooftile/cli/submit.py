@@ -28,9 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--launch", default="", metavar="LINE", help="of a text: see `rooftile audit --help`"
     )
     parser.add_argument(
-        "--limit", type=seconds, default=20.0, metavar="S",
+        "--limit",
+        type=seconds,
+        default=20.0,
+        metavar="S",
         help="a call of more seconds is a hang (default 20)",
-    )  # fmt: skip
+    )
     parser.add_argument("--no-history", action="store_true", help="do not record the result")
 
 

@@ -15,7 +15,7 @@ KINDS = ("cpu", "cuda", "opencl")
 
 _Cuda = Literal[
     "cuda", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"
-]  # fmt: skip
+]
 _OpenCl = Literal["opencl", "opencl:0", "opencl:1", "opencl:2", "opencl:3"]
 DeviceName = Literal["cpu"] | _Cuda | _OpenCl
 """What a type checker lets a caller write; `parse_device` takes any number."""

@@ -17,8 +17,11 @@ DTYPES: tuple[Dtype, ...] = (
     "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
 )  # fmt: skip
 _NUMPY: dict[Operator, Any] = {
-    SUM: np.add, PRODUCT: np.multiply, MIN: np.minimum, MAX: np.maximum,
-}  # fmt: skip
+    SUM: np.add,
+    PRODUCT: np.multiply,
+    MIN: np.minimum,
+    MAX: np.maximum,
+}
 """NumPy's own functions of the operators that have a name."""
 
 

@@ -48,9 +48,12 @@ class Conv1d(Problem):
 
     def __post_init__(self) -> None:
         check_positive(
-            length=self.length, mask=self.mask, batch=self.batch, channels=self.channels,
+            length=self.length,
+            mask=self.mask,
+            batch=self.batch,
+            channels=self.channels,
             maps=self.maps,
-        )  # fmt: skip
+        )
         check_boundary(self.boundary)
         if self.rank not in (1, 3):
             raise InputError("rank", self.rank, "1, or 3 for x[batch, channels, length]")

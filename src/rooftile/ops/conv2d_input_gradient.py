@@ -159,10 +159,12 @@ def _add_at_places(
 
 NAMED = {
     "lenet-conv2": (
-        lambda batch: Conv2dInputGradient(batch, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)), 64,
+        lambda batch: Conv2dInputGradient(batch, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        64,
     ),
     "mnist-conv": (
-        lambda batch: Conv2dInputGradient(batch, 1, 28, 28, 8, (5, 5), padding=(2, 2)), 64,
+        lambda batch: Conv2dInputGradient(batch, 1, 28, 28, 8, (5, 5), padding=(2, 2)),
+        64,
     ),
-}  # fmt: skip
+}
 """Named problems: how to build one for a batch, and the batch where none is given."""

@@ -62,9 +62,13 @@ class Conv3d(Problem):
 
     def __post_init__(self) -> None:
         check_positive(
-            depth=self.depth, height=self.height, width=self.width, batch=self.batch,
-            channels=self.channels, maps=self.maps,
-        )  # fmt: skip
+            depth=self.depth,
+            height=self.height,
+            width=self.width,
+            batch=self.batch,
+            channels=self.channels,
+            maps=self.maps,
+        )
         if len(self.mask) != 3:
             raise InputError("mask", self.mask, "planes, rows and columns")
         check_positive(**{f"axis {i} of mask": size for i, size in enumerate(self.mask)})

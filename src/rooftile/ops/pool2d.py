@@ -121,7 +121,8 @@ NAMED = {
     "lenet-pool2": (lambda batch: Pool2d(batch, 16, 34, 34, Pool.of("max", 4)), 1000),
     # The subsampling of the first LeNet: averages, a bias a channel, a sigmoid.
     "lenet-subsampling1": (
-        lambda batch: Pool2d(batch, 6, 28, 28, Pool.of("average", 2, None, "sigmoid"), True), 1000,
+        lambda batch: Pool2d(batch, 6, 28, 28, Pool.of("average", 2, None, "sigmoid"), True),
+        1000,
     ),
-}  # fmt: skip
+}
 """Named problems: how to build one for a batch, and the batch where none is given."""

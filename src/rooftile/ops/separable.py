@@ -52,9 +52,12 @@ class Separable(Problem):
 
     def __post_init__(self) -> None:
         check_positive(
-            height=self.height, width=self.width, column=self.mask[0], row=self.mask[1],
+            height=self.height,
+            width=self.width,
+            column=self.mask[0],
+            row=self.mask[1],
             batch=self.batch,
-        )  # fmt: skip
+        )
         check_boundary(self.boundary, AROUND)
         if self.rank not in (2, 3):
             raise InputError("rank", self.rank, "2, or 3 for x[batch, height, width]")

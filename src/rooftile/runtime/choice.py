@@ -198,9 +198,10 @@ def _named(problem: Problem, precision: str, name: str, kind: str) -> Strategy:
     rung = by_name(problem.operation, name, kind)
     if not admits(precision, rung.precision):
         raise UnsupportedProblem(
-            name, f"its precision is {rung.precision!r}, asked was {precision!r}",
+            name,
+            f"its precision is {rung.precision!r}, asked was {precision!r}",
             f"precision={rung.precision!r}",
-        )  # fmt: skip
+        )
     rung.check(problem)
     return rung
 

@@ -90,10 +90,11 @@ def clear(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise InputError(
-            "history", f"{path} ({error})",
+            "history",
+            f"{path} ({error})",
             "a database that rooftile made and this user can write; move it away to begin anew, "
             "or name another with ROOFTILE_HISTORY",
-        ) from error  # fmt: skip
+        ) from error
 
 
 @lru_cache(maxsize=1024)
@@ -143,10 +144,11 @@ def _version(database: sqlite3.Connection, path: Path) -> int:
         raise InputError("history", path, "a database that rooftile made; this one is not")
     if version > len(_MIGRATIONS):
         raise InputError(
-            "history", f"{path} of version {version}",
+            "history",
+            f"{path} of version {version}",
             f"at most version {len(_MIGRATIONS)}: a newer rooftile wrote it; update this one, or "
             "name another with ROOFTILE_HISTORY",
-        )  # fmt: skip
+        )
     return int(version)
 
 

@@ -95,8 +95,10 @@ def _emulated(
 def _named(said: str, problem: Problem) -> tuple[str, str]:
     """What a program's end means."""
     if "data race" in said:
-        words = [f"a {(before or '').lower()}{what.lower()} of {size} bytes"
-                 for before, what, size in _ACCESS.findall(said)[:2]]  # fmt: skip
+        words = [
+            f"a {(before or '').lower()}{what.lower()} of {size} bytes"
+            for before, what, size in _ACCESS.findall(said)[:2]
+        ]
         return "failed", f"{' and '.join(words)} at one place, no barrier between, as {problem}"
     if "wait for each other" in said:
         return "failed", f"threads wait at a barrier that others never reach, as {problem}"
@@ -126,8 +128,10 @@ def _on_gpu(
     try:
         done = subprocess.run(
             [*command, sys.executable, str(_CHILD), json.dumps(request)],
-            capture_output=True, text=True, timeout=limit_s,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+        )
     except subprocess.TimeoutExpired:
         return "skipped", f"{_TOOL} took more than {limit_s:g} s"
     if done.returncode == _RACED:

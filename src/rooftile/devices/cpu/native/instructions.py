@@ -27,9 +27,13 @@ _UNSIGNED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and",
              ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr"}  # fmt: skip
 _FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _COMPARED = {
-    ast.Lt: ("slt", "ult", "olt"), ast.LtE: ("sle", "ule", "ole"), ast.Gt: ("sgt", "ugt", "ogt"),
-    ast.GtE: ("sge", "uge", "oge"), ast.Eq: ("eq", "eq", "oeq"), ast.NotEq: ("ne", "ne", "une"),
-}  # fmt: skip
+    ast.Lt: ("slt", "ult", "olt"),
+    ast.LtE: ("sle", "ule", "ole"),
+    ast.Gt: ("sgt", "ugt", "ogt"),
+    ast.GtE: ("sge", "uge", "oge"),
+    ast.Eq: ("eq", "eq", "oeq"),
+    ast.NotEq: ("ne", "ne", "une"),
+}
 """LLVM's conditions for integers, unsigned integers and floats; NaN differs from everything."""
 
 

@@ -169,15 +169,17 @@ class _Rows:
                 width = tile.block.vectors
                 column = f"{g} * {width * tile.lanes}"
                 self._emit_map_blocks(
-                    full, rest,
+                    full,
+                    rest,
                     lambda maps, m: self._emit_folded(row, step, column, width, maps, m),
-                )  # fmt: skip
+                )
         if tail:
             column = str(groups * tile.block.vectors * tile.lanes)
             self._emit_map_blocks(
-                full, rest,
+                full,
+                rest,
                 lambda maps, m: self._emit_folded(row, step, column, tail, maps, m, last=True),
-            )  # fmt: skip
+            )
 
     def _emit_map_blocks(self, full: int, rest: int, emit) -> None:  # type: ignore[no-untyped-def]
         if full:

@@ -156,9 +156,13 @@ def _emit_columns(to: Writer, at: str, size: int, lanes: int) -> None:
     for base in range(0, size, 4):
         to.line(*(f"l{q} = load(scratch, {at} + {base + q * lanes})" for q in range(4)))
         to.line(
-            "e0 = even(l0, l1)", "e1 = even(l2, l3)", "o0 = odd(l0, l1)", "o1 = odd(l2, l3)",
-            f"j{base} = even(e0, e1)", f"j{base + 1} = even(o0, o1)",
-        )  # fmt: skip
+            "e0 = even(l0, l1)",
+            "e1 = even(l2, l3)",
+            "o0 = odd(l0, l1)",
+            "o1 = odd(l2, l3)",
+            f"j{base} = even(e0, e1)",
+            f"j{base + 1} = even(o0, o1)",
+        )
         if base + 2 < size:
             to.line(f"j{base + 2} = odd(e0, e1)", f"j{base + 3} = odd(o0, o1)")
 

@@ -75,8 +75,9 @@ STRATEGY = MapVectors()
 def _flat(p: Conv2d) -> Conv2d:
     """The same problem with one long row, where each output has one input."""
     if (p.mask, p.stride, p.padding, p.pool) == ((1, 1), (1, 1), (0, 0), None):
-        return Conv2d(p.batch, p.channels, 1, p.height * p.width, p.maps, p.mask,
-                      activation=p.activation)  # fmt: skip
+        return Conv2d(
+            p.batch, p.channels, 1, p.height * p.width, p.maps, p.mask, activation=p.activation
+        )
     return p
 
 

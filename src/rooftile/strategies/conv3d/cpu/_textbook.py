@@ -58,9 +58,13 @@ class Textbook(ArrayStrategy):
         """See `ArrayStrategy.kernel`."""
         planes, rows, _ = problem.output_size
         sizes = (
-            problem.channels, *problem.size, problem.maps, *problem.output_size, *problem.mask,
+            problem.channels,
+            *problem.size,
+            problem.maps,
+            *problem.output_size,
+            *problem.mask,
             *lead(problem),
-        )  # fmt: skip
+        )
         return ArrayKernel(kernel, problem.batch * problem.maps * planes * rows, sizes)
 
 

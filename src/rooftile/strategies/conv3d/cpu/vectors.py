@@ -41,9 +41,13 @@ class Vectors(HostStrategy):
             units=lambda images: images * one,
             scratch=pattern.scratch,
             sizes=(
-                problem.channels, *problem.size, problem.maps, *problem.output_size, *lead(problem),
+                problem.channels,
+                *problem.size,
+                problem.maps,
+                *problem.output_size,
+                *lead(problem),
             ),
-        )  # fmt: skip
+        )
         weights = aligned_copy(parameters[0])
         return VolumeKernel(made, weights, problem.input_arrays[0].item_size, threads)
 

@@ -53,12 +53,16 @@ def _kernel(function: str, store: str) -> cpu.Spread:
     width, expression = lanes(), _VECTORS[function]
     names = FUNCTIONS[function]
     text = _TEXT.format(
-        given=", ".join(names), chunk=_CHUNK, lanes=width, store=store, scalar=_SCALARS[function],
+        given=", ".join(names),
+        chunk=_CHUNK,
+        lanes=width,
+        store=store,
+        scalar=_SCALARS[function],
         vector=expression.format(x="load(x, i)", y="load(y, i)"),
         part=expression.format(
             x="load_part(x, whole, last - whole)", y="load_part(y, whole, last - whole)"
         ),
-    )  # fmt: skip
+    )
     made = source(f"elementwise_{function}_{store}", text)
     return cpu.Spread(made, ("float32",) * (len(names) + 1))
 

@@ -114,9 +114,12 @@ def _tile(b: int, o: int) -> dict[str, int]:
     """A tile of so many images and outputs; with 64 results a thread, registers are left for the
     fewer loads of a shorter one."""
     return {
-        "TILE_B": b, "TILE_O": o, "TILE_K": 8 if (b, o) == (128, 128) else 16,
-        "RESULTS_B": 8 if b == 128 else 4, "RESULTS_O": 8 if o == 128 else 4,
-    }  # fmt: skip
+        "TILE_B": b,
+        "TILE_O": o,
+        "TILE_K": 8 if (b, o) == (128, 128) else 16,
+        "RESULTS_B": 8 if b == 128 else 4,
+        "RESULTS_O": 8 if o == 128 else 4,
+    }
 
 
 def _tiles(problem: Linear, config: Config) -> int:

@@ -42,9 +42,11 @@ class WarpRows(GpuLinear):
         team = tile_of(blocks(problem.inputs, _THREAD_INPUTS), 32, 256)
         images = tile_of(problem.batch, 1, 8)
         return {
-            "GROUP": team, "ROWS": max(1, 128 // team), "IMAGES": images,
+            "GROUP": team,
+            "ROWS": max(1, 128 // team),
+            "IMAGES": images,
             "AHEAD": 4 if images < 4 else 2,
-        }  # fmt: skip
+        }
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
         """Too many threads, or partial sums."""

@@ -99,9 +99,12 @@ def _tile(rows: int, columns: int) -> dict[str, int]:
     """A tile of so many rows and columns; with 64 results a thread, registers are left for the
     fewer loads of a shorter one."""
     return {
-        "TILE_R": rows, "TILE_C": columns, "TILE_K": 8 if (rows, columns) == (128, 128) else 16,
-        "RESULTS_R": 8 if rows == 128 else 4, "RESULTS_C": 8 if columns == 128 else 4,
-    }  # fmt: skip
+        "TILE_R": rows,
+        "TILE_C": columns,
+        "TILE_K": 8 if (rows, columns) == (128, 128) else 16,
+        "RESULTS_R": 8 if rows == 128 else 4,
+        "RESULTS_C": 8 if columns == 128 else 4,
+    }
 
 
 def _threads(config: Config) -> int:

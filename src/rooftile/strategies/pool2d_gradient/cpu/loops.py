@@ -52,9 +52,13 @@ class Loops(ArrayStrategy):
         """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (
-            p.height, p.width, *p.pool.window, *p.pool.stride, *p.output_size,
+            p.height,
+            p.width,
+            *p.pool.window,
+            *p.pool.stride,
+            *p.output_size,
             int(p.pool.kind == "average"),
-        )  # fmt: skip
+        )
         return ArrayKernel(each_window, p.batch * p.channels, sizes)
 
 

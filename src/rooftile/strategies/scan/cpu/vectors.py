@@ -43,9 +43,12 @@ _LINE = 64
 _OWN = {
     False: {"in_lanes": "v", "in_line": "own", "own": "v", "own_scalar": "v"},
     True: {
-        "in_lanes": "lifted(v, carry, 1)", "in_line": "so_far", "own": "own", "own_scalar": "own",
+        "in_lanes": "lifted(v, carry, 1)",
+        "in_line": "so_far",
+        "own": "own",
+        "own_scalar": "own",
     },
-}  # fmt: skip
+}
 """What of a block a result has: with the element itself, or with those before it alone."""
 _WORDS = {SUM: "add", PRODUCT: "multiply", MIN: "minimum", MAX: "maximum"}
 

@@ -23,8 +23,11 @@ from rooftile.ops.sort import Sort
 _BITS = {1: "uint8", 2: "uint16", 4: "int32", 8: "int64"}
 """What a kernel is given instead of elements of so many bytes."""
 _INFINITY = {
-    "float32": 0x7F800000, "float16": 0x7C00, "bfloat16": 0x7F80, "float64": 0x7FF0000000000000,
-}  # fmt: skip
+    "float32": 0x7F800000,
+    "float16": 0x7C00,
+    "bfloat16": 0x7F80,
+    "float64": 0x7FF0000000000000,
+}
 
 
 @dataclass(frozen=True)

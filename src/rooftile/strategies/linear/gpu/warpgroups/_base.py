@@ -89,9 +89,7 @@ class Warpgroups(GpuLinear):
         for tile in (t for t in _TILES if t == _TILES[0] or t < 2 * problem.outputs):
             clusters = (1, 2) if tile >= _PAIRED else (1,)
             for warpgroups, cluster in ((w, c) for w in _WARPGROUPS for c in clusters):
-                config = {
-                    "WARPGROUPS": warpgroups, "TILE_O": tile, "CLUSTER": cluster, "BLOCKS": 1
-                }  # fmt: skip
+                config = {"WARPGROUPS": warpgroups, "TILE_O": tile, "CLUSTER": cluster, "BLOCKS": 1}
                 # As much as registers hold.
                 for most in reversed(extra.values):
                     config |= {extra.name: most}

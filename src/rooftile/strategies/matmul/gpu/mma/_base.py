@@ -54,8 +54,11 @@ class Mma(GpuMatmul):
         else; parts where those are few."""
         tile = {"WARP_R": 64, "WARP_C": 32, "WARPS_R": 2, "WARPS_C": 4, "STAGES": 3}
         if problem.rows <= 64:
-            tile |= {"WARP_R": max(16, min(64, 1 << (problem.rows - 1).bit_length())),
-                     "WARPS_R": 1, "STAGES": 4}  # fmt: skip
+            tile |= {
+                "WARP_R": max(16, min(64, 1 << (problem.rows - 1).bit_length())),
+                "WARPS_R": 1,
+                "STAGES": 4,
+            }
         tile |= {"BLOCKS": 2 if problem.rows <= 64 or self.numbers == 1 else 1, "PARTS": 1}
         # Multiprocessors before Hopper's have less shared memory.
         for change in ({}, {"BLOCKS": 1}, {"STAGES": 2}):

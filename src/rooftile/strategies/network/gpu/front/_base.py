@@ -88,8 +88,10 @@ class Front(GpuStrategy):
         """Rings, shared memory, and registers for what a role holds."""
         # A warpgroup must meet the same buffers again: barriers tell only one round from the next.
         for ring, groups in (
-            ("TILES", "GROUPS_1"), ("BETWEEN", "GROUPS_1"), ("BETWEEN", "GROUPS_2")
-        ):  # fmt: skip
+            ("TILES", "GROUPS_1"),
+            ("BETWEEN", "GROUPS_1"),
+            ("BETWEEN", "GROUPS_2"),
+        ):
             if config[ring] % config[groups]:
                 return f"a ring of {config[ring]} images for {config[groups]} warpgroups"
         shared = self._shared(problem, config)

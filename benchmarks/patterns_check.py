@@ -105,8 +105,9 @@ class Check:
 
     @cached_property
     def _exact(self) -> Outputs:
-        if made := _expected().EXACT.get(self._problem.operation):
-            return made(self._problem, *self._arrays)
+        if known := _expected().EXACT.get(self._problem.operation):
+            made: Outputs = known(self._problem, *self._arrays)
+            return made
         return (self._by_module(self._arrays),)
 
     def _expected(self, operands: str) -> tuple[Outputs, Outputs]:

@@ -20,20 +20,19 @@ _RUNS = 1
 
 
 def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
-    """Who solves the grid's equations, in both precisions."""
+    """Who solves the grid's equations."""
     found: list[Record] = []
     side = 32 if bench.device is None else _SIDE
-    for dtype in ("float64", "float32"):
+    # In float32 the true residual ends above the tolerance, whoever solves.
+    grid, generator = poisson(side, "float64"), torch.Generator().manual_seed(0)
+    b = torch.randn(side * side, generator=generator, dtype=torch.float64)
+    for name, solve in _solvers(grid, b.to(bench.place)):
         if watch.left_s < 0:
             return
-        grid = poisson(side, dtype)
-        generator = torch.Generator().manual_seed(0)
-        b = torch.randn(side * side, generator=generator, dtype=getattr(torch, dtype))
-        for name, solve in _solvers(grid, b.to(bench.place)):
-            one = {"who": name, "dtype": dtype, "side": side, **_timed(grid, b, solve, bench)}
-            found.append(one)
-            print(one, flush=True)
-            yield found
+        one = {"who": name, "dtype": "float64", "side": side, **_timed(grid, b, solve, bench)}
+        found.append(one)
+        print(one, flush=True)
+        yield found
 
 
 def _timed(grid: Any, b: Any, solve: Callable[[], tuple[Any, int]], bench: Any) -> Record:

@@ -23,7 +23,7 @@ PICKED = strategy("conv1d", "vectors")
 
 @pytest.fixture(scope="module")
 def scripts(benchmark_script):
-    names = ("cases", "check", "cpu", "page", "rows")
+    names = ("calls", "cases", "check", "cpu", "page", "rows")
     return SimpleNamespace(**{name: benchmark_script(f"patterns_{name}") for name in names})
 
 
@@ -61,8 +61,8 @@ def test_every_case_is_a_problem_with_a_call_and_a_page(scripts):
         assert len(set(keys)) == len(keys)
         for case in cases:
             assert case.problem.operation == case.operation
-            assert case.operation in scripts.cases.CALLS
-            assert (scripts.page.DOCS / f"{scripts.cases.PAGES[case.operation]}.md").exists()
+            assert case.operation in scripts.calls.CALLS
+            assert (scripts.page.DOCS / f"{scripts.calls.PAGES[case.operation]}.md").exists()
             assert {goal.what for goal in case.goals} <= set(scripts.page.GOALS)
 
 
@@ -75,10 +75,13 @@ def test_calls_compute_their_problems(scripts):
         "scale": Elementwise("scale", (9,)),
         "reduce": Reduce((3, 5), -1),
     }
-    assert set(scripts.cases.CALLS) <= set(small)
+    assert set(scripts.calls.CALLS) <= set(small)
     for problem in small.values():
         arrays = problem.random(0)
-        call = scripts.cases.CALLS[problem.operation](problem, *arrays)
+        if problem.operation == "unique":
+            # The public call sorts first, which the problem does not.
+            arrays = (np.sort(arrays[0]),)
+        call = scripts.calls.CALLS[problem.operation](problem, *arrays)
         made = np.asarray(call(strategy=ladder(problem.operation, "cpu")[0].name))
         outputs = problem.given_by_others(made)
         Expected(problem, *arrays).judge(outputs, "ieee").raise_if_wrong()
@@ -110,7 +113,7 @@ def test_16_bit_arrays_have_fewer_bytes(scripts):
 
 def test_rows_are_verified_before_they_are_timed(scripts, monkeypatch, quick):
     case = scripts.cases.Case("conv1d", "signal-1e3-mask3", ladder=True)
-    wrong = scripts.cases.CALLS["conv1d"]
+    wrong = scripts.calls.CALLS["conv1d"]
 
     def altered(problem, x, mask):
         call = wrong(problem, x, mask)
@@ -123,7 +126,7 @@ def test_rows_are_verified_before_they_are_timed(scripts, monkeypatch, quick):
 
         return called
 
-    monkeypatch.setattr(scripts.cpu, "CALLS", {**scripts.cases.CALLS, "conv1d": altered})
+    monkeypatch.setattr(scripts.cpu, "CALLS", {**scripts.calls.CALLS, "conv1d": altered})
     found = scripts.rows.row_of(case, PICKED, None)
     scripts.cpu.fill(found, case, seconds=0.0)
     entries = {one["name"]: one for one in found["entries"]}
@@ -185,7 +188,7 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
 
 def test_the_pages_are_in_step_with_the_records(scripts):
     records = scripts.page.records()
-    for name in sorted(set(scripts.cases.PAGES.values())):
+    for name in sorted(set(scripts.calls.PAGES.values())):
         text = (scripts.page.DOCS / f"{name}.md").read_text(encoding="utf-8")
         assert scripts.page.page(text, name, records) == text, name
 

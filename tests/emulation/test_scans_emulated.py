@@ -17,6 +17,7 @@ from rooftile.ops.compact import Compact
 from rooftile.ops.operator import MAX, Operator
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.unique import Unique
 from rooftile.strategies import strategy
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
@@ -41,7 +42,9 @@ def judged(rung, problem, folder, config, **options):
         ("rows", Scan((5, 1101), exclusive=True), TEAMS),
         ("look_back", SegmentedScan(3001, 90), SMALL),
         ("look_back", Compact(9001), {"THREADS": 128, "ROWS": 2}),
-        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4}),
+        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4, "LOOK": 2}),
+        ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
+        ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
     ],
 )

@@ -40,7 +40,7 @@ class InRows(GpuStrategy):
         rows = min(_BLOCK // team, 32) if problem.rows > 1 else 1
         while rows < 32 and blocks(problem.rows, rows) > MOST_BLOCKS:
             rows *= 2
-        return {"GROUP": team, "ROWS": rows, "LOADS": 4, "BLOCKS": 8}
+        return {"GROUP": team, "ROWS": rows, "LOADS": 4, "BLOCKS": 4}
 
     def invalid(self, problem: Any, config: Config) -> str | None:
         """Too many threads, or runs of rows."""

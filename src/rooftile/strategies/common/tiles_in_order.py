@@ -20,7 +20,7 @@ _CLEARING = 256
 LOOKING = (
     Tunable("THREADS", (128, 256, 384, 512), 256),
     Tunable("ROWS", (2, 4, 6, 8), 8),
-    Tunable("LOOK", (1, 2, 4, 8), 4),
+    Tunable("LOOK", (1, 2, 4, 8), 1),
     Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
 )
 
@@ -36,8 +36,8 @@ class TilesInOrder(GpuStrategy):
         raise NotImplementedError
 
     def defaults(self, problem: Any) -> dict[str, int]:
-        """Of single bytes fewer rows: a thread has sixteen in each."""
-        rows = 4 if self.itemsize(problem) == 1 else 8
+        """Fewer rows of single bytes, of which a thread has sixteen in each, and of eight."""
+        rows = {1: 4, 8: 6}.get(self.itemsize(problem), 8)
         return {**super().defaults(problem), "ROWS": rows}
 
     def invalid(self, problem: Any, config: Config) -> str | None:

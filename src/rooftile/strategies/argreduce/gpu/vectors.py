@@ -24,6 +24,11 @@ class Vectors(InRows, GpuArgreduce):
         """What does not lie in rows."""
         return self.not_in_rows(problem) or super().why_not(problem)
 
+    def defaults(self, problem: Argreduce) -> dict[str, int]:
+        """Of many rows fewer loads under way: each of a row's chunks is compared with the best."""
+        found = super().defaults(problem)
+        return {**found, "LOADS": 2} if problem.rows > 1 else found
+
     def segments(self, problem: Argreduce, config: Config) -> int:
         """A row has as many as keep every multiprocessor busy, and none is emptier than a load."""
         runs = blocks(problem.rows, config["ROWS"])

@@ -92,22 +92,26 @@ __device__ __forceinline__ int bin_of(given x, int bins, int least)
 #define TO_INT(whole) (__float_as_int((whole) + 8388608.0f) - 0x4b000000)
 #endif
 
-// The bin by the estimate alone; `close` becomes true where an edge may decide otherwise.
+// The bin by the estimate alone; `close` becomes true where an edge may decide otherwise, and for
+// what lies in no bin.
 __device__ __forceinline__ int likely_bin(given x, bool* close, RULE_PARAMETERS)
 {
-    float estimate = DISTANCE(x) * scale + start, whole = BELOW(estimate), beyond = estimate - whole;
+    float estimate = DISTANCE(x) * scale + start, whole = BELOW(estimate);
+    float off = fabsf(estimate - whole - 0.5f);
     int bin = TO_INT(whole);
-    bool inside = x >= least && x <= most;
-    if (inside && (beyond < slack || beyond > 1.0f - slack || bin >= bins)) *close = true;
-    return inside ? bin : -1;
+    // The negation is true of NaN, too.
+    if ((unsigned)bin >= (unsigned)bins || !(off <= 0.5f - slack)) *close = true;
+    return bin;
 }
 
 __device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
 {
     bool close = false;
+    if (!(x >= least && x <= most)) return -1;
     int bin = likely_bin(x, &close, RULE_ARGUMENTS);
     if (close) {
         if (bin >= bins) bin = bins - 1;
+        if (bin < 0) bin = 0;
         while (bin > 0 && !REACHES(x, bin)) bin--;
         while (bin < bins - 1 && REACHES(x, bin + 1)) bin++;
     }

@@ -32,7 +32,7 @@ class Columns(GpuReduce):
         Tunable("THREADS", (64, 128, 256, 512), 256),
         Tunable("ACROSS", (8, 16, 32, 64, 128, 256), 256),
         Tunable("LOADS", (2, 4, 8), 8),
-        Tunable("BLOCKS", (1, 2, 4, 8, 16), 4),
+        Tunable("BLOCKS", (1, 2, 4, 8, 16), 8),
     )
 
     def why_not(self, problem: Reduce) -> str | None:

@@ -14,6 +14,9 @@ from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented
 
+_LONG = 64
+"""Elements of an average segment from which on tiles have few ends."""
+
 
 class Balanced(GpuSegmented):
     """Results are the same in every run; neighbours are combined, and never out of order."""
@@ -33,9 +36,13 @@ class Balanced(GpuSegmented):
         return super().why_not(problem)
 
     def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
-        """Fewer items a thread where they have eight bytes, for shared memory's sake."""
-        wide = CARRIED_BYTES[problem.carried] == 8
-        return {**super().defaults(problem), "PER": 11 if wide else 15}
+        """Fewer items a thread where they have eight bytes, for shared memory's sake; more of them,
+        and fewer threads, where few segments end in a tile."""
+        if CARRIED_BYTES[problem.carried] == 8:
+            return {**super().defaults(problem), "PER": 11}
+        if problem.count >= _LONG * problem.segments:
+            return {**super().defaults(problem), "THREADS": 128, "PER": 19}
+        return super().defaults(problem)
 
     def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
         """More shared memory than a block has."""

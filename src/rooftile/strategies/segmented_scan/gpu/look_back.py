@@ -31,14 +31,15 @@ class LookBack(GpuSegmentedScan):
     summary = "a single pass, tiles look back no further than a segment's beginning"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
-        Tunable("ROWS", (1, 2, 4, 6, 8), 4),
+        Tunable("ROWS", (1, 2, 4, 6, 8), 6),
         Tunable("LOOK", (1, 2, 4, 8), 2),
         Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
     )
 
     def defaults(self, problem: SegmentedScan) -> dict[str, int]:
         """As many rows as registers hold."""
-        rows = max(1, 64 // CARRIED_BYTES[problem.carried] // self.width(problem))
+        bytes_ = CARRIED_BYTES[problem.carried]
+        rows = max(1, (96 if bytes_ == 4 else 64) // bytes_ // self.width(problem))
         return {**super().defaults(problem), "ROWS": rows}
 
     def width(self, problem: SegmentedScan) -> int:

@@ -17,8 +17,6 @@ _CLEARING = 256
 """Threads of a block that clears."""
 _COUNTED = 64
 """Keys that a thread counts, at least."""
-_KEYS_BYTES = 64
-"""Bytes of a thread's keys, and what moves along."""
 
 
 class Onesweep(GpuSort):
@@ -33,14 +31,15 @@ class Onesweep(GpuSort):
     devices = ("cuda",)
     summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
     tunables = (
-        Tunable("THREADS", (256, 384, 512), 256),
-        Tunable("ITEMS", (4, 8, 12, 16, 20), 16),
-        Tunable("BLOCKS", (1, 2, 3, 4), 3),
+        Tunable("THREADS", (256, 384, 512), 384),
+        Tunable("ITEMS", (4, 8, 12, 14, 16, 18, 20), 14),
+        Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
     def defaults(self, problem: Sort) -> dict[str, int]:
-        """As many keys as registers hold."""
-        items = min(16, _KEYS_BYTES // max(4, problem.key_bytes))
+        """As many keys as registers hold: the larger a tile, the fewer look back."""
+        some = 14 if problem.gives == "values" else 12
+        items = some if problem.key_bytes <= 4 else 8
         return {**super().defaults(problem), "ITEMS": items}
 
     def threads(self, config: Config) -> int:

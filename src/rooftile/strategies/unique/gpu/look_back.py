@@ -37,6 +37,11 @@ class LookBack(TilesInOrder):
         """See `TilesInOrder.itemsize`."""
         return numpy_dtype(problem.dtype).itemsize
 
+    def defaults(self, problem: Unique) -> dict[str, int]:
+        """Fewer rows than where a mask comes with the elements: keys take registers."""
+        found = super().defaults(problem)
+        return {**found, "ROWS": min(6, found["ROWS"])}
+
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
         """Keys of which equal elements have equal ones, and the tunables."""
         keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))

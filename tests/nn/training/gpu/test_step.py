@@ -175,9 +175,9 @@ def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, opencl_device, tmp_
 def test_a_loss_that_is_not_finite_keeps_the_last_epoch(opencl_device, tmp_path):
     options = TrainingOptions(epochs=3, batch=8, optimiser="sgd", learning_rate=1e-3)
     place, kept = opencl_device.description.device, tmp_path / "c"
+    images = NETWORK.prepare(IMAGES)
+    images[2] = np.nan
     with pytest.raises(InputError, match=r"the loss is (nan|inf) in step"):
-        images = NETWORK.prepare(IMAGES)
-        images[2] = np.nan
         train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
     tensors, _ = read_tensors(kept)
     assert all(np.isfinite(array).all() for array in tensors.values())

@@ -9,16 +9,15 @@
 // has), variation[] (of a place of the epoch: rows moved, columns moved << 8, mirrored << 16),
 // step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns), shares[HEIGHT + WIDTH][2]
 // (their weights), scales[CHANNELS][2] (factor, and what is taken off);
-// x[BATCH][CHANNELS][HEIGHT][WIDTH], chosen[BATCH].  COUNT of the BATCH images are there.
-// Grid: x over the elements of x.
+// x[][CHANNELS][HEIGHT][WIDTH], chosen[].
+// STAGED: the old image fits shared memory, where its pixels are floats; several new ones read each.
+// Grid: x over the channels of the images; y over what blocks share out of one.
 
 #if FLOATS
 typedef float given_number;
 #else
 typedef unsigned char given_number;
 #endif
-
-#define IMAGE (CHANNELS * HEIGHT * WIDTH)
 
 // A pixel of the mirrored and moved image, as a float.
 __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int variation, int i, int j)
@@ -29,6 +28,12 @@ __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int var
     return (float)plane[i * OLD_WIDTH + j];
 }
 
+#if STAGED
+#define LEVEL(i, j) old[(i) * OLD_WIDTH + (j)]
+#else
+#define LEVEL(i, j) moved(plane, varied, i, j)
+#endif
+
 __global__ void gather(const GLOBAL given_number* __restrict__ given,
                        const GLOBAL int* __restrict__ labels, const GLOBAL int* __restrict__ order,
                        const GLOBAL int* __restrict__ variation, const GLOBAL int* __restrict__ step,
@@ -37,29 +42,37 @@ __global__ void gather(const GLOBAL given_number* __restrict__ given,
                        const GLOBAL float* __restrict__ scales, GLOBAL float* __restrict__ x,
                        GLOBAL int* __restrict__ chosen)
 {
-    int64 element = (int64)blockIdx.x * 256 + threadIdx.x;
-    if (element >= (int64)COUNT * IMAGE) return;
-
-    int n = (int)(element / IMAGE), at = (int)(element % IMAGE), c = at / (HEIGHT * WIDTH);
+    int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;
     int64 place = (int64)step[0] * BATCH + n;
     int number = order[place], varied = variation[place];
     const GLOBAL given_number* plane =
         given + ((int64)number * CHANNELS + c) * OLD_HEIGHT * OLD_WIDTH;
-    int i = at / WIDTH % HEIGHT, j = at % WIDTH;
-    if (at == 0) chosen[n] = labels[number];
+    if (blockIdx.y == 0 && c == 0 && threadIdx.x == 0) chosen[n] = labels[number];
+#if STAGED
+    __shared__ float old[OLD_HEIGHT * OLD_WIDTH];
+    for (int at = threadIdx.x; at < OLD_HEIGHT * OLD_WIDTH; at += 256)
+        old[at] = moved(plane, varied, at / OLD_WIDTH, at % OLD_WIDTH);
+    __syncthreads();
+#endif
+    GLOBAL float* to = x + (size_t)blockIdx.x * HEIGHT * WIDTH;
+    int first = blockIdx.y * 256 + threadIdx.x;
+    for (int at = first; at < HEIGHT * WIDTH; at += 256 * gridDim.y) {
+        int i = at / WIDTH, j = at % WIDTH;
 #if FLOATS || (OLD_HEIGHT == HEIGHT && OLD_WIDTH == WIDTH)
-    float level = moved(plane, varied, i, j);
+        float level = LEVEL(i, j);
 #else
-    int top = places[i], left = places[HEIGHT + j];
-    int below = top + 1 < OLD_HEIGHT ? top + 1 : top, right = left + 1 < OLD_WIDTH ? left + 1 : left;
-    float high = shares[2 * i], low = shares[2 * i + 1];
-    float first = high * moved(plane, varied, top, left) + low * moved(plane, varied, below, left);
-    float last = high * moved(plane, varied, top, right) + low * moved(plane, varied, below, right);
-    float level = shares[2 * (HEIGHT + j)] * first + shares[2 * (HEIGHT + j) + 1] * last;
+        int top = places[i], left = places[HEIGHT + j];
+        int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
+        int right = left + 1 < OLD_WIDTH ? left + 1 : left;
+        float high = shares[2 * i], low = shares[2 * i + 1];
+        float before = high * LEVEL(top, left) + low * LEVEL(below, left);
+        float after = high * LEVEL(top, right) + low * LEVEL(below, right);
+        float level = shares[2 * (HEIGHT + j)] * before + shares[2 * (HEIGHT + j) + 1] * after;
 #endif
 #if FLOATS
-    x[element] = level;
+        to[at] = level;
 #else
-    x[element] = level * scales[2 * c] - scales[2 * c + 1];
+        to[at] = level * scales[2 * c] - scales[2 * c + 1];
 #endif
+    }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 
 _THREADS = 256
+_MANY_IMAGES = 512
 _MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}
 """The memories of each optimiser, as a checkpoint names them."""
 SQUARE_DECAY, _EPSILON = 0.999, 1e-8
@@ -120,11 +123,15 @@ class Resident:
         channels, height, width = self._shape
         sizes = {"CHANNELS": channels, "HEIGHT": height, "WIDTH": width}
         old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
-        macros = {**sizes, **old, "BATCH": self.batch, "COUNT": count}
-        macros |= {"FLOATS": int(self._floats), "SHIFT": self._shift}
+        macros = {**sizes, **old, "BATCH": self.batch, "SHIFT": self._shift}
+        resized = self._old != (height, width) and not self._floats
+        staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
+        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged)}
         program = self.gpu.compile(_text("batch"), macros)
         given = self._data, self._labels, self._order, self._variation, self.step
-        grid = (-(-count * channels * height * width // _THREADS), 1, 1)
+        # Blocks enough for small batches; larger ones stage each image fewer times.
+        parts = min(-(-height * width // _THREADS), 8 if count < _MANY_IMAGES else 2)
+        grid = (count * channels, parts, 1)
         launch = Launch("gather", grid, (_THREADS, 1, 1))
         return Call(program, launch, (*given, *self._tables, x, labels))
 

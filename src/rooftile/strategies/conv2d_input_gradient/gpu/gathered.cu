@@ -3,7 +3,8 @@
 // In `naive` every pixel of every channel reads the gradients that it met, their places and one
 // weight for each from global memory.  Here a block has all gradients of some maps of its image in
 // shared memory, places as row and column, and their weights with four channels side by side: one
-// load brings a place, one a gradient, one four weights.  Behind a max-pool these are the winners
+// load brings a gradient and its place, one four weights.  What a pixel met is the same of all maps,
+// which are the innermost loop.  Behind a max-pool these are the winners
 // alone.  What it removes: reads of global memory, divisions, and three of four looks at a place.
 // It gathers and does not scatter: nobody writes where another writes, so that no atomic is
 // needed and sums have the same order in every run.
@@ -15,7 +16,11 @@
 #include "conv2d_input_gradient/gpu/met.h"
 
 #define ACROSS ((HEIGHT * WIDTH + BLOCK - 1) / BLOCK)
-#define PADDED ((GRADIENTS + 3) / 4 * 4)
+#ifdef __OPENCL_VERSION__
+#define FLOAT_BITS(value) as_int(value)
+#else
+#define FLOAT_BITS(value) __float_as_int(value)
+#endif
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
 input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
@@ -23,8 +28,8 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
                GLOBAL float* __restrict__ dx)
 {
     __shared__ float4 taps[TILE_MAPS * TAPS];
-    __shared__ float brought[TILE_MAPS * PADDED];
-    __shared__ int met[TILE_MAPS * PADDED];
+    // A gradient's bits, and where the output's first pixel lies: its row above, its column below.
+    __shared__ int2 held[TILE_MAPS * GRADIENTS];
     int n = blockIdx.x / ACROSS, channel = blockIdx.y * 4;
     int pixel = blockIdx.x % ACROSS * BLOCK + threadIdx.x;
     int i = pixel / WIDTH + PAD_Y, j = pixel % WIDTH + PAD_X;
@@ -34,12 +39,12 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
         int maps = MAPS - first < TILE_MAPS ? MAPS - first : TILE_MAPS;
         __syncthreads();
         for (int at = threadIdx.x; at < maps * GRADIENTS; at += BLOCK) {
-            int e = at % GRADIENTS, to = at / GRADIENTS * PADDED + e;
             int64 number = ((int64)n * MAPS + first) * GRADIENTS + at;
-            int place = PLACE(number, e);
-            brought[to] = dy[number];
-            // Where the output's first pixel lies: its row above, its column below.
-            met[to] = place / PLACE_COLUMNS * STRIDE_Y << 16 | place % PLACE_COLUMNS * STRIDE_X;
+            int place = PLACE(number, at % GRADIENTS);
+            int2 one;
+            one.x = FLOAT_BITS(dy[number]);
+            one.y = place / PLACE_COLUMNS * STRIDE_Y << 16 | place % PLACE_COLUMNS * STRIDE_X;
+            held[at] = one;
         }
         for (int at = threadIdx.x; at < maps * TAPS; at += BLOCK) {
             const GLOBAL float* from =
@@ -50,13 +55,13 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
             taps[at] = make_float4(four[0], four[1], four[2], four[3]);
         }
         __syncthreads();
-        for (int m = 0; m < maps; m++)
-            for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
-                for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
-                    int e = m * PADDED + r * COLUMNS + c;
-                    int place = met[e], p = i - (place >> 16), q = j - (place & 0xffff);
+        for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
+            for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++)
+                UNROLL_BY(4) for (int m = 0; m < maps; m++) {
+                    int2 one = held[m * GRADIENTS + r * COLUMNS + c];
+                    int p = i - (one.y >> 16), q = j - (one.y & 0xffff);
                     if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH) {
-                        float gradient = brought[e];
+                        float gradient = __int_as_float(one.x);
                         float4 tap = taps[m * TAPS + p * MASK_WIDTH + q];
                         sum[0] += gradient * tap.x, sum[1] += gradient * tap.y;
                         sum[2] += gradient * tap.z, sum[3] += gradient * tap.w;

@@ -26,7 +26,7 @@ _FINISH = 16
 _JOINED = 4 * 9 * _TEAM
 """Bytes of a team's shared memory for joining."""
 _FEW_GRADIENTS = 256
-_MANY_IMAGES = 256
+_MANY_IMAGES = 32
 
 
 class Windows(GpuWeightsGradient):
@@ -60,9 +60,13 @@ class Windows(GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """As many maps as share an image's pixels in shared memory."""
-        fitting = [t for t in (1, 2, 4) if t <= problem.maps and self._fits(problem, t)]
-        return {"TEAMS": fitting[-1]}
+        """As many maps as share an image's pixels, unless too few blocks are left then."""
+        wanted, teams = self.machine.multiprocessors * 3 // 4, 1
+        for more in (2, 4):
+            beside = problem.images * problem.channels * blocks(problem.maps, more)
+            if more <= problem.maps and self._fits(problem, more) and beside >= wanted:
+                teams = more
+        return {"TEAMS": teams}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More shared memory than there is."""

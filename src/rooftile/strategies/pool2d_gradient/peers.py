@@ -24,8 +24,8 @@ def torch_modules(problem: Pool2dGradient, parameters: Sequence[AnyArray]) -> li
         def forward(self, x: Any, dy: Any) -> Any:
             aten = torch.ops.aten
             if problem.pool.kind == "average":
-                given = window, stride, [0, 0], False, True, None
-                return aten.avg_pool2d_backward(dy, x, *given)
+                averaged = window, stride, [0, 0], False, True, None
+                return aten.avg_pool2d_backward(dy, x, *averaged)
             given = window, stride, [0, 0], [1, 1], False
             _, where = aten.max_pool2d_with_indices(x, *given)
             return aten.max_pool2d_with_indices_backward(dy, x, *given, where)

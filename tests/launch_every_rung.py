@@ -65,6 +65,7 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Conv2d(2, 3, 23, 18, 3, (5, 3), activation="tanh", pool=Pool.of("max", (2, 4))),
         Conv2d(2, 1, 28, 28, 8, (5, 5), padding=(2, 2), activation="relu"),
         Conv2d(1, 70, 20, 24, 70, (3, 3), padding=(1, 1), activation="relu", pool=_POOL),
+        Conv2d(2, 64, 14, 14, 64, (1, 1)),
         # More images than persistent blocks have teams.
         Conv2d(1200, 4, 10, 16, 8, (5, 5), activation="relu", pool=_POOL),
     ),

@@ -90,6 +90,16 @@ __global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
     *own = before_digit(*own, sums);
 }
 
+// Ranks have 16 bits, two in a register: a thread has few.
+#define RANKS ((ITEMS + 1) / 2)
+#define RANK(ranks, item) ((ranks)[(item) / 2] >> 16 * ((item) % 2) & 0xffff)
+
+__device__ __forceinline__ void put_rank(unsigned* ranks, int item, unsigned rank)
+{
+    if (item % 2) ranks[item / 2] |= rank << 16;
+    else ranks[item / 2] = rank;
+}
+
 // How many keys of its digit each key of the warp's tile comes behind; `counts` of the warp are how
 // many there are then.  `masks` of the warp are zero, and are so again afterwards.
 __device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsigned* counts,
@@ -108,7 +118,7 @@ __device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsig
             counts[digit] = before + __popc(same);
             masks[digit] = 0;
         }
-        ranks[item] = before + __popc(same & lower);
+        put_rank(ranks, item, before + __popc(same & lower));
         __syncwarp();
     }
 }
@@ -170,7 +180,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         int e = mine + 32 * item;
         own[item] = e < there ? key_in(keys, first, line, begin, e, count, inner) : EVERY;
     }
-    unsigned ranks[ITEMS];
+    unsigned ranks[RANKS];
     rank_keys(own, ranks, counts[warp], tile.masks[warp], shift);
     __syncthreads();
     volatile unsigned* state =
@@ -190,8 +200,9 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     }
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
-        ranks[item] += counts[warp][DIGIT(own[item], shift)];
-        tile.keys[ranks[item]] = own[item];
+        // Places in the tile have 16 bits as well, so that no sum reaches the other half.
+        ranks[item / 2] += counts[warp][DIGIT(own[item], shift)] << 16 * (item % 2);
+        tile.keys[RANK(ranks, item)] = own[item];
     }
     if (thread < DIGITS) {
         unsigned before = number ? looked_back(state) : 0;
@@ -210,7 +221,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
-        tile.along[ranks[item]] =
+        tile.along[RANK(ranks, item)] =
             e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
     }
     __syncthreads();

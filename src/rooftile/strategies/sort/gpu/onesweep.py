@@ -32,14 +32,14 @@ class Onesweep(GpuSort):
     summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
     tunables = (
         Tunable("THREADS", (256, 384, 512), 384),
-        Tunable("ITEMS", (4, 8, 12, 14, 16, 18, 20), 14),
+        Tunable("ITEMS", (4, 8, 12, 16, 20), 20),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
     def defaults(self, problem: Sort) -> dict[str, int]:
         """As many keys as registers hold: the larger a tile, the fewer look back."""
-        some = 14 if problem.gives == "values" else 12
-        items = some if problem.key_bytes <= 4 else 8
+        most = 20 if problem.gives == "values" else 16
+        items = most if problem.key_bytes <= 4 else 8
         return {**super().defaults(problem), "ITEMS": items}
 
     def threads(self, config: Config) -> int:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,8 @@ def torch_network(network: nn.Network) -> Any:
     from rooftile.strategies.common.torch_layers import filled
 
     modules: list[Any] = []
-    for name, problem in network.problems(1):
+    layers_of: list[tuple[str, Any]] = list(network.problems(1))
+    for name, problem in layers_of:
         parameters = network.parameters_of(name)
         if problem.operation == "conv2d":
             conv = layers.Conv2d(
@@ -129,11 +132,16 @@ def torch_replays(graph: Any) -> float:
     return float(before.elapsed_time(after)) / _REPLAYS
 
 
+def _several(start: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        start()
+
+
 def parts(held: Resident, step: Step) -> list[tuple[str, float]]:
     """Milliseconds of each of the step's launches, alone in a graph of a few of them."""
     times = []
     for name, start in step.launches:
-        repeated = held.gpu.captured(lambda start=start: [start() for _ in range(8)])
+        repeated = held.gpu.captured(partial(_several, start, 8))
         repeated()
         with held.gpu.timer() as elapsed:
             repeated()

@@ -76,7 +76,7 @@ def test_each_element_has_one_thread_and_turn(rung):
 
 def test_a_drawing_has_its_cells_labels_and_legend():
     cells = ((Cell("core", "0"), Cell("core", "<1>")), (None, Cell("made")))
-    text = drawing.serialised(drawing._drawn((Panel("a & b", cells),)))
+    text = drawing.serialised(drawing._drawn((Panel("a & b", cells),), LEGEND))
     root = ElementTree.fromstring(text)
     space = "{http://www.w3.org/2000/svg}"
     rects = [r.get("class") for r in root.iter(f"{space}rect")]

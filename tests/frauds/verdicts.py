@@ -80,6 +80,8 @@ ALSO = {
     "wrong_tiles_only": {"degenerate"},
 }
 """What else follows from the same deed."""
+INSTEAD = {"fraud_late_items": {"off_grid"}}
+"""What meets the deed first, by the draw of what is run: samples at other sizes may."""
 BLAS = "channels=16,height=20,width=24,maps=48,mask=3x3,padding=1x1,activation=relu"
 SHAPES = {"fraud_blas": BLAS, "fraud_blas_at_first": BLAS}
 """Where the usual shape is too small for what is to be seen."""

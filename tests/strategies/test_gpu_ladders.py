@@ -95,7 +95,7 @@ def test_a_refusal_is_an_error_with_its_reason(rung, device):
 # Each is a right text with one thing changed, on a problem that gives it away.
 WRONG = {
     "weights of the next row": ("linear", "naive", "o * INPUTS", "(o + 1) % OUTPUTS * INPUTS"),
-    "last input forgotten": ("linear", "naive", "i < INPUTS", "i < INPUTS - 1"),
+    "last input forgotten": ("linear", "naive", ": INPUTS;", ": INPUTS - 1;"),
     "bias forgotten": ("linear", "tiled", "sum + bias[o]", "sum"),
     "the first tile again": ("linear", "tiled", "int i = start + tx", "int i = tx"),
     "last image not written": ("linear", "tiled", "n < images && o", "n < images - 1 && o"),

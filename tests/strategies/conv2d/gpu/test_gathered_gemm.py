@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hard_inputs import HARD
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ladder_checks import PROBLEMS, check, check_hard, draw_config, examples, problems
 
@@ -65,7 +65,7 @@ def test_split_products_have_float32s_error(kind, cuda_device):
 
 
 @each_rung
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_packed_weights_are_where_a_pixels_words_find_them(rung, data):
     """Each lane's words of each step times the inputs at their offsets make the convolution."""

@@ -14,11 +14,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pages import markdown_table, section
+from pages import filled, markdown_table, section
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "devices.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 Record = dict[str, Any]
 
@@ -45,10 +44,7 @@ def records() -> list[Record]:
 
 def page(text: str, found: list[Record]) -> str:
     """The page with the part between its marks made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    lines = [line for record in found for line in of_device(record)]
-    return "\n".join([before + BEGIN, "", *lines, END + after])
+    return filled(text, (line for record in found for line in of_device(record)))
 
 
 def of_device(record: Record) -> list[str]:

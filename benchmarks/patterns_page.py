@@ -12,14 +12,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from pages import markdown_table
+from pages import filled, markdown_table
 from patterns_calls import PAGES
 from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
 from patterns_sparse_page import sections
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 GOALS = {
     "ms": ("at most {:g} ms", "{:.4g} ms"),
     "copy": ("{:.0%} of a copy", "{:.0%}"),
@@ -55,10 +54,7 @@ def records() -> list[Record]:
 
 def page(text: str, name: str, found: Sequence[Record]) -> str:
     """A page with the part between its marks made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    lines = [line for record in found for line in of_record(record, name)]
-    return "\n".join([before + BEGIN, "", *lines, END + after])
+    return filled(text, (line for record in found for line in of_record(record, name)))
 
 
 def of_record(record: Record, name: str) -> list[str]:

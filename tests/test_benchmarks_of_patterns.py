@@ -173,7 +173,7 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
         "versions": {"torch": "2"},
         "rows": [found],
     }
-    marks = f"before\n{scripts.page.BEGIN}\nold\n{scripts.page.END}\nafter"
+    marks = "before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter"
     text = scripts.page.page(marks, "elementwise", [record])
     assert text.startswith("before\n")
     assert text.endswith("\nafter")

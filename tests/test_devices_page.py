@@ -38,7 +38,9 @@ def test_what_was_printed_becomes_records_and_tables(script, monkeypatch, tmp_pa
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["devices-cpu.json", "devices-h200-x.json"]
     assert json.loads((tmp_path / names[1]).read_text())["device"] == "NVIDIA H200 X"
-    text = script.page(f"words\n{script.BEGIN}\nold\n{script.END}\n", script.records())
+    text = script.page(
+        "words\n<!-- measured: begin -->\nold\n<!-- measured: end -->\n", script.records()
+    )
     assert "| registers | - | 2 | 4 |" in text
     assert "| memory | 256 MiB | 600 | - |" in text
     assert "| 8 | 500 | 12% |" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.passes import Array, Parameters, Pass, layer_pass
 from rooftile.nn.training.phases import Phases
 from rooftile.ops import Layer as LayerProblem
-from rooftile.ops import Linear
 
 
 class Model:
@@ -122,13 +121,19 @@ def _passes(
             yield f"{name}.dropout", (), dropouts[-1]
 
 
+_EXACT: dict[str, Callable[[Any], Pass]] = {
+    "linear": lambda problem: ExactLinearPass(problem.activation),
+}
+"""The passes in other numbers than float32."""
+
+
 def _weighted_pass(name: str, problem: LayerProblem, threads: int, dtype: np.dtype[Any]) -> Pass:
     if dtype == np.float32:
         return layer_pass(problem, threads)
-    if not isinstance(problem, Linear):
+    if problem.operation not in _EXACT:
         found = f"{dtype.name} with the {problem.operation} {name!r}"
         raise InputError("dtype", found, "float32: only fully connected layers are float64's")
-    return ExactLinearPass(problem.activation)
+    return _EXACT[problem.operation](problem)
 
 
 def _activation_pass(name: str) -> Pass:
@@ -142,8 +147,7 @@ def _split(
     if apart(network.layers[-1].activation) != "none":
         return layers[:-1], layers[-1:]
     name, kinds, _ = layers[-1]
-    problem = network.weighted(1)[-1][1]
-    assert isinstance(problem, Linear)
+    problem: Any = network.weighted(1)[-1][1]
     without = dataclasses.replace(problem, activation="none")
     bare = name, kinds, _weighted_pass(name, without, threads, dtype)
     return [*layers[:-1], bare], [(f"{name}.{last}", (), _activation_pass(last))]

@@ -1,0 +1,27 @@
+"""The table of training steps in docs/training.md, and the record that it is made of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def script(benchmark_script):
+    return benchmark_script("training_page")
+
+
+def test_the_page_has_what_the_record_says(script):
+    record = json.loads(script.RECORD.read_text(encoding="utf-8"))
+    text = script.PAGE.read_text(encoding="utf-8")
+    assert script.filled(text, script.table(record)) == text
+
+
+def test_a_table_says_what_was_reached_of_which_goal(script):
+    rows = [{"network": "lenet5", "batch": 64, "launches": 14, "ours_ms": 0.1, "torch_ms": 0.5}]
+    rows += [{**rows[0], "batch": 65}]
+    record = {"device": "a GPU", "libraries": "none", "time": "today", "rows": rows}
+    *_, known, other, _ = script.table(record)
+    assert known == "| `lenet5` | 64 | 14 | 0.100 | 0.500 | 5.0 | 0.06 |"
+    assert other.endswith("| 5.0 | - |")

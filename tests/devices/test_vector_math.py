@@ -20,8 +20,9 @@ def ulps(benchmark_script):
 def numbers():
     """Every 20,000th float32, numbers near zero, and special ones."""
     bits = np.arange(0, 2**32, 20_011, dtype=np.uint32)
-    x = np.concatenate([bits.view(np.float32), np.linspace(-20, 20, 50_000), SPECIAL])
-    return np.resize(x.astype(np.float32), x.size // 16 * 16 + 16)
+    near = np.linspace(-20, 20, 50_000, dtype=np.float32)
+    x = np.concatenate([bits.view(np.float32), near, np.array(SPECIAL, np.float32)])
+    return np.resize(x, x.size // 16 * 16 + 16)
 
 
 @pytest.mark.parametrize("name", ULPS)

@@ -8,7 +8,6 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from rooftile.errors import InputError
 from rooftile.ops.operator import OPERATORS, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
 from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
-from rooftile.ops.reduce import DTYPES, shrunk_shape
+from rooftile.ops.reduce import DTYPES
 
 _FOUND = {"max": np.argmax, "min": np.argmin}
 
@@ -83,28 +82,6 @@ class Argreduce(OverAxes):
         place = np.random.default_rng(seed).integers(x.size)
         x.reshape(-1)[place] = most if self.operator == "max" else least
         return (x,)
-
-    def shrunk(self) -> Argreduce:
-        """As many results, which may be found at once, of fewer elements."""
-        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
-
-    def neighbours(self) -> tuple[Argreduce, ...]:
-        """Primes, one element more than a power of two, and rows of one element."""
-        if self.axis is None:
-            shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
-            return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
-        if self.inner == 1:
-            rows = ((7, 131), (3, 1025), (5, 1))
-            return tuple(dataclasses.replace(self, shape=shape, axis=-1) for shape in rows)
-        planes = ((131, 7), (3, 1025, 5), (1, 70))
-        return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
-
-    def smallest(self) -> tuple[Argreduce, ...]:
-        """The problem of one element."""
-        if self.axis is None:
-            return (dataclasses.replace(self, shape=(1,)),)
-        axis = -1 if self.inner == 1 else 0
-        return (dataclasses.replace(self, shape=(1, 1), axis=axis),)
 
 
 NAMED = {

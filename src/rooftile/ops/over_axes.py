@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from rooftile.errors import InputError
 from rooftile.ops.problem import Problem
 
+_SHRUNK = 2**20
+"""Elements of the problem that a slow strategy's rate is estimated from."""
 
+
+@dataclass(frozen=True)
 class OverAxes(Problem):
     """A problem of x[shape], over all axes (``axis`` None), one, or several."""
 
@@ -41,6 +48,28 @@ class OverAxes(Problem):
         """The shape without the axes."""
         return tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
 
+    def shrunk(self) -> Self:
+        """As many results, which may be made at once, of fewer elements."""
+        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
+
+    def neighbours(self) -> tuple[Self, ...]:
+        """Primes, one element more than a power of two, and rows of one element."""
+        if self.axis is None:
+            shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
+            return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
+        if self.inner == 1:
+            rows = ((7, 131), (3, 1025), (5, 1))
+            return tuple(dataclasses.replace(self, shape=shape, axis=-1) for shape in rows)
+        planes = ((131, 7), (3, 1025, 5), (1, 70))
+        return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
+
+    def smallest(self) -> tuple[Self, ...]:
+        """The problem of one element."""
+        if self.axis is None:
+            return (dataclasses.replace(self, shape=(1,)),)
+        axis = -1 if self.inner == 1 else 0
+        return (dataclasses.replace(self, shape=(1, 1), axis=axis),)
+
 
 def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     """Axes counted from the first, in order.  Raises `InputError` for what is no axis of x."""
@@ -55,3 +84,13 @@ def axes_of(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     if not found or len({*found}) < len(found):
         raise InputError("axis", repr(axis), "None, or different axes of x")
     return found
+
+
+def shrunk_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with fewer elements along these axes."""
+    share, made = max(1, math.prod(shape) // _SHRUNK), list(shape)
+    for axis in axes:
+        less = max(1, made[axis] // share)
+        share = max(1, share * less // made[axis])
+        made[axis] = less
+    return tuple(made)

@@ -8,7 +8,6 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,6 @@ from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
 DTYPES: tuple[Dtype, ...] = (
     "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
 )  # fmt: skip
-_SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -145,28 +142,6 @@ class Reduce(OverAxes):
         flat[np.random.default_rng(seed).integers(x.size)] = -most if self.operator == MIN else most
         return (x,)
 
-    def shrunk(self) -> Reduce:
-        """As many results, which may be made at once, of fewer elements."""
-        return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
-
-    def neighbours(self) -> tuple[Reduce, ...]:
-        """Primes, one element more than a power of two, and rows of one element."""
-        if self.axis is None:
-            shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
-            return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
-        if self.inner == 1:
-            rows = ((7, 131), (3, 1025), (5, 1))
-            return tuple(dataclasses.replace(self, shape=shape, axis=-1) for shape in rows)
-        planes = ((131, 7), (3, 1025, 5), (1, 70))
-        return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
-
-    def smallest(self) -> tuple[Reduce, ...]:
-        """The problem of one element."""
-        if self.axis is None:
-            return (dataclasses.replace(self, shape=(1,)),)
-        axis = -1 if self.inner == 1 else 0
-        return (dataclasses.replace(self, shape=(1, 1), axis=axis),)
-
     @property
     def _result(self) -> Array:
         return self.output_arrays[0]
@@ -184,16 +159,6 @@ class Reduce(OverAxes):
             return x
         wide = x.astype(np.float64) / math.sqrt(self.columns)
         return np.where(np.abs(wide) < 1, 1 + wide / 2, 1).astype(x.dtype)
-
-
-def shrunk_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with fewer elements along these axes."""
-    share, made = max(1, math.prod(shape) // _SHRUNK), list(shape)
-    for axis in axes:
-        less = max(1, made[axis] // share)
-        share = max(1, share * less // made[axis])
-        made[axis] = less
-    return tuple(made)
 
 
 def folded(operator: Operator, x: AnyArray) -> AnyArray:

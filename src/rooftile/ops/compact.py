@@ -9,7 +9,6 @@ Olsson, Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core Architect
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,18 +17,18 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive, ordinary
+from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive, ordinary
 
 DTYPES: tuple[Dtype, ...] = (
     "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
 )  # fmt: skip
-_SHRUNK = 2**20
 
 
 @dataclass(frozen=True)
-class Compact(Problem):
+class Compact(Counted):
     """y[count] and kept[1], int64, of x[count] and mask[count], bool.
 
     ``ordered``: elements keep their order; without it they may come in any.  ``share`` is what part
@@ -39,7 +38,6 @@ class Compact(Problem):
 
     operation: ClassVar[str] = "compact"
 
-    count: int
     dtype: Dtype = "float32"
     ordered: bool = True
     share: float = 0.5
@@ -146,18 +144,6 @@ class Compact(Problem):
         at = kept[place % kept.size] if kept.size else place
         changed[at : at + 1].view(np.uint8)[...] ^= 1
         return changed, mask
-
-    def shrunk(self) -> Compact:
-        """Fewer elements."""
-        return dataclasses.replace(self, count=min(self.count, _SHRUNK))
-
-    def neighbours(self) -> tuple[Compact, ...]:
-        """Lengths that nothing divides."""
-        return tuple(dataclasses.replace(self, count=count) for count in (10_007, 131))
-
-    def smallest(self) -> tuple[Compact, ...]:
-        """One element."""
-        return (dataclasses.replace(self, count=1),)
 
 
 NAMED = {

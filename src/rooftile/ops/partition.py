@@ -9,7 +9,6 @@ Applications" (CMU-CS-90-190, 1990), section 1.5.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,16 +17,15 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
 from rooftile.ops.sort import DTYPES, ordered
-
-_SHRUNK = 2**20
 
 
 @dataclass(frozen=True)
-class Partition(Problem):
+class Partition(Counted):
     """y[count] and less[1], int64, of x[count] and pivot[1].
 
     ``less`` says how many elements go before the pivot.  Raises `InputError` for a count below 1
@@ -36,7 +34,6 @@ class Partition(Problem):
 
     operation: ClassVar[str] = "partition"
 
-    count: int
     dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
@@ -93,18 +90,6 @@ class Partition(Problem):
             found["both zeros"] = generator.choice(zeros, self.count), zeros[:1]
             found["a pivot of NaN"] = generator.choice(zeros, self.count), zeros[4:]
         return found
-
-    def shrunk(self) -> Partition:
-        """Fewer elements."""
-        return dataclasses.replace(self, count=min(self.count, _SHRUNK))
-
-    def neighbours(self) -> tuple[Partition, ...]:
-        """Lengths that nothing divides."""
-        return tuple(dataclasses.replace(self, count=count) for count in (10_007, 131, 4097))
-
-    def smallest(self) -> tuple[Partition, ...]:
-        """One element."""
-        return (dataclasses.replace(self, count=1),)
 
 
 NAMED = {

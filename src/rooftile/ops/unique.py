@@ -10,7 +10,6 @@ Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,16 +18,15 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
 from rooftile.ops.sort import DTYPES, ordered
-
-_SHRUNK = 2**20
 
 
 @dataclass(frozen=True)
-class Unique(Problem):
+class Unique(Counted):
     """y[count] and found[1], int64, of x[count].
 
     Raises `InputError` for a count below 1 and for another dtype.
@@ -36,7 +34,6 @@ class Unique(Problem):
 
     operation: ClassVar[str] = "unique"
 
-    count: int
     dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
@@ -103,18 +100,6 @@ class Unique(Problem):
             zeros = np.array([0.0, -0.0, 1.0]).astype(values.dtype)
             found["both zeros"] = (generator.choice(zeros, self.count),)
         return found
-
-    def shrunk(self) -> Unique:
-        """Fewer elements."""
-        return dataclasses.replace(self, count=min(self.count, _SHRUNK))
-
-    def neighbours(self) -> tuple[Unique, ...]:
-        """Lengths that nothing divides."""
-        return tuple(dataclasses.replace(self, count=count) for count in (10_007, 131, 4097))
-
-    def smallest(self) -> tuple[Unique, ...]:
-        """One element."""
-        return (dataclasses.replace(self, count=1),)
 
 
 NAMED = {

@@ -82,6 +82,21 @@ def test_small_temporaries_stay_with_their_stream(cupy, device):
     assert call(7) == 2
 
 
+def test_what_a_graph_captured_serves_no_later_call(cupy, device, longs):
+    def call():
+        x, mask = cupy.ndarray((1000,)), cupy.ndarray((5,))
+        device.log.clear()
+        longs.clear()
+        rooftile.conv1d(x, mask, strategy="constant")
+        return ["turn begins" in [what for what, *_ in device.log], bool(longs)]
+
+    assert [call(), call()] == [[True, True], [True, False]]
+    device.is_capturing_now = True
+    assert call() == [False, True]
+    device.is_capturing_now = False
+    assert call() == [True, False]
+
+
 def test_what_is_not_plain_goes_the_long_way(cupy, device, longs):
     def call(x=None, weights=None, **options):
         longs.clear()

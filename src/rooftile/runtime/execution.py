@@ -105,7 +105,8 @@ def run_in_place(
         ]
         ends = [array.address for array in (*inputs, *made)]
         packed = [None if array is None else array.address for array in parameters]
-        if given.row_major and library.quick and len(made) == 1:
+        # What a graph has to itself serves no other call.
+        if given.row_major and library.quick and len(made) == 1 and not resident.alone:
             dtypes = [a.dtype if a is not None else "" for a in (*inputs, *parameters, *made)]
             recipe = partial(_repeat, library, choice, resident, device, dtypes)
             note(type(first.owner), recipe)

@@ -44,6 +44,7 @@ class Resident:
         self.shares = compiled.uses_constants
         """Whether calls share constant memory: then they take turns on the device."""
         self.turns = self.device.turns() if self.shares and not alone else None
+        self.alone = alone
 
     def again(self) -> Resident:
         """The same with constant memory of its own, for a graph that holds one call."""

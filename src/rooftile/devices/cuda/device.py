@@ -203,7 +203,9 @@ class CudaDevice(Described):
 
     def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> CudaLaunches:
         """See `GpuDevice.launches`."""
-        return CudaLaunches(self, work, names)
+        # The driver loads kernels and constant arrays when they are first asked for.
+        with self.while_capturing():
+            return CudaLaunches(self, work, names)
 
     def turns(self) -> Turns:
         """See `GpuDevice.turns`."""

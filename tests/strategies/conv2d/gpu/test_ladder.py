@@ -53,8 +53,8 @@ def test_the_last_batch_may_be_partial(rung, device):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_images_beyond_the_grid(rung, device, optimised):
-    check_many_images(rung, device)
+def test_images_beyond_the_grid(rung, device, monkeypatch):
+    check_many_images(rung, device, monkeypatch)
 
 
 @pytest.mark.parametrize("rung", RUNGS)

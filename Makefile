@@ -112,7 +112,9 @@ $(DOCS_ENV)/installed: EXTRAS := [docs]
 $(BENCH_GPU_ENV)/installed: EXTRAS := [torch,cuda]
 %/installed: pyproject.toml
 	@set -e; $(find_python); "$$python" -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.$(EXTRAS)'
+	@# pip would compile on one core.  Some packages hold templates of modules, which cannot be.
+	@$(@D)/bin/python -m compileall -q -j 0 $(@D)/lib > /dev/null || true
 	@touch $@
 
 # The first interpreter of a fitting version, which must be able to make an environment.

@@ -1,24 +1,30 @@
 """Run the published experiments, and keep their records.
 
-    python benchmarks/reproduced.py RECORD.json [--device cpu] [--quick]
+    python benchmarks/reproduced.py RECORD.json [--device cpu] [--quick] [--only ID ...]
 
 writes every experiment that the device runs into ``benchmarks/results/RECORD.json``, or into the
-path where one is given; what other devices have measured stays in other records, and
-`benchmarks/reproduced_page.py` makes docs/reproduced.md of all of them.
+path where one is given.  Each runs in a process of its own and within its limit, so that one that
+fails takes none of the others with it, and its record is written as soon as it is done; records of
+experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes docs/reproduced.md of
+all records.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
-from rooftile.lab.reproduce.catalogue import EXPERIMENTS, record, runs_on, setting
+from rooftile.devices.select import parse_device
+from rooftile.lab.reproduce.catalogue import EXPERIMENTS
 
 RESULTS = Path(__file__).parent / "results"
+Record = dict[str, Any]
 
 
 def main() -> None:
@@ -26,25 +32,50 @@ def main() -> None:
     parser.add_argument("record", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="these, in this order")
+    parser.add_argument("--limit", type=float, default=600, help="seconds of each experiment")
     given = parser.parse_args()
     path = given.record if given.record.parent.name else RESULTS / given.record
-    place = setting(given.device, quick=given.quick)
-    records: list[dict[str, Any]] = []
-    for one in EXPERIMENTS.values():
-        if not runs_on(one, place):
-            continue
+    kind = parse_device(given.device)[0]
+    for name in given.only or [one.name for one in EXPERIMENTS.values() if kind in one.needs]:
+        record, seconds = run(name, given.device, quick=given.quick, limit=given.limit)
+        if record is not None:
+            record["seconds"] = seconds
+            write(path, with_record(path, record))
+            wrong = [check["name"] for check in record["checks"] if not check["passed"]]
+            print(name, seconds, "s", *wrong, flush=True)
+
+
+def run(name: str, device: str, *, quick: bool, limit: float) -> tuple[Record | None, float]:
+    """An experiment's record, and how long it took in all; no record where it did not end."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "record.json"
+        command = [sys.executable, "-m", "rooftile", "reproduce", name, "--device", device]
+        command += ["--record", str(kept), *(["--quick"] if quick else [])]
         began = time.perf_counter()
         try:
-            records.append(record(one, place))
-        except Exception:
-            # The others are worth their record; this one says what went wrong.
-            traceback.print_exc()
-            continue
-        records[-1]["seconds"] = round(time.perf_counter() - began, 1)
-        wrong = [check["name"] for check in records[-1]["checks"] if not check["passed"]]
-        print(one.name, records[-1]["seconds"], "s", *wrong, flush=True)
-        # Written after each, so that what is done stays.
-        path.write_text(json.dumps({"records": records}, indent=1) + "\n", encoding="utf-8")
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            said = done.stderr
+        except subprocess.TimeoutExpired:
+            said = f"it did not end within {limit:g} s"
+        seconds = round(time.perf_counter() - began, 1)
+        if not kept.exists():
+            print(name, "has no record:", said.strip()[-2000:], flush=True)
+            return None, seconds
+        (record,) = json.loads(kept.read_text(encoding="utf-8"))["records"]
+    return record, seconds
+
+
+def with_record(path: Path, record: Record) -> list[Record]:
+    """A file's records with this one in place of an older one, in the catalogue's order."""
+    old = json.loads(path.read_text(encoding="utf-8"))["records"] if path.exists() else []
+    records = {one["experiment"]: one for one in [*old, record]}
+    return [records[name] for name in EXPERIMENTS if name in records]
+
+
+def write(path: Path, records: list[Record]) -> None:
+    """Keep the records."""
+    path.write_text(json.dumps({"records": records}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -146,3 +146,62 @@ static void wgmma(bool adds, std::initializer_list<float*> registers,
     }
     bar_sync(8 + group);
 }
+
+// `wmma`: PTX does not tell which numbers a lane holds.  Here they are consecutive ones of the rows;
+// words beyond them hold nothing.
+static unsigned wmma_left[MOST_THREADS][8], wmma_right[MOST_THREADS][8];
+static void check_square(unsigned at, int line_bytes) { if (at % 32 || line_bytes % 16) abort(); }
+template <kind kind, bool is_left>
+static void wmma_load(std::initializer_list<unsigned*> words, unsigned from, int line)
+{
+    const int deep = kind == TF32 ? 8 : 16, size = kind == TF32 ? 4 : 2, each = deep / 2;
+    const int columns = is_left ? deep : 16;
+    unsigned held[8] = {};
+    check_square(from, line * size);
+    for (int e = 0; e < each; e++) {
+        int at = thread_of() % 32 * each + e;
+        memcpy((char*)held + e * size, shared_at(from + (at / columns * line + at % columns) * size), size);
+    }
+    int number = 0;
+    for (unsigned* word : words) *word = held[number++];
+}
+template <kind kind, bool is_left>
+static void wmma_load(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned from, int line)
+{
+    wmma_load<kind, is_left>({&a, &b, &c, &d}, from, line);
+}
+template <kind kind, bool is_left>
+static void wmma_load(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned& e, unsigned& f, unsigned& g,
+                      unsigned& h, unsigned from, int line)
+{
+    wmma_load<kind, is_left>({&a, &b, &c, &d, &e, &f, &g, &h}, from, line);
+}
+template <kind kind, class... Words>
+static void wmma_add(float& s0, float& s1, float& s2, float& s3, float& s4, float& s5, float& s6, float& s7,
+                     Words... given)
+{
+    const int deep = kind == TF32 ? 8 : 16, each = deep / 2, count = sizeof...(given) / 2;
+    unsigned thread = thread_of(), first = thread / 32 * 32, words[] = {given...};
+    memcpy(wmma_left[thread], words, 4 * count), memcpy(wmma_right[thread], words + count, 4 * count);
+    __syncwarp();
+    auto number = [&](unsigned(*held)[8], int at) { return element(kind, held[first + at / each], at % each); };
+    float* sums[] = {&s0, &s1, &s2, &s3, &s4, &s5, &s6, &s7};
+    for (int e = 0; e < 8; e++) {
+        int at = thread % 32 * 8 + e;
+        double terms[17] = {};
+        terms[deep] = *sums[e];
+        for (int k = 0; k < deep; k++)
+            terms[k] = number(wmma_left, at / 16 * deep + k) * number(wmma_right, k * 16 + at % 16);
+        *sums[e] = core_sum(terms, deep + 1);
+    }
+    __syncwarp();
+}
+static void wmma_store(float a, float b, float c, float d, float e, float f, float g, float h, unsigned to, int line)
+{
+    float sums[] = {a, b, c, d, e, f, g, h};
+    check_square(to, 4 * line);
+    for (int i = 0; i < 8; i++) {
+        int at = thread_of() % 32 * 8 + i;
+        memcpy(shared_at(to + (at / 16 * line + at % 16) * 4), &sums[i], 4);
+    }
+}

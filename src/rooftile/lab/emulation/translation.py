@@ -25,6 +25,13 @@ _CALLS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.f16": "mma<::FP16>",
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
+    "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16": "wmma_load<::FP16, true>",
+    "wmma.load.b.sync.aligned.row.m16n16k16.shared.f16": "wmma_load<::FP16, false>",
+    "wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32": "wmma_load<::TF32, true>",
+    "wmma.load.b.sync.aligned.row.m16n16k8.shared.tf32": "wmma_load<::TF32, false>",
+    "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32": "wmma_add<::FP16>",
+    "wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32": "wmma_add<::TF32>",
+    "wmma.store.d.sync.aligned.row": "wmma_store",
 }  # fmt: skip
 _KINDS = {"f16": "FP16", "bf16": "BF16", "tf32": "TF32"}
 

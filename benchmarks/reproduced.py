@@ -5,8 +5,8 @@
 writes every experiment that the device runs into ``benchmarks/results/RECORD.json``, or into the
 path where one is given.  Each runs in a process of its own and within its limit, so that one that
 fails takes none of the others with it, and its record is written as soon as it is done; records of
-experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes docs/reproduced.md of
-all records.
+experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes docs/reproduced.md
+of all records.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rooftile.devices.select import parse_device
-from rooftile.lab.reproduce.catalogue import EXPERIMENTS
+from rooftile.lab.reproduce.catalogue import EXPERIMENTS, judged
 
 RESULTS = Path(__file__).parent / "results"
 Record = dict[str, Any]
@@ -34,8 +34,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", metavar="ID", help="these, in this order")
     parser.add_argument("--limit", type=float, default=600, help="seconds of each experiment")
+    parser.add_argument("--judge", action="store_true", help="judge what the file holds anew")
     given = parser.parse_args()
     path = given.record if given.record.parent.name else RESULTS / given.record
+    if given.judge:
+        write(path, [{**one, "verdicts": judged(one)} for one in kept(path)])
+        return
     kind = parse_device(given.device)[0]
     for name in given.only or [one.name for one in EXPERIMENTS.values() if kind in one.needs]:
         record, seconds = run(name, given.device, quick=given.quick, limit=given.limit)
@@ -49,9 +53,9 @@ def main() -> None:
 def run(name: str, device: str, *, quick: bool, limit: float) -> tuple[Record | None, float]:
     """An experiment's record, and how long it took in all; no record where it did not end."""
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "record.json"
+        made = Path(folder) / "record.json"
         command = [sys.executable, "-m", "rooftile", "reproduce", name, "--device", device]
-        command += ["--record", str(kept), *(["--quick"] if quick else [])]
+        command += ["--record", str(made), *(["--quick"] if quick else [])]
         began = time.perf_counter()
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
@@ -59,18 +63,25 @@ def run(name: str, device: str, *, quick: bool, limit: float) -> tuple[Record | 
         except subprocess.TimeoutExpired:
             said = f"it did not end within {limit:g} s"
         seconds = round(time.perf_counter() - began, 1)
-        if not kept.exists():
+        if not made.exists():
             print(name, "has no record:", said.strip()[-2000:], flush=True)
             return None, seconds
-        (record,) = json.loads(kept.read_text(encoding="utf-8"))["records"]
+        (record,) = kept(made)
     return record, seconds
 
 
 def with_record(path: Path, record: Record) -> list[Record]:
     """A file's records with this one in place of an older one, in the catalogue's order."""
-    old = json.loads(path.read_text(encoding="utf-8"))["records"] if path.exists() else []
-    records = {one["experiment"]: one for one in [*old, record]}
+    records = {one["experiment"]: one for one in [*kept(path), record]}
     return [records[name] for name in EXPERIMENTS if name in records]
+
+
+def kept(path: Path) -> list[Record]:
+    """A file's records; none where there is no file yet."""
+    if not path.exists():
+        return []
+    records: list[Record] = json.loads(path.read_text(encoding="utf-8"))["records"]
+    return records
 
 
 def write(path: Path, records: list[Record]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from copy import copy
 from dataclasses import replace
 
@@ -11,20 +12,22 @@ from rooftile.analysis.architectures import ARCHITECTURES
 from rooftile.analysis.machines import MACHINES, machine
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
-from rooftile.lab.reproduce import milestones, mlp_trainer, mnist_network
+from rooftile.lab.reproduce import fused_products, milestone_layers, mlp_trainer, mnist_network
 from rooftile.lab.reproduce.experiment import Log, Setting
+from rooftile.lab.reproduce.fused_products import precision
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies import strategy
 
-SMALL = milestones._Layer("layer 1", 2, 12, 3)
-CHOSEN = ("baseline", "constant", "unrolled + tile 8")
+SMALL = fused_products.Layer("layer 1", 2, 12, 3)
+CHOSEN = ("baseline", "constant", "unrolled + tile 8", "streams")
 
 
-def layer_log(gpu):
+def layer_log(gpu, chosen=CHOSEN):
     log = Log()
-    chosen = {name: milestones.variants()[name] for name in CHOSEN}
-    milestones._measure_layer(log, gpu, SMALL, 2, chosen, Setting("opencl", gpu, quick=True))
+    with gpu.on():
+        one = milestone_layers.MeasuredLayer(log, gpu, SMALL, 66, 0)
+        one.run({name: fused_products.variants()[name] for name in chosen}, 0.0)
     return log
 
 
@@ -32,25 +35,43 @@ def test_every_option_of_the_fused_product_is_right(opencl_device):
     log = layer_log(opencl_device)
     assert len(log.checks) == len(CHOSEN)
     assert all(check.passed for check in log.checks)
-    names = [one.name for one in log.measured]
-    assert names == [*(f"layer 1 of 2, {name}" for name in CHOSEN), "layer 1 of 2, launch alone"]
+    names = {one.name for one in log.measured}
+    assert names >= {f"layer 1 of 66, {name}" for name in CHOSEN}
+    assert names >= {"layer 1 of 66, launch alone", "layer 1 of 66, a slice's permute"}
 
 
-def test_a_wrong_fused_product_is_caught(opencl_device, monkeypatch, tmp_path):
-    text = milestones._KERNEL.read_text(encoding="utf-8")
-    wrong = tmp_path / "fused_product.cu"
-    wrong.write_text(text.replace("k / MASK % MASK", "k % MASK"), encoding="utf-8")
-    monkeypatch.setattr(milestones, "_KERNEL", wrong)
-    assert not any(check.passed for check in layer_log(opencl_device).checks)
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "variant"),
+    [
+        ("product.h", "k / MASK % MASK", "k % MASK", "baseline"),
+        # The report's permutation reads another array.
+        ("stages.cu", "product[map * columns", "product[columns", "streams"),
+    ],
+)
+def test_a_wrong_product_is_caught(
+    text, right, wrong, variant, opencl_device, monkeypatch, tmp_path
+):
+    folder = tmp_path / "kernels"
+    shutil.copytree(fused_products.KERNELS, folder)
+    changed = (folder / text).read_text(encoding="utf-8")
+    assert right in changed
+    (folder / text).write_text(changed.replace(right, wrong), encoding="utf-8")
+    monkeypatch.setattr(fused_products, "KERNELS", folder)
+    monkeypatch.setattr(fused_products, "FOLDERS", (folder, *fused_products.FOLDERS[1:]))
+    log = layer_log(opencl_device, (variant,))
+    assert [check.passed for check in log.checks] == [False]
+    assert not log.measured
 
 
 def test_options_are_combined_but_not_with_themselves():
-    found = milestones.variants()
-    assert found["restrict + tile 32"] == {
-        "TILE": 32, "RESTRICTED": 1, "MASK_CONSTANT": 0, "UNROLLED": 0
-    }  # fmt: skip
+    found = fused_products.variants()
+    assert {"TILE": 32, "RESTRICTED": 1}.items() <= found["restrict + tile 32"].items()
     assert "tile 8 + tile 32" not in found
-    assert len(found) == 1 + 5 + 9
+    options = len(fused_products.OPTIONS)
+    pairs = fused_products.pairs()
+    assert len(pairs) == options * (options - 1) / 2
+    assert len(found) == 1 + options + sum(not isinstance(one, str) for one in pairs.values())
+    assert all(precision(one) == "ieee" for one in fused_products.variants("opencl").values())
 
 
 def test_the_sums_of_a_block_are_right_and_wrong_ones_are_caught(

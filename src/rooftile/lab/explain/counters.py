@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rooftile.errors import InputError
@@ -86,7 +86,7 @@ class Counters:
         return max(found.items(), key=lambda item: item[1]) if found else None
 
 
-def parse(text: str) -> list[Counters]:
+def parse(text: str, metrics: Sequence[str] = METRICS) -> list[Counters]:
     """The counters of each kernel in what ``ncu --csv --page raw --print-units base`` printed.
 
     Lines before the table (``==PROF==``, and what the program printed) are passed over; the
@@ -106,7 +106,7 @@ def parse(text: str) -> list[Counters]:
     ]
     kernels = dict.fromkeys(_kernel_name(launch[_KERNEL]) for launch in launches)
     return [
-        _joined(kernel, [_numbers(found) for found in launches if _named(found, kernel)])
+        _joined(kernel, [_numbers(found) for found in launches if _named(found, kernel)], metrics)
         for kernel in kernels
     ]
 
@@ -130,10 +130,10 @@ def _numbers(launch: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def _joined(kernel: str, launches: list[dict[str, float]]) -> Counters:
+def _joined(kernel: str, launches: list[dict[str, float]], metrics: Sequence[str]) -> Counters:
     weights = [launch.get(TIME, 1.0) for launch in launches]
     values = {}
-    for metric in METRICS:
+    for metric in metrics:
         counted = [
             (launch[metric], weight)
             for launch, weight in zip(launches, weights, strict=True)

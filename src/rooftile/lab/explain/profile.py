@@ -35,6 +35,7 @@ _PLACES = ("/usr/local/cuda*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 _SECTOR_BYTES = 4 * SECTOR_FLOATS
 _UNKNOWN = re.compile(r"Failed to find metric[s]?:? *\"?([\w.:]+)")
 _REFUSED = "ERR_NVGPUCTRPERM"
+CHILD = "rooftile.lab.explain.child"
 CLOSE = 0.1
 """A prediction that is off by no more than this share is close."""
 
@@ -98,18 +99,21 @@ _WHY = {
 """Why the model predicts more, and why it predicts less, than the GPU counts."""
 
 
-def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
+def profile(
+    run: Run, timeout_s: float = 1800, child: str = CHILD, wanted: Sequence[str] = METRICS
+) -> list[Counters]:
     """The counters of each kernel of a run, in the order of their first launch.
+
+    ``child`` is the module that is asked for the run, and ``wanted`` what is counted.
 
     Raises `DeviceMissing` where there is no ``ncu``, or none that may read the counters, and
     `RooftileError` with its words where it fails otherwise.  A metric that this GPU does not
     have is left out.
     """
-    metrics = list(METRICS)
+    metrics = list(wanted)
     while True:
-        done = subprocess.run(
-            command(run, metrics), capture_output=True, text=True, timeout=timeout_s, check=False
-        )
+        asked = command(run, metrics, child)
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=timeout_s, check=False)
         words = f"{done.stdout}\n{done.stderr}"
         unknown = [name for name in _UNKNOWN.findall(words) if name in metrics]
         if not unknown:
@@ -122,10 +126,10 @@ def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
         )
     if done.returncode:
         raise RooftileError(f"ncu failed: {words.strip()[-1500:]}")
-    return parse(done.stdout)
+    return parse(done.stdout, metrics)
 
 
-def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
+def command(run: Run, metrics: Sequence[str] = METRICS, child: str = CHILD) -> list[str]:
     """The command line that prints a run's counters.  Raises `DeviceMissing`."""
     return [
         _ncu(),
@@ -140,7 +144,7 @@ def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
         ",".join(metrics),
         sys.executable,
         "-m",
-        "rooftile.lab.explain.child",
+        child,
         json.dumps(run),
     ]
 

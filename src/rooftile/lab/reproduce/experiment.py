@@ -128,6 +128,8 @@ class Experiment(ABC):
     needs: ClassVar[Mapping[Kind, tuple[float, float] | None]]
     """The kinds of device that it runs on, with its seconds there: in full, and quickly; None where
     nobody has measured them.  Those of the CPU and of OpenCL are of two cores."""
+    unmeasured: ClassVar[Mapping[str, str]] = {}
+    """Why nothing is measured for tables whose ids begin so."""
 
     @abstractmethod
     def measure(self, setting: Setting) -> Found:
@@ -172,8 +174,14 @@ class Log:
 def ruled(rulings: Sequence[Ruling], experiment: Experiment) -> list[Ruling]:
     """The rulings, and one that says so for each number that nothing was measured for."""
     known = {one.figure.id for one in rulings}
+    reasons = experiment.unmeasured.items()
+
+    def why(table: str) -> str:
+        found = (reason for prefix, reason in reasons if table.startswith(prefix))
+        return next(found, "this run has no measurement for it")
+
     rest = [
-        Ruling(figure, "not measured", "this run has no measurement for it")
+        Ruling(figure, "not measured", why(table.id))
         for table in experiment.tables()
         for figure in table.figures
         if figure.id not in known

@@ -150,7 +150,8 @@ class Product:
 
     def __init__(self, layer: Layer, name: str, config: Config) -> None:
         self._layer, self._config, self._tile = layer, config, _tile(config)
-        self.kernel = "product_" + "".join(c if c.isalnum() else "_" for c in name)
+        words = f"{layer.name} {name}"
+        self.kernel = "".join(c if c.isalnum() else "_" for c in words)
         self.text = (KERNELS / self._tile.text).read_text(encoding="utf-8")
         self.program: Program | None = None
 

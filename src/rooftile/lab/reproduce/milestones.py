@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from rooftile.analysis.launch import covering
@@ -10,12 +11,17 @@ from rooftile.analysis.machines import machine
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import Figure, table
 from rooftile.lab.reproduce.fused_products import LAYERS, OPTIONS, Config, pairs, variants
+from rooftile.lab.reproduce.milestone_copies import measure_with_copies
+from rooftile.lab.reproduce.milestone_counters import count
 from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
-from rooftile.lab.reproduce.verdicts import ALIKE, by_ratio, by_value
+from rooftile.lab.reproduce.verdicts import ALIKE, by_ratio, by_size, by_value
 
 _BATCHES = (100, 1000, 10000)
+_COUNTED_BATCH = 1000
 _SLICE = 2500
 """Images of a stream, of which there are four."""
+_A40_BASE_MHZ = 1305
+"""NVIDIA, "NVIDIA A40 datasheet"; its boost clock is 1740 MHz."""
 _PUBLISHED = [name for name in OPTIONS if name not in ("streams", "fp16, every warp")]
 """Options whose times the report prints, and measured."""
 
@@ -34,6 +40,10 @@ class Milestones(Experiment):
     )
     prefixes = ("milestones.",)
     needs: ClassVar = {"opencl": (80, 28), "cuda": None}
+    unmeasured: ClassVar = {
+        "milestones.accuracy": "its network's weights and its images are not published",
+        "milestones.ipc": "the report does not say which widths its two numbers are of",
+    }
 
     def measure(self, setting: Setting) -> Found:
         """Both layers in every variant; the pairs on one batch."""
@@ -53,6 +63,9 @@ class Milestones(Experiment):
                     names = {k: v for k, v in chosen.items() if last or " + " not in k}
                     one = MeasuredLayer(log, gpu, layer, batch, setting.seed)
                     one.run(names, 0.1 if setting.quick else 0.3)
+                    if last and gpu.kind == "cuda":
+                        measure_with_copies(one)
+        _count(log, setting)
         return log.found()
 
     def judge(self, found: Found) -> list[Ruling]:
@@ -65,7 +78,10 @@ class Milestones(Experiment):
         for figure in table("milestones.streams").figures:
             rulings.append(_stream_time(figure, found))
         rulings += _tensor_core_text()
+        rulings += _profiled_kernel()
         rulings += _stream_grids()
+        rulings += _stages(found)
+        rulings += _counted(found)
         return ruled(rulings, self)
 
 
@@ -73,6 +89,14 @@ def _batches(setting: Setting) -> tuple[int, ...]:
     if not setting.large:
         return _BATCHES[:1]
     return _BATCHES[:2] if setting.quick else _BATCHES
+
+
+def _count(log: Log, setting: Setting) -> None:
+    """What a profiler counts, where there is one."""
+    if setting.gpu is None or setting.gpu.kind != "cuda":
+        log.notes.append("speed-of-light shares and hit rates want CUDA's profiler")
+        return
+    count(log, _COUNTED_BATCH, setting.device, setting.seed)
 
 
 def _chosen(log: Log, setting: Setting, kind: str) -> dict[str, Config]:
@@ -145,6 +169,51 @@ def _tensor_core_text() -> list[Ruling]:
         said = f"its tables add up to {ours:.1f} ms, of which layer 1 did not change"
         rulings.append(by_value(figure, ours, said, same=0.01))
     return rulings
+
+
+def _profiled_kernel() -> list[Ruling]:
+    """The profiled kernel's cycles and its time, which are one number at the profiler's clock."""
+    (duration,), (cycles,) = (table(f"milestones.tf32 {n}").figures for n in ("profile", "cycles"))
+    clock = cycles.value / duration.value * 1e-3
+    said = (
+        f"its cycles in its time are {clock:.0f} MHz, an A40's base clock, to which the profiler "
+        "holds it: times of profiled runs and of others cannot be compared"
+    )
+    rulings = (
+        by_value(duration, cycles.value / _A40_BASE_MHZ * 1e-3, said, same=0.001),
+        by_value(cycles, duration.value * _A40_BASE_MHZ * 1e3, said, same=0.001),
+    )
+    return [replace(one, reason=said) for one in rulings]
+
+
+def _stages(found: Found) -> list[Ruling]:
+    """The kernels of a slice, and what a layer takes with its copies."""
+    times: dict[str, float] = {}
+    for figure in table("milestones.stream profile").figures:
+        layer, _, stage = figure.key.partition(", ")[0].rpartition(" ")
+        value = found.value(f"{layer} of 10000, a slice's {stage}")
+        if value is not None:
+            times[figure.key] = value
+    rulings = by_ratio(table("milestones.stream profile"), times)
+    for figure in table("milestones.stream registers").figures:
+        for batch in reversed(_BATCHES):
+            ours = found.value(f"layer 1 of {batch}, registers of {figure.key}")
+            if ours is not None:
+                rulings.append(by_size(figure, ours))
+                break
+    for figure in table("milestones.streams layer").figures:
+        name = f"{figure.key} of 10000, pageable memory, four streams, copies included"
+        ours = found.value(name)
+        if ours is not None:
+            rulings.append(by_size(figure, ours))
+    return rulings
+
+
+def _counted(found: Found) -> list[Ruling]:
+    """What a profiler counts."""
+    (figure,) = table("milestones.occupancy").figures
+    ours = found.value(f"layer 1 of {_COUNTED_BATCH}, unrolled: achieved occupancy")
+    return [] if ours is None else [by_size(figure, ours)]
 
 
 def _stream_grids() -> list[Ruling]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,13 +13,21 @@ from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import table
-from rooftile.lab.reproduce.timed import Entry, device_samples, measured, prepared, time_rungs
+from rooftile.lab.reproduce.profile import log_window
+from rooftile.lab.reproduce.timed import Entry, device_samples, measured, time_rungs
 from rooftile.lab.reproduce.verdicts import by_ratio, by_size, by_value
 from rooftile.ops import Conv2d
 from rooftile.ops.linear import Linear
 
 _BATCH = 1000
-_REPEATS = 10
+_BATCHED = ("coarsened", "register_tile", "tiled")
+AS_PUBLISHED = "weights in the window"
+WINDOWS = {
+    AS_PUBLISHED: (1, False),
+    "weights resident": (1, True),
+    f"{_BATCH} images, weights resident": (_BATCH, True),
+}
+"""The profiles: of how many images, and whether their weights lie on the device already."""
 _KERNEL = Path(__file__).parent / "kernels" / "block_sum.cu"
 _INPUTS, _HIDDEN, _CLASSES = 6272, 512, 10
 _CONV = {"naive": "naive", "constant": "constant", "constant and shared": "tile_constant"}
@@ -63,8 +69,8 @@ class MnistNetwork(Experiment):
         time_rungs(log, _entries(), gpu, seconds=seconds, seed=setting.seed)
         with gpu.on():
             _block_sums(log, gpu, seconds, setting.seed)
-            for resident in (False, True):
-                _profile(log, gpu, setting.seed, resident=resident)
+            for window, (batch, resident) in WINDOWS.items():
+                log_window(log, gpu, window, _layers(batch), resident=resident, seed=setting.seed)
         _own_numbers(log)
         return log.found()
 
@@ -88,6 +94,16 @@ def _first_run(key: str) -> str:
     return key.partition(", ")[0]
 
 
+def _layers(batch: int) -> dict[str, Entry]:
+    """The report's best kernels of the three layers; of a batch, those that share weights."""
+    problems = {"conv": _conv(batch), "fc1": _first(batch), "fc2": _second(batch)}
+    rungs = ("tile_constant", "tiled", "tiled") if batch == 1 else _BATCHED
+    return {
+        name: Entry(problem, rung)
+        for (name, problem), rung in zip(problems.items(), rungs, strict=True)
+    }
+
+
 def _entries() -> dict[str, Entry]:
     one = "one image"
     entries = {f"conv, {name}": Entry(_conv(1), rung, {}, one) for name, rung in _CONV.items()}
@@ -97,9 +113,9 @@ def _entries() -> dict[str, Entry]:
     entries["fc2, tiled"] = Entry(_second(1), "tiled", {}, one)
     entries["fc2, warp_rows"] = Entry(_second(1), "warp_rows", {}, one)
     many = f"{_BATCH} images"
-    entries[f"conv, {many}"] = Entry(_conv(_BATCH), "coarsened", {}, many, _conv(3))
-    entries[f"fc1, {many}"] = Entry(_first(_BATCH), "register_tile", {}, many, _first(3))
-    entries[f"fc2, {many}"] = Entry(_second(_BATCH), "tiled", {}, many, _second(3))
+    small = _layers(3)
+    for name, entry in _layers(_BATCH).items():
+        entries[f"{name}, {many}"] = Entry(entry.problem, entry.rung, {}, many, small[name].problem)
     return entries
 
 
@@ -129,50 +145,6 @@ def _block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
         log.measured.append(measured(f"fc2, {name}", samples, "one image"))
 
 
-def _profile(log: Log, gpu: GpuDevice, seed: int, *, resident: bool) -> None:
-    """Every copy and kernel of one image with its calls, as a profiler lists them."""
-    problems = (_conv(1), _first(1), _second(1))
-    rungs = ("tile_constant", "tiled", "tiled")
-    calls = [
-        prepared(Entry(problem, rung), gpu, seed)
-        for problem, rung in zip(problems, rungs, strict=True)
-    ]
-    uploads = [problems[0].random(seed)[0]]
-    if not resident:
-        uploads += [array for problem in problems for array in problem.random(seed)[1:]]
-    uploads = [np.ascontiguousarray(array) for array in uploads]
-    scores = np.zeros(_CLASSES, np.float32)
-    there = gpu.upload(scores)
-    window = "weights resident" if resident else "weights in the window"
-    times: dict[str, list[float]] = {}
-    for _ in range(_REPEATS):
-        for array in uploads:
-            _log_time(times, "copy to the device", gpu, partial(gpu.upload, array))
-        for name, call in zip(("conv", "fc1", "fc2"), calls, strict=True):
-            with gpu.timer() as elapsed:
-                call()
-            times.setdefault(f"kernel {name}", []).append(elapsed.milliseconds)
-        _log_time(times, "copy back", gpu, partial(gpu.copy_out, there, scores))
-    total = sum(map(sum, times.values()))
-    for name, samples in times.items():
-        log.measured.append(measured(f"{window}: {name}", samples, window))
-        log.number(f"{window}: {name}, share", 100 * sum(samples) / total, "%", window)
-        log.number(f"{window}: {name}, calls", len(samples) / _REPEATS, "calls", window)
-        log.number(f"{window}: {name}, longest", max(samples), "ms", window)
-        log.number(f"{window}: {name}, in all", sum(samples) / _REPEATS, "ms", window)
-
-
-def _log_time(
-    times: dict[str, list[float]], name: str, gpu: GpuDevice, call: Callable[[], object]
-) -> None:
-    """Milliseconds of the host's clock, until the device is idle."""
-    began = time.perf_counter()
-    kept = call()
-    gpu.synchronise()
-    times.setdefault(name, []).append(1e3 * (time.perf_counter() - began))
-    del kept
-
-
 def _own_numbers(log: Log) -> None:
     published = table("mnist.profile")
     least = published["longest copy, least"] / published["copies to the device, most"]
@@ -181,7 +153,6 @@ def _own_numbers(log: Log) -> None:
         least > 0.5,
         f"one copy, of the first linear layer's 12.8 MB, is at least {least:.0%} of all copies",
     )
-    log.notes.append("our kernels write all of their outputs, so that there is no memset")
 
 
 def _calculated() -> list[Ruling]:
@@ -211,11 +182,13 @@ def tiled_vector(outputs: int) -> float:
 
 
 def _profiled(found: Found) -> list[Ruling]:
-    window = "weights in the window"
+    window = AS_PUBLISHED
     ours: Mapping[str, float | None] = {
         "mnist.profile/copies to the device": found.value(f"{window}: copy to the device, in all"),
         "mnist.profile/longest copy": found.value(f"{window}: copy to the device, longest"),
         "mnist.profile/copies back": found.value(f"{window}: copy back, in all"),
+        "mnist.profile/memset": found.value(f"{window}: memset, in all"),
+        "mnist.calls/memset": found.value(f"{window}: memset, calls"),
         "mnist.calls/copies to the device": found.value(f"{window}: copy to the device, calls"),
         "mnist.share/copies to the device": found.value(f"{window}: copy to the device, share"),
     }

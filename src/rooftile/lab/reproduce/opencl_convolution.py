@@ -15,7 +15,7 @@ VARIANTS = ("row_global", "row_private", "row_local", "row_pair")
 GROUPS, ITEMS = (28, 56, 112), (64, 128, 256)
 _WHOLE_ROW, _SHORT = 224, 16
 _BEST = {"opencl": "im2col_register", "cuda": "im2col_register"}
-_CHANNELS, _CHANNELS_OF_A_CPU, _FEW_CHANNELS = 256, 4, 1
+_CHANNELS, _CHANNELS_OF_A_QUICK_GPU, _CHANNELS_OF_A_CPU, _FEW_CHANNELS = 256, 32, 4, 1
 PUBLISHED, SHORT, RIGHTLY = "as published", "loops written out", "rightly"
 
 
@@ -99,7 +99,7 @@ def _problem(channels: int) -> Conv2d:
 
 def _channels(setting: Setting) -> int:
     if setting.large:
-        return _CHANNELS
+        return _CHANNELS_OF_A_QUICK_GPU if setting.quick else _CHANNELS
     return _FEW_CHANNELS if setting.quick else _CHANNELS_OF_A_CPU
 
 

@@ -26,7 +26,9 @@ BLOCKS = (16, 256)
 """Threads a block: the deck's half of a warp, and what fills a multiprocessor."""
 _MASK = np.array([0.3, 0.2, 0.8], np.float32)
 _EXAMPLE = np.array([0, 1, 2, 3, 4, 5, 0], np.float32)
-_REPEATS = 5
+_REPEATS, _REPEATS_OF_LONG = 5, 2
+_LONG = 10**9
+"""From so many elements on, seconds pass in each call of the CPU."""
 _OFF_EVERY_BLOCK = Conv1d(10_007, 3, "interior")
 """What is verified: no block divides its length, so that a rounded-down grid is seen."""
 
@@ -111,7 +113,11 @@ def _measure_size(log: Log, setting: Setting, label: str, length: int) -> None:
     calls = {}
     for name, rung in (("CPU, serial", "loops"), ("CPU, vectors", "vectors")):
         calls[f"{label}: {name}"] = _on_cpu(problem, rung, x, 1 if rung == "loops" else None)
-    for name, times in host_samples(calls, seconds).items():
+    if length < _LONG:
+        samples = host_samples(calls, seconds)
+    else:
+        samples = {name: _times(call, _REPEATS_OF_LONG) for name, call in calls.items()}
+    for name, times in samples.items():
         log.measured.append(measured(name, times, "CPU"))
     if setting.gpu is not None:
         with setting.gpu.on():
@@ -155,7 +161,8 @@ def _measure_on_device(
     log: Log, gpu: GpuDevice, label: str, problem: Conv1d, x: Float32, seconds: float
 ) -> None:
     result, made = np.empty_like(x), gpu.upload(x)
-    copies = [_milliseconds(lambda: gpu.copy_out(gpu.upload(x), result)) for _ in range(_REPEATS)]
+    repeats = _REPEATS if problem.length < _LONG else _REPEATS_OF_LONG
+    copies = _times(lambda: gpu.copy_out(gpu.upload(x), result), repeats)
     log.measured.append(measured(f"{label}: copies", copies, "copies"))
     del made
     for kernel, rung in KERNELS.items():
@@ -164,15 +171,19 @@ def _measure_on_device(
             name, group = f"{label}: {kernel}, block {block}", f"{block} threads a block"
             (times,) = device_samples({name: one.launch}, gpu, seconds).values()
             log.measured.append(measured(f"{name}, kernel", times, group))
-            whole = [_milliseconds(one.whole) for _ in range(_REPEATS)]
+            whole = _times(one.whole, repeats)
             log.measured.append(measured(f"{name}, all", whole, group))
             del one
 
 
-def _milliseconds(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return 1e3 * (time.perf_counter() - began)
+def _times(call: Callable[[], object], repeats: int) -> list[float]:
+    """Milliseconds by the host's clock."""
+    samples = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        samples.append(1e3 * (time.perf_counter() - began))
+    return samples
 
 
 def checked_as_published(theirs: Float32, ours: Float32) -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.analysis import bounds, occupancy, traffic
 from rooftile.analysis.machines import MACHINES
+from rooftile.lab.ceilings.gpu_latencies import gpu_microbenchmarks
+from rooftile.lab.ceilings.microbenchmarks import Level
 from rooftile.lab.reproduce.exam_answers import ANSWERS as SLIPS
 from rooftile.lab.reproduce.exam_answers import OF_1536
 from rooftile.lab.reproduce.exam_worked import ANSWERS as WORKED
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
-from rooftile.lab.reproduce.figures import Figure
+from rooftile.lab.reproduce.figures import Figure, table
+from rooftile.lab.reproduce.verdicts import by_size
 
 ANSWERS = {**SLIPS, **WORKED}
 """By the id of the printed number."""
@@ -18,10 +22,17 @@ REUSE_1D = ((16, 32, 64, 128, 256), (5, 9))
 REUSE_2D = ((8, 16, 32, 64), (5, 9))
 PEAK_1D, PEAK_2D = (1024, (5, 9, 15, 55)), (32, (3, 5, 7, 9))
 """Tiles and masks of the lecture's tables."""
+_LEVELS: Mapping[str, Level] = {
+    "register": "registers",
+    "shared": "shared",
+    "global": "memory",
+    "constant, cached": "constant",
+}
+"""The lectures' memories, as the microbenchmarks name them."""
 
 
 class ExamTables(Experiment):
-    """Every number that can be calculated: no device but a head is needed."""
+    """Every number that can be calculated; a GPU measures the latencies as well."""
 
     name = "exams"
     title = "The course's tables and worked answers, calculated"
@@ -31,6 +42,7 @@ class ExamTables(Experiment):
     )
     prefixes = ("course.",)
     needs: ClassVar = {"cpu": (1, 1), "opencl": (1, 1), "cuda": (1, 1)}
+    unmeasured: ClassVar = {"course.latency": "latencies of memories are a GPU's"}
 
     def measure(self, setting: Setting) -> Found:
         """Calculate each printed number, and the lecture's tables for every machine."""
@@ -50,6 +62,7 @@ class ExamTables(Experiment):
                     value = bounds.tiled_conv_percent((width,) * dims, (mask,) * dims, *rates)
                     name = f"{one.name}: {dims}D, tile {width}, mask {mask}"
                     log.number(name, value, "%", "share of peak")
+        _latencies(log, setting)
         full = [n for n in (384, 512) if occupancy.occupancy(OF_1536, n).threads == 1536]
         said = f"blocks of {' and '.join(map(str, full))} do"
         log.claim("one size of block fills a multiprocessor of 1536", len(full) == 1, said)
@@ -61,9 +74,26 @@ class ExamTables(Experiment):
         for one in self.tables():
             for figure in one.figures:
                 ours = found.value(figure.id)
-                if ours is not None:
+                if ours is None:
+                    continue
+                if figure.id in ANSWERS:
                     rulings.append(_ruling(figure, ours, ANSWERS[figure.id].reason))
+                else:
+                    rulings.append(by_size(figure, ours))
         return ruled(rulings, self)
+
+
+def _latencies(log: Log, setting: Setting) -> None:
+    """Cycles from a read of each kind of memory to the next that waits for it, on a GPU."""
+    if not setting.large or setting.gpu is None:
+        log.notes.append("latencies of memories are a GPU's")
+        return
+    with setting.gpu.on():
+        found = gpu_microbenchmarks(setting.gpu)
+    for figure in table("course.latency").figures:
+        level = found.latency(_LEVELS[figure.key]) if found else None
+        if level is not None and level.cycles is not None:
+            log.number(figure.id, level.cycles, "cycles", "latencies")
 
 
 def _ruling(figure: Figure, ours: float, reason: str) -> Ruling:

@@ -8,9 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from rooftile.analysis.architectures import ARCHITECTURES
-from rooftile.analysis.machines import MACHINES, machine
-from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.lab.reproduce import fused_products, milestone_layers, mlp_trainer, mnist_network
 from rooftile.lab.reproduce.experiment import Log, Setting
@@ -116,11 +113,3 @@ def test_the_trainer_waits_for_its_operation(monkeypatch):
     (accuracy,) = [r for r in mlp_trainer.EXPERIMENT.judge(found) if r.figure.key == "printed"]
     assert accuracy.word == "cannot be"
     assert accuracy.ours == pytest.approx(100 * 163 / 275)
-
-
-def test_machines_are_found_by_name():
-    assert machine("gk107").peak_gflops == pytest.approx(2e-3 * 384 * 1058, rel=1e-3)
-    assert machine("gm107").peak_gflops == pytest.approx(2e-3 * 640 * 1020, rel=1e-3)
-    assert {"2.0", "5.2"} <= set(ARCHITECTURES)
-    with pytest.raises(InputError, match=str(next(iter(MACHINES)))):
-        machine("nonsense")

@@ -17,9 +17,9 @@ from rooftile.analysis import (
     transfers,
     work,
 )
-from rooftile.analysis.architectures import Multiprocessor
+from rooftile.analysis.machines import EXERCISES
 
-OF_1536 = Multiprocessor(threads=1536, blocks=4)
+OF_1536 = EXERCISES["1536 threads, 4 blocks"]
 """The exams' multiprocessor."""
 _SENTENCE = "Programming Massively Parallel Processors"
 

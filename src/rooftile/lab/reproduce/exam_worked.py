@@ -16,16 +16,16 @@ from rooftile.analysis import (
     transfers,
     work,
 )
-from rooftile.analysis.architectures import Multiprocessor
+from rooftile.analysis.machines import EXERCISES
 from rooftile.lab.reproduce.exam_answers import Answer
 from rooftile.ops import Conv2d
 
 _CUBE, _PRISM = (6, 6, 6), (14, 6, 6)
 _VOLUME, _DEEP = (512, 768, 256), (3, 3, 5)
 _CUT = "cut off, not rounded"
-_EIGHT_BLOCKS = Multiprocessor(threads=1536, blocks=8)
-_LARGE = Multiprocessor(threads=2048, blocks=32, shared_bytes=65536)
-_SMALL = Multiprocessor(threads=1536, blocks=12, shared_bytes=5120)
+_EIGHT_BLOCKS = EXERCISES["1536 threads, 8 blocks"]
+_LARGE = EXERCISES["2048 threads"]
+_SMALL = EXERCISES["1536 threads, 12 blocks"]
 
 
 def _reuse_tables() -> Iterator[tuple[str, float, str]]:

@@ -1,8 +1,8 @@
 """Write one self-contained HTML page of what was measured: from files, or from the history.
 
-FILES are what climb, run or history printed with --json.  Without one, the page shows all that
-is recorded: of each problem on each device the newest result of every strategy, and every trial
-of a tuning.
+FILES are what climb, run, reproduce or history printed with --json.  Without one, the page shows
+all that is recorded: of each problem on each device the newest result of every strategy, and every
+trial of a tuning.
 """
 
 from __future__ import annotations
@@ -47,12 +47,20 @@ def command(arguments: argparse.Namespace) -> int:
         raise InputError("records", f"none{only}", expected)
     arguments.out.write_text(page(content), encoding="utf-8")
     ladders, networks = len(content.sections), len(content.networks)
+    experiments = len(content.experiments)
     output = Output(arguments)
     output.result(
-        {"out": str(arguments.out), "ladders": ladders, "networks": networks, "rows": content.rows}
+        {
+            "out": str(arguments.out),
+            "ladders": ladders,
+            "networks": networks,
+            "experiments": experiments,
+            "rows": content.rows,
+        }
     )
     output.path(arguments.out)
-    output.show(f"ladders {ladders}, networks {networks}, rows {content.rows}")
+    made = f"ladders {ladders}, networks {networks}, experiments {experiments}"
+    output.show(f"{made}, rows {content.rows}")
     return 0
 
 

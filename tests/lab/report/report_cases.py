@@ -124,3 +124,23 @@ def section(found):
     """The one section that an object makes."""
     (made,) = content(found).sections
     return made
+
+
+def reproduced(word):
+    """What ``reproduce`` prints of one experiment, in which every text of a document is a word."""
+
+    def number(key, value, ours, verdict, reason):
+        known = {"table": "made.up", "unit": "ms", "document": word, "place": "a place"}
+        return {**known, "key": key, "value": value, "ours": ours, "verdict": verdict,
+                "reason": reason}  # fmt: skip
+
+    verdicts = [number("a", 2.0, 2.0, "holds", "the same"),
+                number("b", 3.0, 2.0, "cannot be", "a slip"),
+                number("c", 4.0, None, "not measured", "not there")]  # fmt: skip
+    record = {
+        "experiment": "exams", "device": "cpu", "hardware": "a processor", "quick": True,
+        "checks": [{"name": word, "passed": True, "said": ""}],
+        "claims": [{"words": word, "true": False, "because": "because"}],
+        "notes": [word], "verdicts": verdicts, "environment": {"time": "2026-11-23T01:00:00+00:00"},
+    }  # fmt: skip
+    return {"records": [record]}

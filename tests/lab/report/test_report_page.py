@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import climb, network, passed, tuning, typical, without_time
+from report_cases import climb, network, passed, reproduced, tuning, typical, without_time
 
 from rooftile.lab.report import page
 from rooftile.lab.report.sources import content
@@ -49,7 +49,9 @@ class Outline(HTMLParser):
 
 
 def everything():
-    return content(typical()) + content(network()) + content(tuning({(1, 1): 2.0, (2, 3): "no"}))
+    trials = tuning({(1, 1): 2.0, (2, 3): "no"})
+    found = content(typical()) + content(network()) + content(trials)
+    return found + content(reproduced("a document"))
 
 
 def nasty():
@@ -64,7 +66,7 @@ def nasty():
     made["problem"]["activation"] = NASTY
     run = {**network(), "model": NASTY, "op_times_ms": {NASTY: 1.0}, "strategies": {NASTY: NASTY}}
     trials = tuning({(NASTY, 1): 2.0, (2, NASTY): NASTY}, strategy=NASTY)
-    return content(made) + content(run) + content(trials)
+    return content(made) + content(run) + content(trials) + content(reproduced(NASTY))
 
 
 def test_nothing_comes_from_elsewhere():
@@ -127,7 +129,7 @@ def test_filters_are_offered_where_there_is_a_choice():
 
 def test_numbers_stand_below_each_figure():
     text = page(everything())
-    assert text.count("<figure") == text.count('<details class="numbers"') == 6
+    assert text.count("<figure") == text.count('<details class="numbers"') == 7
     assert "would take 34 s" in text
 
 
@@ -182,3 +184,17 @@ def test_a_ladder_without_a_time_draws_no_axis():
     )
     assert 'class="axes"' not in page(failed)
     assert 'class="heads"' not in page(failed)
+
+
+def test_a_published_experiment_shows_each_number_with_its_verdict():
+    found = content(reproduced("a document"))
+    assert found.only(None, "cuda").experiments == ()
+    outline = Outline(page(found))
+    texts = [text.strip() for text in outline.texts]
+    assert "Published experiment exams" in texts
+    assert "not true: because" in texts
+    assert texts.count("cannot be") == 3  # A tile, a strip and a row of the table.
+    tips = [attributes["data-tip"] for _, attributes in outline.tags if "data-tip" in attributes]
+    # What nothing was measured for has a row and no strip.
+    assert tips == ["a document, a place\nthe same", "a document, a place\na slip"]
+    assert "not there" in texts

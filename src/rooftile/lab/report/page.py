@@ -17,10 +17,19 @@ from markupsafe import Markup
 from rooftile.errors import RooftileError
 from rooftile.lab.environment import package_version
 from rooftile.lab.records import Row, contests, median
-from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times, words
+from rooftile.lab.report import (
+    bars,
+    errors,
+    libraries,
+    roofline,
+    timeline,
+    times,
+    verdicts,
+    words,
+)
 from rooftile.lab.report.chart import Figure
 from rooftile.lab.report.heatmap import Heatmap, heatmaps
-from rooftile.lab.report.sources import Content, NetworkRun, Section, floor_ms
+from rooftile.lab.report.sources import Content, NetworkRun, Reproduced, Section, floor_ms
 from rooftile.strategies import strategy
 
 _HERE = Path(__file__).parent
@@ -50,6 +59,8 @@ class Part:
     environment: tuple[tuple[str, str], ...]
     rungs: tuple[tuple[str, str], ...] = ()
     """Each rung's name and sentence."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """What a document says, and whether that is so."""
 
 
 def page(content: Content) -> str:
@@ -69,6 +80,8 @@ def page(content: Content) -> str:
     ladders = enumerate(zip(content.sections, titles, strict=True), 1)
     parts = [_ladder(f"ladder-{k}", one, title) for k, (one, title) in ladders]
     parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
+    runs = enumerate(content.experiments, 1)
+    parts += [_experiment(f"experiment-{k}", one) for k, one in runs]
     moment = datetime.datetime.now().astimezone()
     return template.render(
         title=_title(content),
@@ -92,8 +105,9 @@ def _hash(text: str) -> str:
 def _title(content: Content) -> str:
     names = dict.fromkeys(section.operation for section in content.sections)
     names |= dict.fromkeys(run.model for run in content.networks)
+    names |= dict.fromkeys(run.experiment for run in content.experiments)
     machines = dict.fromkeys(section.hardware for section in content.sections)
-    machines |= dict.fromkeys(run.hardware for run in content.networks)
+    machines |= dict.fromkeys(run.hardware for run in content.networks + content.experiments)
     where = [machine for machine in machines if machine]
     on = f" on {where[0]}" if len(where) == 1 else f" on {len(where)} devices" if where else ""
     return f"{', '.join(names)}{on}"
@@ -191,6 +205,31 @@ def _network(id: str, run: NetworkRun) -> Part:
     )
 
 
+def _experiment(id: str, run: Reproduced) -> Part:
+    counted = collections.Counter(one["verdict"] for one in run.verdicts)
+    right = sum(one["passed"] for one in run.checks)
+    tiles = [Tile(verdict, str(count), "published numbers") for verdict, count in counted.items()]
+    tiles.append(Tile("Results verified", f"{right} of {len(run.checks)}", "before they are timed"))
+    made = verdicts.figure(run)
+    said = tuple(
+        (one["words"], f"{'true' if one['true'] else 'not true'}: {one['because']}")
+        for one in run.claims
+    )
+    notes = tuple(("note", note) for note in run.notes)
+    moment = ("measured", words.moment(str(run.environment.get("time", ""))))
+    return Part(
+        id,
+        f"Published experiment {run.experiment}",
+        f"{run.hardware} ({run.device})",
+        "smaller sizes and fewer samples" if run.quick else "",
+        tuple(tiles),
+        (made,) if made else (),
+        (),
+        (moment, *notes, *_machine(run.environment)),
+        claims=said,
+    )
+
+
 def _overview(content: Content) -> list[dict[str, str]]:
     """A line for each part."""
     lines = []
@@ -222,6 +261,20 @@ def _overview(content: Content) -> list[dict[str, str]]:
                 "count": f"{len(run.op_times_ms)} operations",
             }
         )
+    for number, one in enumerate(content.experiments, 1):
+        measured = sum(verdict["verdict"] != "not measured" for verdict in one.verdicts)
+        lines.append(
+            {
+                "id": f"experiment-{number}",
+                "title": f"Published experiment {one.experiment}",
+                "shape": "",
+                "device": f"{one.hardware} ({one.device})",
+                "fastest": "",
+                "time": "",
+                "share": "",
+                "count": f"{measured} of {len(one.verdicts)} published numbers",
+            }
+        )
     return lines
 
 
@@ -236,6 +289,9 @@ def _facets(content: Content) -> list[tuple[str, list[str]]]:
         values = {"device": run.device, "precision": run.precision, "status": "passed"}
         for name in _FACETS:
             found[name][values[name]] = None
+    for one in content.experiments:
+        for name, value in zip(_FACETS, (one.device, "ieee", "passed"), strict=True):
+            found[name][value] = None
     return [(name, list(values)) for name, values in found.items() if len(values) > 1]
 
 

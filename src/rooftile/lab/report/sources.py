@@ -1,5 +1,5 @@
-"""What a page shows, from the objects that ``climb``, ``run`` and ``history`` print as JSON, or
-from the history's own records."""
+"""What a page shows, from the objects that ``climb``, ``run``, ``reproduce`` and ``history`` print
+as JSON, or from the history's own records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rooftile.lab.records import Error, Ladder, Resources, Row, median
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
 
-_EXPECTED = "JSON that rooftile climb, run or history printed with --json"
+_EXPECTED = "JSON that rooftile climb, run, reproduce or history printed with --json"
 
 
 @dataclass(frozen=True)
@@ -106,17 +106,37 @@ class NetworkRun:
 
 
 @dataclass(frozen=True)
+class Reproduced:
+    """A published experiment that was run again, as ``reproduce`` prints it."""
+
+    experiment: str
+    device: str
+    hardware: str
+    quick: bool
+    checks: tuple[Mapping[str, Any], ...]
+    claims: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    verdicts: tuple[Mapping[str, Any], ...]
+    environment: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Content:
     """All that a page shows."""
 
     sections: tuple[Section, ...] = ()
     networks: tuple[NetworkRun, ...] = ()
+    experiments: tuple[Reproduced, ...] = ()
 
     def __add__(self, other: Content) -> Content:
-        return Content(self.sections + other.sections, self.networks + other.networks)
+        return Content(
+            self.sections + other.sections,
+            self.networks + other.networks,
+            self.experiments + other.experiments,
+        )
 
     def __bool__(self) -> bool:
-        return bool(self.sections or self.networks)
+        return bool(self.sections or self.networks or self.experiments)
 
     @property
     def rows(self) -> int:
@@ -126,7 +146,7 @@ class Content:
     def only(self, operation: str | None, device: str | None) -> Content:
         """The records of one operation, on one device or kind of device.
 
-        None stands for every device, and for all operations and the networks.
+        None stands for every device, and for all operations, the networks and the experiments.
         """
 
         def fits(where: str) -> bool:
@@ -139,6 +159,7 @@ class Content:
                 if operation in (None, section.operation) and fits(section.device)
             ),
             tuple(run for run in self.networks if operation is None and fits(run.device)),
+            tuple(run for run in self.experiments if operation is None and fits(run.device)),
         )
 
 
@@ -163,6 +184,8 @@ def content(value: Mapping[str, Any]) -> Content:
     """What one JSON object holds.  Raises `ValueError`, `TypeError` or `KeyError` for another."""
     if "op_times_ms" in value:
         return Content(networks=(_network(value),))
+    if "records" in value and any("experiment" in record for record in value["records"]):
+        return Content(experiments=tuple(map(_reproduced, value["records"])))
     if "records" in value:
         return from_records([Record.from_json(record) for record in value["records"]])
     if "problem" in value and "rows" in value:
@@ -236,6 +259,13 @@ def _network(value: Mapping[str, Any]) -> NetworkRun:
     peers = tuple(row_from(row) for row in value.get("peers", ()))
     plan = row_from(value["plan"]) if "plan" in value else None
     return NetworkRun(**kept, peers=peers, plan=plan)
+
+
+def _reproduced(value: Mapping[str, Any]) -> Reproduced:
+    names = [field.name for field in fields(Reproduced)]
+    kept = {name: value[name] for name in names}
+    lists = {name: tuple(kept[name]) for name in ("checks", "claims", "notes", "verdicts")}
+    return Reproduced(**{**kept, **lists})
 
 
 def row_from(found: Mapping[str, Any]) -> Row:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from copy import copy
+from typing import Any, ClassVar
 
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import table
@@ -10,6 +11,7 @@ from rooftile.lab.reproduce.timed import Entry, time_rungs
 from rooftile.lab.reproduce.verdicts import by_ratio, by_value
 from rooftile.ops import parse
 from rooftile.ops.registry import operations
+from rooftile.strategies import Strategy, strategy
 
 _OPERATION = "mlp_training"
 _ROWS, _RIGHT, _TESTED = 1096, 163, 275
@@ -25,6 +27,9 @@ RUNGS = {
     "Pthread 16": "threads_16",
 }
 """The deck's variants, and our rungs that do the same."""
+OPENMP = {"OpenMP 3": 3, "OpenMP 4": 4, "OpenMP 5": 5}
+"""Its other threads: they share loops as a compiler's parallel loops do, as all of ours do."""
+_SHARING = "threads_4"
 
 
 class MlpTrainer(Experiment):
@@ -53,15 +58,17 @@ class MlpTrainer(Experiment):
         sizes = f"rows={_ROWS},features=4,layers={_LAYERS},dtype=float64"
         problem = parse(_OPERATION, f"{sizes},epochs={epochs}")
         small = parse(_OPERATION, f"{sizes},epochs=1")
+        rungs: dict[str, str | Strategy] = {**RUNGS}
+        rungs |= {name: _threads(count) for name, count in OPENMP.items()}
         entries = {
-            name: Entry(problem, rung, {}, "as published", small) for name, rung in RUNGS.items()
+            name: Entry(problem, rung, {}, "as published", small) for name, rung in rungs.items()
         }
         entries["registers"] = Entry(problem, "registers", {}, "rightly", small)
         seconds = 0.2 if setting.quick else 1.0
         times = time_rungs(log, entries, None, seconds=seconds, seed=setting.seed)
         for name, milliseconds in times.items():
             log.number(f"{name}, 1000 epochs", milliseconds / epochs, "s", "1000 epochs")
-        threads = [name for name in times if name.startswith("Pthread")]
+        threads = [name for name in times if name.startswith(("Pthread", "OpenMP"))]
         if "origin" in times and threads:
             gain = times["origin"] / min(times[name] for name in threads)
             said = f"the best number of threads is {gain:.2f} times as fast as none here"
@@ -72,7 +79,7 @@ class MlpTrainer(Experiment):
         """Variants in ratio; the accuracy by its matrix."""
         thousand = {
             name: value
-            for name in RUNGS
+            for name in (*RUNGS, *OPENMP)
             if (value := found.value(f"{name}, 1000 epochs")) is not None
         }
         rulings: list[Ruling] = []
@@ -86,6 +93,14 @@ class MlpTrainer(Experiment):
         right = 100 * _RIGHT / _TESTED
         said = f"{_RIGHT} of {_TESTED} are {right:.2f} %, and one class alone is ever predicted"
         return ruled([*rulings, by_value(accuracy, right, said, same=0.001)], self)
+
+
+def _threads(count: int) -> Strategy:
+    """The rung whose threads share loops, with so many of them."""
+    rung: Any = copy(strategy(_OPERATION, _SHARING))
+    rung.name, rung.threads = f"threads_{count}", count
+    found: Strategy = rung
+    return found
 
 
 def _own_numbers(log: Log) -> None:

@@ -18,7 +18,7 @@ from rooftile.lab.reproduce.experiment import Log, Measured
 from rooftile.ops import Problem
 from rooftile.runtime.timing import host
 from rooftile.runtime.timing.device import launches
-from rooftile.strategies import Bound, strategy
+from rooftile.strategies import Bound, Strategy, strategy
 
 Call = Callable[[], object]
 _LEAST, _MOST = 3, 20
@@ -30,13 +30,19 @@ class Entry:
     """One rung to be timed."""
 
     problem: Problem
-    rung: str
+    rung: str | Strategy
     config: Mapping[str, int] = field(default_factory=dict)
     group: str = ""
     verified: Problem | None = None
     """A smaller problem of the same kind, where the reference of the whole takes too long."""
     verified_config: Mapping[str, int] = field(default_factory=dict)
     """What the config is for that one, where another makes no difference to its launches."""
+
+    def strategy_on(self, kind: str) -> Strategy:
+        """The rung on a kind of device."""
+        if isinstance(self.rung, str):
+            return strategy(self.problem.operation, self.rung, kind)
+        return self.rung
 
 
 def time_rungs(
@@ -79,7 +85,7 @@ def prepared(entry: Entry, place: Any, seed: int) -> Call:
     arrays = entry.problem.random(seed)
     count = len(entry.problem.input_arrays)
     parameters = tuple(np.ascontiguousarray(array) for array in arrays[count:])
-    rung: Any = strategy(entry.problem.operation, entry.rung, place.kind)
+    rung: Any = entry.strategy_on(place.kind)
     bound: Bound = rung.bind(entry.problem, parameters, place, dict(entry.config) or None)
     inputs = [np.ascontiguousarray(array) for array in arrays[:count]]
     outputs = [np.zeros(out.shape, out.numpy) for out in entry.problem.output_arrays]
@@ -91,7 +97,7 @@ def prepared(entry: Entry, place: Any, seed: int) -> Call:
 
 def _verify(log: Log, name: str, entry: Entry, place: Any, seed: int) -> None:
     problem = entry.verified or entry.problem
-    rung = strategy(problem.operation, entry.rung, place.kind)
+    rung = entry.strategy_on(place.kind)
     config = dict(entry.verified_config or entry.config) or None
     found = verify(problem, rung, seed, device=place, config=config, neighbours=False)
     found.raise_if_wrong()

@@ -16,6 +16,7 @@ from typing import Any
 from pages import markdown_table
 
 from rooftile.lab.reproduce.catalogue import EXPERIMENTS
+from rooftile.lab.reproduce.code_errors import CODE_ERRORS
 from rooftile.lab.reproduce.experiment import Experiment
 from rooftile.lab.reproduce.figures import documents, tables
 
@@ -64,7 +65,23 @@ def page(found: list[Record]) -> str:
             lines += ["It has no record yet.", ""]
         for record in of_it:
             lines += section(one, record)
+    lines += code_errors()
     return "\n".join(lines).rstrip() + "\n"
+
+
+def code_errors() -> list[str]:
+    """What listings do wrong."""
+    cells = [
+        (f"{one.document}, {one.place}", one.what, f"`{one.operation}`", f"`{one.rung}`",
+         "the judge" if one.compiles else "the compiler")
+        for one in CODE_ERRORS
+    ]  # fmt: skip
+    head = ("listing", "what is wrong", "operation", "rung", "caught by")
+    said = (
+        "Each is a change of a right rung's text (`lab/reproduce/code_errors.py`); the tests compile "
+        "it and hold that it is caught."
+    )
+    return ["## Errors in listings", "", said, "", *markdown_table(head, cells), ""]
 
 
 def section(one: Experiment, record: Record) -> list[str]:

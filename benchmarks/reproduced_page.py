@@ -78,8 +78,8 @@ def code_errors() -> list[str]:
     ]  # fmt: skip
     head = ("listing", "what is wrong", "operation", "rung", "caught by")
     said = (
-        "Each is a change of a right rung's text (`lab/reproduce/code_errors.py`); the tests compile "
-        "it and hold that it is caught."
+        "Each is a change of a right rung's text (`lab/reproduce/code_errors.py`); the tests "
+        "compile it and hold that it is caught."
     )
     return ["## Errors in listings", "", said, "", *markdown_table(head, cells), ""]
 

@@ -63,8 +63,8 @@ CODE_ERRORS = (
     ),
     CodeError(
         "the last part of a tile", _COURSE, "lecture 23, OpenCL product of matrices",
-        "K / TS tiles leave out what is left over", "matmul", "rows=20,inner=37,columns=19", "tiled_any",
-        "start < inner", "start + TILE <= inner",
+        "K / TS tiles leave out what is left over", "matmul", "rows=20,inner=37,columns=19",
+        "tiled_any", "start < inner", "start + TILE <= inner",
     ),
     CodeError(
         "one guard for both loads", _COURSE, "exam 1 of fall 2016, question 5",

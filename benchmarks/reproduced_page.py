@@ -63,10 +63,18 @@ def page(found: list[Record]) -> str:
         lines += [f"## {one.title}", "", f"`rooftile reproduce {one.name}`. {one.what}", ""]
         if not of_it:
             lines += ["It has no record yet.", ""]
+        shown: set[str] = set()
         for record in of_it:
-            lines += section(one, record)
+            lines += section(one, record, shown)
     lines += code_errors()
     return "\n".join(lines).rstrip() + "\n"
+
+
+def unseen(rows: list[Record], shown: set[str]) -> list[Record]:
+    """What no other device's record has shown already: calculations are the same everywhere."""
+    found = [row for row in rows if json.dumps(row) not in shown]
+    shown.update(map(json.dumps, rows))
+    return found
 
 
 def code_errors() -> list[str]:
@@ -84,7 +92,7 @@ def code_errors() -> list[str]:
     return ["## Errors in listings", "", said, "", *markdown_table(head, cells), ""]
 
 
-def section(one: Experiment, record: Record) -> list[str]:
+def section(one: Experiment, record: Record, shown: set[str]) -> list[str]:
     """An experiment on one device."""
     quick = ", quickly" if record["quick"] else ""
     date = record["environment"]["time"][:10]
@@ -101,9 +109,10 @@ def section(one: Experiment, record: Record) -> list[str]:
         true = "true" if claim["true"] else "not true"
         lines.append(f"- “{claim['words']}”: {true}; {claim['because']}")
     lines += [""] if record["claims"] else []
+    rows = unseen(record["verdicts"], shown)
     for table in one.tables():
-        lines += verdicts(table.id, [v for v in record["verdicts"] if v["table"] == table.id])
-    return [*lines, *measurements(record)]
+        lines += verdicts(table.id, [row for row in rows if row["table"] == table.id])
+    return [*lines, *measurements(unseen(record["measured"], shown))]
 
 
 def verdicts(name: str, rows: list[Record]) -> list[str]:
@@ -122,12 +131,12 @@ def verdicts(name: str, rows: list[Record]) -> list[str]:
     return [f"{table.document}, {table.place}{about}:", "", *markdown_table(head, cells), ""]
 
 
-def measurements(record: Record) -> list[str]:
+def measurements(measured: list[Record]) -> list[str]:
     """All that was measured, folded away."""
     cells = [
         (one["group"], one["name"], number(one["value"]), number(one["low"]), number(one["high"]),
          one["unit"])
-        for one in record["measured"]
+        for one in measured
     ]  # fmt: skip
     if not cells:
         return []

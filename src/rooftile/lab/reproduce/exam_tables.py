@@ -41,7 +41,7 @@ class ExamTables(Experiment):
         "transfers; some are slips, some were cut off, some contradict their own derivation."
     )
     prefixes = ("course.",)
-    needs: ClassVar = {"cpu": (1, 1), "opencl": (1, 1), "cuda": (1, 1)}
+    needs: ClassVar = {"cpu": (1, 1), "cuda": (3, 3)}
     unmeasured: ClassVar = {"course.latency": "latencies of memories are a GPU's"}
 
     def measure(self, setting: Setting) -> Found:

@@ -19,15 +19,9 @@ from rooftile.lab.reproduce.verdicts import by_ratio, by_size, by_value
 from rooftile.ops import Conv2d
 from rooftile.ops.linear import Linear
 
-_BATCH = 1000
+_BATCH, _BATCH_OF_A_CPU = 1000, 100
 _BATCHED = ("coarsened", "register_tile", "tiled")
 AS_PUBLISHED = "weights in the window"
-WINDOWS = {
-    AS_PUBLISHED: (1, False),
-    "weights resident": (1, True),
-    f"{_BATCH} images, weights resident": (_BATCH, True),
-}
-"""The profiles: of how many images, and whether their weights lie on the device already."""
 _KERNEL = Path(__file__).parent / "kernels" / "block_sum.cu"
 _INPUTS, _HIDDEN, _CLASSES = 6272, 512, 10
 _CONV = {"naive": "naive", "constant": "constant", "constant and shared": "tile_constant"}
@@ -66,10 +60,11 @@ class MnistNetwork(Experiment):
         gpu = setting.gpu
         assert gpu is not None, "it needs a device with kernels"
         seconds = 0.2 if setting.quick else 1.0
-        time_rungs(log, _entries(), gpu, seconds=seconds, seed=setting.seed)
+        many = _BATCH if setting.large else _BATCH_OF_A_CPU
+        time_rungs(log, _entries(many), gpu, seconds=seconds, seed=setting.seed)
         with gpu.on():
             _block_sums(log, gpu, seconds, setting.seed)
-            for window, (batch, resident) in WINDOWS.items():
+            for window, (batch, resident) in _windows(many).items():
                 log_window(log, gpu, window, _layers(batch), resident=resident, seed=setting.seed)
         _own_numbers(log)
         return log.found()
@@ -94,6 +89,15 @@ def _first_run(key: str) -> str:
     return key.partition(", ")[0]
 
 
+def _windows(many: int) -> dict[str, tuple[int, bool]]:
+    """The profiles: of how many images, and whether their weights lie on the device already."""
+    return {
+        AS_PUBLISHED: (1, False),
+        "weights resident": (1, True),
+        f"{many} images, weights resident": (many, True),
+    }
+
+
 def _layers(batch: int) -> dict[str, Entry]:
     """The report's best kernels of the three layers; of a batch, those that share weights."""
     problems = {"conv": _conv(batch), "fc1": _first(batch), "fc2": _second(batch)}
@@ -104,7 +108,7 @@ def _layers(batch: int) -> dict[str, Entry]:
     }
 
 
-def _entries() -> dict[str, Entry]:
+def _entries(batch: int) -> dict[str, Entry]:
     one = "one image"
     entries = {f"conv, {name}": Entry(_conv(1), rung, {}, one) for name, rung in _CONV.items()}
     entries["conv, a kernel per filter"] = Entry(_conv(1, maps=1), "naive", {}, one)
@@ -112,9 +116,9 @@ def _entries() -> dict[str, Entry]:
         entries[f"fc1, {rung}"] = Entry(_first(1), rung, {}, one)
     entries["fc2, tiled"] = Entry(_second(1), "tiled", {}, one)
     entries["fc2, warp_rows"] = Entry(_second(1), "warp_rows", {}, one)
-    many = f"{_BATCH} images"
+    many = f"{batch} images"
     small = _layers(3)
-    for name, entry in _layers(_BATCH).items():
+    for name, entry in _layers(batch).items():
         entries[f"{name}, {many}"] = Entry(entry.problem, entry.rung, {}, many, small[name].problem)
     return entries
 

@@ -12,7 +12,7 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.reproduce.experiment import Log, Measured
 from rooftile.lab.reproduce.timed import Entry, prepared
 
-_REPEATS = 10
+_REPEATS, _REPEATS_OF_A_CPU = 10, 3
 _AHEAD_BYTES = 2**28
 COPY_IN, COPY_OUT, MEMSET = "copy to the device", "copy back", "memset"
 
@@ -68,7 +68,8 @@ def log_window(
     made = [gpu.upload(array) for array in results]
     copies, ahead = _copies(gpu), _busy(gpu)
     kept = Profile(gpu, ahead)
-    for number in range(1 + _REPEATS):
+    repeats = _REPEATS if gpu.description.gpu else _REPEATS_OF_A_CPU
+    for number in range(1 + repeats):
         profile = kept if number else Profile(gpu, ahead)
         for array, place in zip(given, there, strict=True):
             profile.note(COPY_IN, lambda a=array, p=place: copies.copy_in(a, p))  # type: ignore[misc]
@@ -79,7 +80,7 @@ def log_window(
             profile.note(f"kernel {name}", call)
         profile.note(COPY_OUT, lambda: copies.copy_out(made[-1], results[-1]))
         gpu.synchronise()
-    log_rows(log, window, kept.samples())
+    log_rows(log, window, kept.samples(), repeats)
 
 
 def _copies(gpu: Any) -> Any:
@@ -109,7 +110,7 @@ def _note_memset(profile: Profile, gpu: Any, place: Any, nbytes: int) -> None:
     profile.note(MEMSET, lambda: gpu.clear(gpu.address(place), nbytes))
 
 
-def log_rows(log: Log, window: str, samples: Mapping[str, list[float]]) -> None:
+def log_rows(log: Log, window: str, samples: Mapping[str, list[float]], repeats: int) -> None:
     """A row for each name: its average as the number, from its least to its most."""
     total = sum(map(sum, samples.values()))
     for name, times in samples.items():
@@ -118,6 +119,6 @@ def log_rows(log: Log, window: str, samples: Mapping[str, list[float]]) -> None:
             Measured(f"{window}: {name}", average, "ms", least, most, len(times), window)
         )
         log.number(f"{window}: {name}, share", 100 * sum(times) / total, "%", window)
-        log.number(f"{window}: {name}, calls", len(times) / _REPEATS, "calls", window)
+        log.number(f"{window}: {name}, calls", len(times) / repeats, "calls", window)
         log.number(f"{window}: {name}, longest", most, "ms", window)
-        log.number(f"{window}: {name}, in all", sum(times) / _REPEATS, "ms", window)
+        log.number(f"{window}: {name}, in all", sum(times) / repeats, "ms", window)

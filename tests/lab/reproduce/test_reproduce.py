@@ -10,6 +10,7 @@ import pytest
 
 from rooftile.errors import InputError
 from rooftile.lab.reproduce import catalogue, figures, line_convolutions, verdicts
+from rooftile.lab.reproduce.exam_claims import idle_warps, skipped_rows
 from rooftile.lab.reproduce.exam_tables import rounds_to
 from rooftile.lab.reproduce.experiment import Found, Measured
 from rooftile.lab.reproduce.figures import Figure, Table
@@ -56,8 +57,17 @@ def test_the_exams_are_calculated_and_judged_alike_again():
     assert words["course.letters/e"] == "cannot be"
     assert words["course.transfers/slow-down"] == "cannot be"
     assert words["course.conv example/(2,2)"] == "holds"
+    claims = {claim["words"]: claim for claim in kept["claims"]}
+    assert not any(claim["true"] for claim in claims.values())
+    assert "30 and 31 do" in " ".join(claim["because"] for claim in claims.values())
     slow = next(m["value"] for m in kept["measured"] if m["name"] == "course.transfers/slow-down")
     assert slow == pytest.approx(1.275)
+
+
+def test_rows_beyond_the_grid_are_skipped():
+    assert skipped_rows(2560, blocks=10, threads=256) == 0
+    assert skipped_rows(2561, blocks=10, threads=256) == 1
+    assert idle_warps(32, 32) == []
 
 
 def test_a_number_rounds_to_the_printed_digits():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from rooftile.analysis import bounds, occupancy, traffic
+from rooftile.analysis import bounds, traffic
 from rooftile.analysis.machines import MACHINES
 from rooftile.lab.ceilings.gpu_latencies import gpu_microbenchmarks
 from rooftile.lab.ceilings.microbenchmarks import Level
 from rooftile.lab.reproduce.exam_answers import ANSWERS as SLIPS
-from rooftile.lab.reproduce.exam_answers import OF_1536
+from rooftile.lab.reproduce.exam_claims import add_claims
 from rooftile.lab.reproduce.exam_worked import ANSWERS as WORKED
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import Figure, table
@@ -63,9 +63,7 @@ class ExamTables(Experiment):
                     name = f"{one.name}: {dims}D, tile {width}, mask {mask}"
                     log.number(name, value, "%", "share of peak")
         _latencies(log, setting)
-        full = [n for n in (384, 512) if occupancy.occupancy(OF_1536, n).threads == 1536]
-        said = f"blocks of {' and '.join(map(str, full))} do"
-        log.claim("one size of block fills a multiprocessor of 1536", len(full) == 1, said)
+        add_claims(log)
         return log.found()
 
     def judge(self, found: Found) -> list[Ruling]:

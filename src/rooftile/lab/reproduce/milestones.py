@@ -66,6 +66,7 @@ class Milestones(Experiment):
                         measure_with_copies(one)
         time_rungs(log, _direct(batches[0]), gpu, seconds=0.1, seed=setting.seed)
         _count(log, setting)
+        _claim(log, batches[-1])
         return log.found()
 
     def judge(self, found: Found) -> list[Ruling]:
@@ -107,6 +108,21 @@ def _direct(batch: int) -> dict[str, Entry]:
                 problem, "restrict_unroll", config, "direct kernel", small
             )
     return entries
+
+
+def _claim(log: Log, batch: int) -> None:
+    """What the report concludes of streams and of restricted pointers."""
+    found, label = log.found(), f"{LAYERS[0].name} of {batch}"
+    whole, restricted = (found.value(f"{label}, {name}") for name in ("baseline", "restrict"))
+    part = found.value(f"{label}, a slice's product")
+    if whole and part:
+        said = f"it computes a quarter of the batch: four of them take {4 * part / whole:.2f} times"
+        log.claim("each kernel is four times as fast with streams", 4 * part < whole / 2, said)
+    if whole and restricted:
+        there = table("milestones.restrict")[f"{LAYERS[0].name} of 10000"]
+        before = table("milestones.baseline")[f"{LAYERS[0].name} of 10000"]
+        said = f"by {there / before - 1:+.2%} there, by {restricted / whole - 1:+.2%} here: noise"
+        log.claim("restricted pointers change the time", abs(restricted / whole - 1) > 0.01, said)
 
 
 def _count(log: Log, setting: Setting) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
 
 from rooftile.devices.gpu import macro_lines, prelude
-from rooftile.lab.emulation import Finding, missing, run
+from rooftile.lab.emulation import missing, run
 from rooftile.lab.emulation.program import unwritten
 from rooftile.lab.reproduce import fused_products
 from rooftile.lab.reproduce.fused_products import Layer, Product, is_right, precision, variants
@@ -38,15 +36,11 @@ def emulated(name, folder, change=("", "")):
     return [is_right(SMALL, x, weights, made["out"][n], rounding, n) for n in range(IMAGES)]
 
 
-@pytest.mark.parametrize("name", ["tf32", "constant + fp16", "unrolled + fp16, every warp"])
+@pytest.mark.parametrize("name", ["constant + tf32", "unrolled + fp16, every warp"])
 def test_tensor_cores_products_are_right(name, tmp_path):
     assert emulated(name, tmp_path) == [True] * IMAGES
 
 
-@pytest.mark.parametrize(
-    "change", [("&right[0][side]", "&right[0][0]"), ("k < DEPTH ? WEIGHT", "k <= DEPTH ? WEIGHT")]
-)
-def test_wrong_ones_are_caught(change, tmp_path):
-    # What reads beyond the weights, a sanitizer sees.
-    with contextlib.suppress(Finding):
-        assert not all(emulated("tf32", tmp_path, change))
+def test_a_wrong_one_is_caught(tmp_path):
+    """Every square takes the columns of the first."""
+    assert not all(emulated("constant + tf32", tmp_path, ("&right[0][side]", "&right[0][0]")))

@@ -13,7 +13,7 @@ from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import table
-from rooftile.lab.reproduce.profile import log_window
+from rooftile.lab.reproduce.profile import COPY_IN, COPY_OUT, log_window
 from rooftile.lab.reproduce.timed import Entry, device_samples, measured, time_rungs
 from rooftile.lab.reproduce.verdicts import by_ratio, by_size, by_value
 from rooftile.ops import Conv2d
@@ -66,6 +66,7 @@ class MnistNetwork(Experiment):
             _block_sums(log, gpu, seconds, setting.seed)
             for window, (batch, resident) in _windows(many).items():
                 log_window(log, gpu, window, _layers(batch), resident=resident, seed=setting.seed)
+            _claim_of_copies(log, _windows(many))
         _own_numbers(log)
         return log.found()
 
@@ -147,6 +148,18 @@ def _block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
         log.check(f"fc2, {name} is right", right)
         (samples,) = device_samples({name: call}, gpu, seconds).values()
         log.measured.append(measured(f"fc2, {name}", samples, "one image"))
+
+
+def _claim_of_copies(log: Log, windows: Mapping[str, tuple[int, bool]]) -> None:
+    """What resident weights, and many images, make of the copies."""
+    found, parts = log.found(), []
+    for window, (images, _) in windows.items():
+        of_it = [one for one in found.measured if one.name.startswith(f"{window}: ")]
+        whole = sum(one.value for one in of_it if one.name.endswith(", in all"))
+        shares = (found.value(f"{window}: {copy}, share") or 0.0 for copy in (COPY_IN, COPY_OUT))
+        parts.append(f"{sum(shares):.0f} % of {1e3 * whole / images:.3g} us an image, {window}")
+    most = (found.value(f"{AS_PUBLISHED}: {COPY_IN}, share") or 0.0) > 50
+    log.claim("the network's time is that of its copies", most, "; ".join(parts))
 
 
 def _own_numbers(log: Log) -> None:

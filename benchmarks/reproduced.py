@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -42,21 +43,22 @@ def main() -> None:
         return
     kind = parse_device(given.device)[0]
     for name in given.only or [one.name for one in EXPERIMENTS.values() if kind in one.needs]:
-        record, seconds = run(name, given.device, quick=given.quick, limit=given.limit)
+        record = run(name, given.device, quick=given.quick, limit=given.limit)
         if record is not None:
-            record["seconds"] = seconds
             write(path, with_record(path, record))
             wrong = [check["name"] for check in record["checks"] if not check["passed"]]
-            print(name, seconds, "s", *wrong, flush=True)
+            spent = f"{record['seconds']} s, {record['processor_seconds']} of processors"
+            print(name, spent, *wrong, flush=True)
 
 
-def run(name: str, device: str, *, quick: bool, limit: float) -> tuple[Record | None, float]:
-    """An experiment's record, and how long it took in all; no record where it did not end."""
+def run(name: str, device: str, *, quick: bool, limit: float) -> Record | None:
+    """An experiment's record, with the seconds that it took and those of processors, which other
+    programs do not change; None where it did not end."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "record.json"
         command = [sys.executable, "-m", "rooftile", "reproduce", name, "--device", device]
         command += ["--record", str(made), *(["--quick"] if quick else [])]
-        began = time.perf_counter()
+        began, before = time.perf_counter(), _processors()
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
             said = done.stderr
@@ -65,9 +67,16 @@ def run(name: str, device: str, *, quick: bool, limit: float) -> tuple[Record | 
         seconds = round(time.perf_counter() - began, 1)
         if not made.exists():
             print(name, "has no record:", said.strip()[-2000:], flush=True)
-            return None, seconds
+            return None
         (record,) = kept(made)
-    return record, seconds
+    spent = round(_processors() - before, 1)
+    return {**record, "seconds": seconds, "processor_seconds": spent}
+
+
+def _processors() -> float:
+    """Seconds of processors that processes of ours have taken, once they are over."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def with_record(path: Path, record: Record) -> list[Record]:

@@ -100,6 +100,9 @@ def section(one: Experiment, record: Record, shown: set[str]) -> list[str]:
     counted = ", ".join(f"{count} {word}" for word, count in words.items())
     lines = [f"### On {record['device']}{quick}: {record['hardware']}", ""]
     lines += [f"{date}. {len(record['checks'])} results verified. {counted}.", ""]
+    if "processor_seconds" in record:
+        took = f"It took {record['seconds']:.0f} s"
+        lines[-2] += f" {took}, {record['processor_seconds']:.0f} s of processors."
     load, cores = record["environment"]["load"], record["environment"]["cores"]
     if load > cores:
         lines += [f"Other programs wanted its {cores} cores too (load {load:g}).", ""]

@@ -38,6 +38,14 @@ def test_every_published_table_is_of_one_experiment():
     assert all(len(names) == 1 for names in owners.values()), owners
 
 
+def test_listed_times_on_a_processor_are_ten_minutes_and_quickly_two():
+    """Of two cores, all experiments one after the other, on the processor and on its OpenCL."""
+    times = [one.needs[kind] for one in EXPERIMENTS for kind in ("cpu", "opencl")
+             if kind in one.needs]  # fmt: skip
+    assert sum(full for full, _ in times) < 600
+    assert sum(quick for _, quick in times) < 120
+
+
 @pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
 def test_without_measurements_every_number_is_not_measured_or_calculated(one):
     rulings = one.judge(Found((), ()))

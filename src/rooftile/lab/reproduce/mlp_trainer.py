@@ -44,7 +44,7 @@ class MlpTrainer(Experiment):
         "which has no row for one of the classes."
     )
     prefixes = ("mlp.",)
-    needs: ClassVar = {"cpu": (60, 15)}
+    needs: ClassVar = {"cpu": (75, 18)}
 
     def measure(self, setting: Setting) -> Found:
         """Every variant for some epochs, whose time is proportional to their number."""

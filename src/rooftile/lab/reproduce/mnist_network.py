@@ -52,7 +52,7 @@ class MnistNetwork(Experiment):
         "33.3, and 512 times fewer accesses where only the input vector's are."
     )
     prefixes = ("mnist.",)
-    needs: ClassVar = {"opencl": (20, 18), "cuda": (5, 2)}
+    needs: ClassVar = {"opencl": (8, 8), "cuda": (5, 2)}
 
     def measure(self, setting: Setting) -> Found:
         """The layers' kernels on one image, a profile of the whole, and a batch."""

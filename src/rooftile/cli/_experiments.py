@@ -19,9 +19,9 @@ def listed() -> tuple[list[dict[str, Any]], Sheet]:
     for one in EXPERIMENTS.values():
         devices = []
         for number, (kind, times) in enumerate(one.needs.items()):
-            full, quick = times or (None, None)
+            full, quick = times
             devices.append({"kind": kind, "seconds": full, "quick_seconds": quick})
-            shown = [f"{seconds:g}" if seconds else "not measured" for seconds in (full, quick)]
+            shown = [f"{seconds:g}" for seconds in times]
             words = "" if number else one.title
             sheet.add_row("" if number else one.name, kind, *shown, words)
         figures = sum(len(table.figures) for table in one.tables())

@@ -125,9 +125,9 @@ class Experiment(ABC):
     """What the document did, in a few sentences, and what was wrong with it."""
     prefixes: ClassVar[tuple[str, ...]]
     """How the ids of its published tables begin."""
-    needs: ClassVar[Mapping[Kind, tuple[float, float] | None]]
-    """The kinds of device that it runs on, with its seconds there: in full, and quickly; None where
-    nobody has measured them.  Those of the CPU and of OpenCL are of two cores."""
+    needs: ClassVar[Mapping[Kind, tuple[float, float]]]
+    """The kinds of device that it runs on, with its seconds there: in full, and quickly.  Those of
+    the CPU and of OpenCL are of two cores, those of CUDA of an H200."""
     unmeasured: ClassVar[Mapping[str, str]] = {}
     """Why nothing is measured for tables whose ids begin so."""
 

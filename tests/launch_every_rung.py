@@ -3,8 +3,8 @@
     compute-sanitizer --tool memcheck  python tests/launch_every_rung.py
     compute-sanitizer --tool racecheck python tests/launch_every_rung.py front warpgroups
 
-``make sanitize`` does both.  Words pick the rungs whose names begin so, and ``stream`` the
-streaming of images.  Results are not looked at: that is the tests' task, without the tool.
+``make sanitize`` does both.  Words pick the rungs whose names begin so, ``stream`` the streaming of
+images, and ``products`` the kernels of a published experiment.  Results are not looked at: that is the tests' task, without the tool.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import numpy as np
 from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
+from rooftile.lab.reproduce.experiment import Log
+from rooftile.lab.reproduce.fused_products import Layer, variants
+from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.argreduce import Argreduce
@@ -288,6 +291,14 @@ def stream() -> None:
     plan.stream.classify(images, segments=4)
 
 
+def products(device: GpuDevice) -> int:
+    """The milestones' products in every variant, each once or a few times; how many there are."""
+    log, chosen = Log(), variants()
+    with device.on():
+        MeasuredLayer(log, device, Layer("layer 2", 2, 13, 5), 5, 0).run(chosen, 0.0)
+    return len(chosen)
+
+
 def main() -> None:
     wanted, count = sys.argv[1:], 0
     device = open_gpu("cuda")
@@ -299,6 +310,8 @@ def main() -> None:
     if not wanted or "stream" in wanted:
         stream()
         count += 1
+    if not wanted or "products" in wanted:
+        count += products(device)
     print(f"{count} launched on {device.description.name}")
 
 

@@ -37,6 +37,13 @@ def test_every_option_of_the_fused_product_is_right(opencl_device):
     assert names >= {"layer 1 of 66, launch alone", "layer 1 of 66, a slice's permute"}
 
 
+def test_every_variant_is_right_on_a_gpu(cuda_device):
+    chosen = fused_products.variants()
+    log = layer_log(cuda_device, tuple(chosen))
+    assert [check.said for check in log.checks if not check.passed] == []
+    assert len(log.checks) == len(chosen)
+
+
 @pytest.mark.parametrize(
     ("text", "right", "wrong", "variant"),
     [

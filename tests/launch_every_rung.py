@@ -4,7 +4,8 @@
     compute-sanitizer --tool racecheck python tests/launch_every_rung.py front warpgroups
 
 ``make sanitize`` does both.  Words pick the rungs whose names begin so, ``stream`` the streaming of
-images, and ``products`` the kernels of a published experiment.  Results are not looked at: that is the tests' task, without the tool.
+images, and ``products`` the kernels of a published experiment.  Results are not looked at: that is
+the tests' task, without the tool.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from rooftile.lab.reproduce.catalogue import EXPERIMENTS
 from rooftile.lab.reproduce.code_errors import CODE_ERRORS
 from rooftile.lab.reproduce.experiment import Experiment
 from rooftile.lab.reproduce.figures import documents, tables
+from rooftile.lab.reproduce.fused_products import LAYERS, OPTIONS
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "reproduced.md"
@@ -115,7 +116,36 @@ def section(one: Experiment, record: Record, shown: set[str]) -> list[str]:
     rows = unseen(record["verdicts"], shown)
     for table in one.tables():
         lines += verdicts(table.id, [row for row in rows if row["table"] == table.id])
+    lines += together(record["measured"])
     return [*lines, *measurements(unseen(record["measured"], shown))]
+
+
+def together(measured: list[Record]) -> list[str]:
+    """The milestones' options by two: the share of the baseline's time that is left, of both
+    layers; nothing of other experiments."""
+    times = {one["name"]: one["value"] for one in measured}
+    batches = {label for layer in LAYERS for label in times if label.startswith(f"{layer.name} of ")
+               and " + " in label}  # fmt: skip
+    if not batches:
+        return []
+    batch = min(batches).partition(" of ")[2].partition(",")[0]
+
+    def share(name: str) -> str:
+        labels = [f"{layer.name} of {batch}, " for layer in LAYERS]
+        if any(label + name not in times for label in labels):
+            return ""
+        return ", ".join(f"{times[lb + name] / times[lb + 'baseline']:.2f}" for lb in labels)
+
+    options = [name for name in OPTIONS if share(name)]
+    cells = [
+        (f"{row}", *(share(row if row == column else f"{row} + {column}") for column in options))
+        for row in options
+    ]
+    said = (
+        f"Options by two, batch of {batch}: the share of the baseline's time that is left, of "
+        "layer 1 and of layer 2; on the diagonal, an option alone:"
+    )
+    return [said, "", *markdown_table(("", *options), cells), ""]
 
 
 def verdicts(name: str, rows: list[Record]) -> list[str]:

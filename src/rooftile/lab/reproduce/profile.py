@@ -21,8 +21,8 @@ class Profile:
     """What has happened on the device, with the milliseconds of its own clock.
 
     The device has something else to do before each piece of work, so that the host has handed it
-    over, with both marks, by the time that it begins: what is noted is the device's time alone, with
-    caches as other work leaves them.
+    over, with both marks, by the time that it begins: what is noted is the device's time alone,
+    with caches as other work leaves them.
     """
 
     def __init__(self, gpu: GpuDevice, ahead: Callable[[], object]) -> None:

@@ -154,12 +154,16 @@ def verdicts(name: str, rows: list[Record]) -> list[str]:
     if not rows:
         return []
     table = tables()[name]
+    calculated = table.document == "course"
     cells = [
-        (row["key"], f"{row['value']:g}", number(row["ours"]), row["verdict"], row["reason"])
+        (row["key"], f"{row['value']:g}", number(row["ours"]),
+         *([number(row["ours"] - row["value"])] if calculated else []),
+         row["verdict"], row["reason"])
         for row in rows
-    ]
+    ]  # fmt: skip
     unit = f", {table.unit}" if table.unit else ""
-    head = ("", f"published{unit}", "here", "verdict", "reason")
+    difference = ["difference"] if calculated else []
+    head = ("", f"published{unit}", "here", *difference, "verdict", "reason")
     about = f" ({table.about})" if table.about else ""
     return [f"{table.document}, {table.place}{about}:", "", *markdown_table(head, cells), ""]
 

@@ -19,10 +19,19 @@ def test_the_page_is_in_step_with_the_records(script):
 def test_a_record_becomes_tables_of_published_and_own_numbers(script):
     kept = record(experiment("exams"), setting("cpu"))
     page = script.page([kept])
-    assert "| e | 1 | 3 | cannot be |" in page
-    assert "| 32 | 1200 | 1200 | holds |" in page
+    assert "| e | 1 | 3 | 2 | cannot be |" in page
+    assert "| 32 | 1200 | 1200 | 0 | holds |" in page
     # What nothing was measured for has no row.
     assert "lectures 4 and 7" not in page
     # One experiment has a record, and one section is of listings.
     assert page.count("It has no record yet.") == page.count("\n## ") - 2
     assert "| the compiler |" in page
+
+
+def test_a_new_record_takes_the_place_of_the_old_one(benchmark_script, tmp_path):
+    records, path = benchmark_script("reproduced"), tmp_path / "records.json"
+    assert records.kept(path) == []
+    for name, seconds in (("exams", 1), ("conv1d", 2), ("exams", 3)):
+        records.write(path, records.with_record(path, {"experiment": name, "seconds": seconds}))
+    found = [(one["experiment"], one["seconds"]) for one in records.kept(path)]
+    assert found == [("conv1d", 2), ("exams", 3)]

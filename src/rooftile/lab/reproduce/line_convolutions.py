@@ -58,6 +58,7 @@ class LineConvolutions(Experiment):
             _verify(log, setting.gpu)
         for label, length in _sizes(setting, log).items():
             _measure_size(log, setting, label, length)
+        _claim_of_constant_memory(log, label)
         _checker(log)
         _own_numbers(log)
         return log.found()
@@ -177,6 +178,22 @@ def _measure_on_device(
             whole = _times(one.whole, repeats)
             log.measured.append(measured(f"{name}, all", whole, group))
             del one
+
+
+def _claim_of_constant_memory(log: Log, label: str) -> None:
+    """Whether the mask's place makes a difference, on the longest signal."""
+    found = log.found()
+    ratios = {
+        block: constant / basic
+        for block in BLOCKS
+        if (basic := found.value(f"{label}: basic, block {block}, kernel"))
+        and (constant := found.value(f"{label}: constant, block {block}, kernel"))
+    }
+    if ratios:
+        parts = (f"{ratio:.2f} times with {block} threads" for block, ratio in ratios.items())
+        said = f"its kernel takes {', '.join(parts)} a block, for {label} elements here"
+        log.claim("the mask in constant memory makes the kernel faster",
+                  max(ratios.values()) < 0.97, said)  # fmt: skip
 
 
 def _times(call: Callable[[], object], repeats: int) -> list[float]:

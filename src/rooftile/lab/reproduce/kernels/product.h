@@ -1,9 +1,9 @@
 // What the milestone report's products of matrices share: their sizes, options and operands.
 //
 // The left matrix is weights[MAPS][DEPTH]; the right one is the unrolled images: with STAGED 0 it
-// exists only as tiles, which a block gathers from image blockIdx.z of x[images][CHANNELS][SIZE][SIZE],
-// and with STAGED 1 it is x[DEPTH][columns] of a slice of images, which another kernel has written.
-// Either way the result is out[...][MAPS][columns].
+// exists only as tiles, which a block gathers from image blockIdx.z of
+// x[images][CHANNELS][SIZE][SIZE], and with STAGED 1 it is x[DEPTH][columns] of a slice of images,
+// which another kernel has written.  Either way the result is out[...][MAPS][columns].
 //
 // RESTRICTED says whether pointers are, MASK_CONSTANT whether the weights lie in constant memory,
 // whose addresses differ within a warp here, UNROLLED whether the inner loop is written out.

@@ -3,8 +3,8 @@
 // the loop over the depth is written out by 4.
 //
 // Operands are rounded to CORES on their way to shared memory.  The block has WARPS warps; where it
-// has fewer squares, the rest of them only load, as in the report, whose FP16 kernel lets one warp of
-// eight multiply.
+// has fewer squares, the rest of them only load, as in the report, whose FP16 kernel lets one warp
+// of eight multiply.
 //
 // Grid: x tiles of columns, y tiles of MAPS, z images where STAGED is 0.  Block: WARPS x 32.
 

@@ -12,6 +12,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.lab.reproduce import fused_products, milestone_layers, mlp_trainer, mnist_network
 from rooftile.lab.reproduce.experiment import Log, Setting
 from rooftile.lab.reproduce.fused_products import precision
+from rooftile.lab.reproduce.milestone_accuracy import measure_accuracy
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies import strategy
@@ -76,6 +77,15 @@ def test_options_are_combined_but_not_with_themselves():
     assert len(pairs) == options * (options - 1) / 2
     assert len(found) == 1 + options + sum(not isinstance(one, str) for one in pairs.values())
     assert all(precision(one) == "ieee" for one in fused_products.variants("opencl").values())
+
+
+def test_the_networks_accuracy_is_that_of_its_weights():
+    log = Log()
+    measure_accuracy(log, Setting("cpu", None, quick=True), (100, 10**9))
+    (accuracy,) = log.measured
+    assert accuracy.name == "accuracy of 100, ieee"
+    assert 0.8 < accuracy.value <= 1
+    assert log.notes
 
 
 def test_the_sums_of_a_block_are_right_and_wrong_ones_are_caught(

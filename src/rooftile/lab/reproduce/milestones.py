@@ -11,6 +11,7 @@ from rooftile.analysis.machines import machine
 from rooftile.lab.reproduce.experiment import Experiment, Found, Log, Ruling, Setting, ruled
 from rooftile.lab.reproduce.figures import Figure, table, tables
 from rooftile.lab.reproduce.fused_products import LAYERS, MASK, OPTIONS, Config, pairs, variants
+from rooftile.lab.reproduce.milestone_accuracy import measure_accuracy
 from rooftile.lab.reproduce.milestone_copies import measure_with_copies
 from rooftile.lab.reproduce.milestone_counters import count
 from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
@@ -67,6 +68,7 @@ class Milestones(Experiment):
         time_rungs(log, _direct(batches[0]), gpu, seconds=0.1, seed=setting.seed)
         _count(log, setting)
         _claim(log, batches[-1])
+        measure_accuracy(log, setting, batches)
         return log.found()
 
     def judge(self, found: Found) -> list[Ruling]:
@@ -284,16 +286,25 @@ def _totals() -> list[Ruling]:
 
 
 def _accuracy(found: Found) -> list[Ruling]:
-    """Why accuracy was no proof: results differ where it does not."""
+    """The same layers with weights of ours; and why accuracy was no proof."""
     ends = ", largest difference"
     most = [one.value for one in found.measured if one.name.endswith(ends)]
-    said = "its network's weights and its images are not published"
-    if most:
-        said += (
-            f"; equal accuracy does not show equal results: those of TF32 and FP16 are up to "
-            f"{max(most):.2g} from the baseline's here"
-        )
-    return [Ruling(figure, "not measured", said) for figure in table("milestones.accuracy").figures]
+    shown = (
+        "equal accuracy does not show equal results: those of TF32 and FP16 are up to "
+        f"{max(most):.2g} from the baseline's here"
+        if most
+        else "nothing was run in TF32 or FP16 here"
+    )
+    rulings = []
+    for figure in table("milestones.accuracy").figures:
+        ours = found.value(f"accuracy of {figure.key}, ieee")
+        if ours is None:
+            said = f"its network's weights are not published; {shown}"
+            rulings.append(Ruling(figure, "not measured", said))
+        else:
+            said = f"the same layers with weights of ours; {shown}"
+            rulings.append(replace(by_size(figure, ours), reason=said))
+    return rulings
 
 
 EXPERIMENT = Milestones()

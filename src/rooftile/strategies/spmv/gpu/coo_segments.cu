@@ -4,7 +4,7 @@
 // What it costs: a pass over the rows' numbers, which finds where rows begin.
 //
 // values[entries], row_index[entries], column_index[entries], x[columns], y[rows].
-// Grid: x over blocks of entries, over tiles, or over blocks or spans of THREADS tiles.
+// Grid: x over blocks of entries, over tiles, or over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
 #include "merged.h"

@@ -177,8 +177,9 @@ def test_conjugate_gradients_on_a_device(device):
     held = rooftile.sparse(matrix + 0.002 * np.diag(np.arange(size)), "dia")
     b = GENERATOR.standard_normal(size)
     here = rooftile.cg(held, b)
-    for preconditioner in (None, "jacobi"):
-        there = rooftile.cg(held, b, preconditioner=preconditioner, device=device.name)
+    for form, preconditioner in (("dia", None), ("dia", "jacobi"), ("csr", "jacobi")):
+        given = held.to(form)
+        there = rooftile.cg(given, b, preconditioner=preconditioner, device=device.name)
         assert there.converged
         assert there.residual < 2e-6
         assert np.allclose(there.x, here.x, rtol=1e-3, atol=1e-4)
@@ -193,12 +194,14 @@ def test_conjugate_gradients_on_a_device(device):
 
 def test_steps_of_conjugate_gradients_compile_for_gpus():
     macros = {"VALUE": "double", "WEIGHED": 1, "THREADS": 256, "BLOCKS": 528}
+    macros |= {"DIAGONALS": conjugate.MOST_DIAGONALS, "INDEX": "int"}
     try:
         code = compile_cubin(conjugate.TEXT.read_text(encoding="utf-8"), macros, "sm_90")
     except DeviceMissing as error:
         pytest.skip(str(error))
     taken = resources(code)
-    assert set(taken) == {"begin", "curve", "advance", "turn"}
+    steps = {"begin", "turn", "curve", "turn_and_multiply", "lower", "tell", "settle"}
+    assert set(taken) == steps
     # Four blocks of 256 threads on a multiprocessor.
     assert all(kernel.registers <= 64 and not kernel.frame_bytes for kernel in taken.values())
 

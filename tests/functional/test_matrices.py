@@ -56,6 +56,31 @@ def test_between_any_two_formats():
     assert np.array_equal(rooftile.from_packets(packed).to_dense(), DENSE)
 
 
+def test_between_any_two_formats_on_a_device(device):
+    """The arrays are those that the host makes, to the bit."""
+    cases = ((DENSE, "int32"), (DENSE.astype(np.float64), "int64"), (np.float16(DENSE), "int32"))
+    for dense, index in cases:
+        matrix = rooftile.sparse(dense, index=index)
+        held = {form: matrix.to(form) for form in FORMS}
+        for first in FORMS:
+            there = held[first].to("csr", device=device.name)
+            for second in FORMS if dense is DENSE else (first,):
+                made = there.to(second, device=device.name)
+                assert (made.bytes, made.dtype) == (held[second].bytes, dense.dtype)
+                for name, array in held[second].arrays.items():
+                    assert np.array_equal(made.arrays[name], array), (first, second, name)
+    blocks = matrix.to("bsr", block=3, device=device.name)
+    again = blocks.to("bsr", block=5, device=device.name)
+    assert np.array_equal(again.to("coo").to_dense(), dense)
+    assert np.allclose(blocks @ X, np.float32(dense) @ X, atol=1e-2)
+    narrow = matrix.to("hybrid", width=2, device=device.name).arrays
+    assert np.array_equal(narrow["values"], matrix.to("hybrid", width=2).arrays["values"])
+    long = np.zeros((3000, 3000), np.float32)
+    long[0] = 1
+    with pytest.raises(InputError, match="format"):
+        rooftile.sparse(long).to("ell", device=device.name)
+
+
 def test_updates_and_transposes():
     y = GENERATOR.standard_normal(70, np.float32)
     matrix = rooftile.sparse(DENSE)

@@ -12,6 +12,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional.conversion import DeviceArrays, converted, kept
 from rooftile.functional.sparse_input import rows_from
 from rooftile.functional.sparse_structure import check_padding, structure_of
 from rooftile.ops.problem import AnyArray, numpy_dtype
@@ -29,7 +30,8 @@ class Sparse:
     """A matrix ``[rows][columns]`` in a format; nothing changes it.
 
     ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
-    where x lies, and they stay there as long as the matrix.
+    where x lies, and they stay there as long as the matrix.  What a GPU has converted, see `to`,
+    lies there already, and is copied to the host when somebody asks for an array.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class Sparse:
     ) -> None:
         self.shape = shape
         self.format = form
-        self.arrays = dict(arrays)
+        self.arrays = arrays if isinstance(arrays, DeviceArrays) else dict(arrays)
         self.nnz = entries
         self._rows: Rows | None = None
         self._structure: Structure | None = None
@@ -48,12 +50,12 @@ class Sparse:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the values."""
-        return self.arrays["values"].dtype
+        return kept(self.arrays)["values"].dtype
 
     @property
     def index(self) -> str:
         """The dtype of the indices."""
-        return self.arrays[ARRAYS[self.format][1]].dtype.name
+        return kept(self.arrays)[ARRAYS[self.format][1]].dtype.name
 
     @property
     def _dtype(self) -> Any:
@@ -66,7 +68,7 @@ class Sparse:
     @property
     def bytes(self) -> int:
         """Of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
+        return sum(array.nbytes for array in kept(self.arrays).values())
 
     @property
     def T(self) -> Sparse:
@@ -91,22 +93,40 @@ class Sparse:
             self._rows = rows_of(self.format, self.shape, self.arrays, SORTING)
         return self._rows
 
-    def to(self, format: str, *, width: int | None = None, block: int = 4) -> Sparse:
+    def to(
+        self,
+        format: str,
+        *,
+        width: int | None = None,
+        block: int = 4,
+        device: DeviceName | None = None,
+    ) -> Sparse:
         """The same matrix in another format.
 
         ``width`` is how many entries of a row a hybrid's ELL part takes, by default as many as a
-        third of the rows have; ``block`` the rows of a block of BSR.  Raises `InputError` for an
-        unknown format, and for one that would be nearly all padding.
+        third of the rows have; ``block`` the rows of a block of BSR.  A ``device`` that is a GPU
+        converts it in its memory, where the arrays stay for further conversions and, on CUDA, for
+        products.  Raises `InputError` for an unknown format, and for one that would be nearly all
+        padding, `DeviceMissing`, `OutOfMemory`.
         """
         form = _form(format)
-        if form == self.format and form not in ("hybrid", "bsr"):
+        if form == self.format and form not in ("hybrid", "bsr") and device in (None, "cpu"):
             return self
         if block < 1 or (width is not None and width < 1):
             raise InputError("width" if block >= 1 else "block", (width, block), "at least 1")
+        if device not in (None, "cpu") and self.nnz:
+            given = self.format, self.shape, self.arrays
+            return self._again(form, converted(*given, form, width, block, str(device)))
         if form in ("ell", "dia"):
-            check_padding(form, self.structure)
+            of = self.structure
+            places = of.longest if form == "ell" else of.diagonals
+            check_padding(form, of.rows, places, of.entries)
         made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)
-        found = Sparse(self.shape, form, made, self.nnz)
+        return self._again(form, made)
+
+    def _again(self, form: Form, arrays: Mapping[str, AnyArray]) -> Sparse:
+        """The same matrix with other arrays."""
+        found = Sparse(self.shape, form, arrays, self.nnz)
         found._rows, found._structure = self._rows, self._structure
         return found
 
@@ -187,12 +207,14 @@ class Sparse:
 
     def _problem(self, updated: bool) -> Spmv:
         form, arrays = self._computed()
-        values = arrays["values"]
-        width = {"csr": self.rows.longest} if form == "csr" else {}
-        if form in ("ell", "hybrid", "dia", "bsr"):
-            width[form] = values.shape[0]
+        values = kept(arrays)["values"].shape
+        width: dict[Form, int] = {}
+        if form == "csr":
+            width[form] = int(np.diff(arrays["row_offsets"]).max(initial=0))
+        elif form in ("ell", "hybrid", "dia", "bsr"):
+            width[form] = values[0]
         elif form == "jds_t":
-            width[form] = len(arrays["section_offsets"]) - 1
+            width[form] = len(kept(arrays)["section_offsets"]) - 1
         return Spmv(
             *self.shape,
             max(1, self.nnz),
@@ -201,8 +223,8 @@ class Sparse:
             self._index,
             updated,
             width.get(form, 0),
-            len(arrays["tail_values"]) if form == "hybrid" else 0,
-            values.shape[1] if form == "bsr" else 0,
+            len(kept(arrays)["tail_values"]) if form == "hybrid" else 0,
+            values[1] if form == "bsr" else 0,
         )
 
     def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
@@ -212,7 +234,8 @@ class Sparse:
             return tuple(arrays.values())
         key = given.library.title, x.device
         if key not in self._there:
-            self._there[key] = tuple(placed(given, x, array) for array in arrays.values())
+            lent = arrays.lent(x.device) if isinstance(arrays, DeviceArrays) else None
+            self._there[key] = lent or tuple(placed(given, x, a) for a in arrays.values())
         return self._there[key]
 
     def _computed(self) -> tuple[Form, Mapping[str, AnyArray]]:

@@ -46,6 +46,11 @@ class GpuSpmv(GpuStrategy):
         }
 
 
+def even(problem: Spmv) -> bool:
+    """Whether the longest row is known and has at most twice an average row's entries."""
+    return 0 < problem.width * problem.rows <= 2 * problem.entries
+
+
 def update_of(problem: Spmv) -> tuple[str, ...]:
     """The arrays behind the others of a kernel that finishes rows."""
     return ("alpha", "beta", "start", "y") if problem.updated else ("y",)
@@ -104,7 +109,7 @@ class MergedSpmv(GpuSpmv):
 
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
-        Tunable("PER", (7, 11, 15), 11),
+        Tunable("PER", (7, 11, 15, 19), 11),
     )
     adds: ClassVar[int] = 0
     """Whether y has sums already, which the kernels add to."""
@@ -152,7 +157,7 @@ class MergedSpmv(GpuSpmv):
         return (
             Step(Launch("sum_tiles", (tiles, 1, 1), block), (*given, *sizes)),
             Step(
-                Launch("finish_rows", (blocks(tiles, threads), 1, 1), block),
+                Launch("finish_rows", (blocks(tiles, threads), 1, 1), block, overlaps=True),
                 (*between, *update, tiles),
             ),
         )

@@ -19,6 +19,15 @@
 #include "spmv.h"
 #include "segmented_reduce/gpu/merge.h"
 
+// The second kernel may begin while the first one ends.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define AWAIT_EARLIER()
+#define LET_NEXT_BEGIN()
+#endif
+
 #define ITEMS (THREADS * PER)
 #define NEVER 0x7fffffff
 
@@ -61,6 +70,7 @@ sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restric
     __shared__ struct run runs[THREADS];
     __shared__ int64 bounds[2];
     int thread = threadIdx.x;
+    LET_NEXT_BEGIN();
     int64 items = (int64)blockIdx.x * ITEMS, all = entries + rows;
     if (thread % (THREADS / 2) == 0) {
         int side = thread / (THREADS / 2);
@@ -153,6 +163,7 @@ finish_rows(const GLOBAL int64* __restrict__ tile_ends, const GLOBAL carried* __
 {
     __shared__ struct run runs[THREADS];
     int tile = blockIdx.x * THREADS + threadIdx.x;
+    AWAIT_EARLIER();
     struct run own = left_by(tile_ends, tails, tile, tiles);
     scan(runs, &own);
     // Only a span in which a row ends asks for what spans before it have.

@@ -164,7 +164,7 @@ class Bench:
         if self.device is not None:
             where = {**asdict(self.device.description), "libraries": gpu_libraries("cuda")}
         return {
-            **{name: kept[name] for name in _OTHERS if name in kept},
+            **{name: kept[name] for name in (*_OTHERS, "warps") if name in kept},
             "environment": plain({**asdict(environment()), "device": where}),
             "versions": versions(PACKAGES),
             "ceilings": plain(asdict(self.roof)) if self.roof else {},

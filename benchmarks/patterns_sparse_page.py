@@ -1,4 +1,4 @@
-"""The tables of the sparse page that are no rows of the patterns: the chooser and the solver."""
+"""The sparse page's tables that are no rows of the patterns: the chooser, the solver, warps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from patterns_rows import Record
 
 
 def sections(record: Record) -> list[str]:
-    """What a record says of both; nothing where it has neither."""
-    return [*_chooser(record.get("chooser") or []), *_solver(record.get("solver") or [])]
+    """What a record says of them; nothing of what it does not have."""
+    parts = (("chooser", _chooser), ("solver", _solver), ("warps", _warps))
+    return [line for name, part in parts for line in part(record.get(name) or [])]
 
 
 def _chooser(found: list[Record]) -> list[str]:
@@ -58,3 +59,36 @@ def _solver(found: list[Record]) -> list[str]:
         "that of b - A x in float64, over the norm of b."
     )
     return ["#### The solver", "", words, "", *markdown_table(head, rows), ""]
+
+
+def _warps(found: list[Record]) -> list[str]:
+    if not found:
+        return []
+    head = (
+        "matrix",
+        "format",
+        "threads at work",
+        "counted",
+        "bytes used of sectors",
+        "sectors loaded",
+        "counted",
+    )
+    rows = [
+        [
+            f"`{one['matrix']}`",
+            f"`{one['form']}`",
+            f"{one['lanes']:.0%}",
+            f"{one['counted_lanes']:.0%}",
+            f"{one['used']:.0%}",
+            f"{one['sectors']:,}",
+            f"{one['counted_sectors']:,.0f}",
+        ]
+        for one in found
+    ]
+    words = (
+        "Of a warp's threads, each of which has a row: how many work, and what their loads of "
+        "values, columns and x touch; on paper (`analysis/spmv_warps.py`) beside Nsight Compute's "
+        "counters, which count all instructions and the loads of offsets too. Matrices have 2^16 "
+        "rows."
+    )
+    return ["#### Divergence and coalescing", "", words, "", *markdown_table(head, rows), ""]

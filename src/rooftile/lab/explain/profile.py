@@ -128,7 +128,7 @@ def profile(run: Run, timeout_s: float = 1800) -> list[Counters]:
 def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
     """The command line that prints a run's counters.  Raises `DeviceMissing`."""
     return [
-        _ncu(),
+        ncu(),
         "--csv",
         "--page",
         "raw",
@@ -145,7 +145,8 @@ def command(run: Run, metrics: Sequence[str] = METRICS) -> list[str]:
     ]
 
 
-def _ncu() -> str:
+def ncu() -> str:
+    """Where Nsight Compute is.  Raises `DeviceMissing`."""
     installed = [path for place in _PLACES for path in sorted(glob.glob(place), reverse=True)]
     found = shutil.which("ncu") or next(iter(installed), None)
     if found is None:

@@ -13,6 +13,7 @@ import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 from patterns_page import RESULTS
@@ -58,20 +59,24 @@ def launch(name: str) -> None:
         rooftile.spmv(held, x, strategy=RUNGS[form], device="cuda")
 
 
-def measured(name: str) -> list[Record]:
-    """What was predicted and counted of a matrix in each format."""
+def counted(name: str) -> dict[str, Mapping[str, float]]:
+    """What a GPU counts of a matrix, by kernel."""
     metrics = ",".join((LOAD_SECTORS, LANES))
     options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
     command = [ncu(), *options, "--metrics", metrics, sys.executable, __file__, "--launch", name]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    counted = {one.kernel: one.values for one in parse(told)}
+    return {one.kernel: one.values for one in parse(told)}
+
+
+def measured(name: str, counters: Mapping[str, Mapping[str, float]]) -> list[Record]:
+    """What was predicted and counted of a matrix in each format."""
     matrix = matrix_of(name)
     offsets = matrix.arrays["row_offsets"].tolist()
     columns = matrix.arrays["column_index"].tolist()
     rows = [columns[a:b] for a, b in itertools.pairwise(offsets)]
     found = []
     for form in in_each(matrix):
-        of, values = walk(rows, form), counted[RUNGS[form]]
+        of, values = walk(rows, form), counters[RUNGS[form]]
         one = {
             "matrix": name,
             "form": form,
@@ -95,7 +100,7 @@ def main() -> None:
     if options.launch:
         launch(options.launch)
         return
-    found = [one for name in MATRICES for one in measured(name)]
+    found = [one for name in MATRICES for one in measured(name, counted(name))]
     if options.write:
         import patterns_page
 

@@ -12,8 +12,10 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional.conversion import DeviceArrays, converted, kept
+from rooftile.functional.conversion import converted
+from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_input import rows_from
+from rooftile.functional.sparse_operands import Operands
 from rooftile.functional.sparse_structure import check_padding, structure_of
 from rooftile.ops.problem import AnyArray, numpy_dtype
 from rooftile.ops.sparse_layouts import laid_out
@@ -44,8 +46,9 @@ class Sparse:
         self._rows: Rows | None = None
         self._structure: Structure | None = None
         self._diagonal: AnyArray | None = None
-        self._problems: dict[bool, Spmv] = {}
-        self._there: dict[Any, tuple[Taken, ...]] = {}
+        self._transpose: Sparse | None = None
+        self._in_rows: Sparse | None = None
+        self._operands = Operands(shape, form, self.arrays, entries)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -133,14 +136,27 @@ class Sparse:
     def transpose(self) -> Sparse:
         """The transpose: of CSR in CSC and the other way round without a copy, else in the same
         format."""
+        if self._transpose is None:
+            self._transpose = self._turned()
+        return self._transpose
+
+    def _turned(self) -> Sparse:
         shape = self.shape[::-1]
         if self.format in ("csr", "csc"):
             to: Form = "csc" if self.format == "csr" else "csr"
+            if isinstance(self.arrays, DeviceArrays):
+                return Sparse(shape, to, self.arrays.renamed(ARRAYS[to]), self.nnz)
             made = dict(zip(ARRAYS[to], self.arrays.values(), strict=True))
             return Sparse(shape, to, made, self.nnz)
         turned = SORTING.turned(self.rows)
         matrix = Sparse(shape, "csr", laid_out(turned, "csr"), self.nnz)
         return matrix.to(self.format)
+
+    def _as_csr(self) -> Sparse:
+        """The same matrix in CSR, which stays."""
+        if self._in_rows is None:
+            self._in_rows = self.to("csr")
+        return self._in_rows
 
     def to_scipy(self) -> Any:
         """SciPy's matrix: CSR, CSC, COO, BSR or DIA as this one's format, for others CSR.
@@ -201,52 +217,11 @@ class Sparse:
 
     def problem(self, *, updated: bool = False) -> Spmv:
         """The problem of its product with a vector."""
-        if updated not in self._problems:
-            self._problems[updated] = self._problem(updated)
-        return self._problems[updated]
-
-    def _problem(self, updated: bool) -> Spmv:
-        form, arrays = self._computed()
-        values = kept(arrays)["values"].shape
-        width: dict[Form, int] = {}
-        if form == "csr":
-            width[form] = int(np.diff(arrays["row_offsets"]).max(initial=0))
-        elif form in ("ell", "hybrid", "dia", "bsr"):
-            width[form] = values[0]
-        elif form == "jds_t":
-            width[form] = len(kept(arrays)["section_offsets"]) - 1
-        return Spmv(
-            *self.shape,
-            max(1, self.nnz),
-            form,
-            self._dtype,
-            self._index,
-            updated,
-            width.get(form, 0),
-            len(kept(arrays)["tail_values"]) if form == "hybrid" else 0,
-            values[1] if form == "bsr" else 0,
-        )
+        return self._operands.problem(updated)
 
     def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
         """The arrays where x lies."""
-        _, arrays = self._computed()
-        if not isinstance(x, CudaArray):
-            return tuple(arrays.values())
-        key = given.library.title, x.device
-        if key not in self._there:
-            lent = arrays.lent(x.device) if isinstance(arrays, DeviceArrays) else None
-            self._there[key] = lent or tuple(placed(given, x, a) for a in arrays.values())
-        return self._there[key]
-
-    def _computed(self) -> tuple[Form, Mapping[str, AnyArray]]:
-        """The format that kernels read: of no entries padding alone, since no array is empty."""
-        if self.nnz:
-            return self.format, self.arrays
-        shape = 1, self.shape[0]
-        return "ell", {
-            "values": np.zeros(shape, self.dtype),
-            "column_index": np.zeros(shape, self.index),
-        }
+        return self._operands.on(given, x)
 
 
 def sparse(
@@ -346,7 +321,7 @@ def spmm(
     float64 float64, and the result ``[rows][width]``.  It is computed in CSR; other formats are
     converted first.
     """
-    matrix = _matrix(A, transposed).to("csr")
+    matrix = _matrix(A, transposed)._as_csr()
     given = Arguments(b, "b")
     kind = "float64" if matrix.dtype == np.float64 else "float32"
     dense = given.take("b", b, "columns, width", dtypes=(kind,))

@@ -69,6 +69,7 @@ def test_between_any_two_formats_on_a_device(device):
                 assert (made.bytes, made.dtype) == (held[second].bytes, dense.dtype)
                 for name, array in held[second].arrays.items():
                     assert np.array_equal(made.arrays[name], array), (first, second, name)
+    assert np.array_equal(rooftile.sparse(dense, "jds", device=device.name).to_dense(), dense)
     blocks = matrix.to("bsr", block=3, device=device.name)
     again = blocks.to("bsr", block=5, device=device.name)
     assert np.array_equal(again.to("coo").to_dense(), dense)

@@ -208,11 +208,13 @@ class Sparse:
         return self._structure
 
     def estimates(self, gbps: float | None = None) -> list[Estimate]:
-        """What a product would move in each format, the least first; with times at ``gbps``."""
+        """What a product on a GPU would move and take in each format, the fastest first; with the
+        rates of an H200, or all of them scaled to a bandwidth of ``gbps``."""
         return estimates(self.structure, gbps)
 
     def explain(self, gbps: float | None = None) -> str:
-        """Why a format suits the matrix: bytes of each, and the course's rule of thumb."""
+        """Why a format suits the matrix: bytes and time of each, see `estimates`, and the course's
+        rule of thumb."""
         return "\n".join([repr(self), *described(self.structure, gbps)])
 
     def problem(self, *, updated: bool = False) -> Spmv:
@@ -231,6 +233,7 @@ def sparse(
     shape: tuple[int, int] | None = None,
     dtype: str | None = None,
     index: Literal["int32", "int64"] | None = None,
+    device: DeviceName | None = None,
 ) -> Sparse:
     """A sparse matrix in a format.
 
@@ -243,7 +246,8 @@ def sparse(
 
     ``format`` is ``coo``, ``csr`` (the default), ``csc``, ``ell``, ``hybrid`` (ELL and COO),
     ``jds``, ``jds_t`` (jagged diagonals, by rows and transposed), ``dia`` or ``bsr``; ``auto``
-    takes the one whose product moves the fewest bytes.
+    takes the one whose product is predicted to be the fastest, see `Sparse.explain`.  A ``device``
+    that is a GPU holds the matrix in its memory, see `Sparse.to`.
 
     Raises `InputError`, which names the entry and the rule that it breaks.
 
@@ -254,9 +258,10 @@ def sparse(
     else:
         rows = rows_from(matrix, shape, dtype, index)
         held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
-    if format == "auto":
-        return held.to(held.estimates()[0].form)
-    return held if format is None else held.to(format)
+    if format is None and device is None:
+        return held
+    form = held.estimates()[0].form if format == "auto" else format or held.format
+    return held.to(form, device=device)
 
 
 def spmv(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -77,10 +78,7 @@ def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record
         "best": best,
         "over_best": took[chosen] / took[best],
         "thumb": thumb,
-        "structure": {
-            key: getattr(prepared.structure, key)
-            for key in ("longest", "deviation", "diagonals", "hybrid_width", "tail", "blocks")
-        },
+        "structure": asdict(prepared.structure),
     }
 
 

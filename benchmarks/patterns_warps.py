@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from patterns_page import RESULTS
@@ -35,7 +36,7 @@ MATRICES = ("random-small", "power-small", "banded-small")
 
 def matrix_of(name: str) -> rooftile.Sparse:
     """A matrix of 2^16 rows."""
-    problem = named("spmv", f"{name}-csr")
+    problem: Any = named("spmv", f"{name}-csr")
     arrays = dict(zip(ARRAYS["csr"], problem.random(0), strict=False))
     return rooftile.Sparse((problem.rows, problem.columns), "csr", arrays, problem.entries)
 
@@ -74,18 +75,19 @@ def measured(name: str, counters: Mapping[str, Mapping[str, float]]) -> list[Rec
     offsets = matrix.arrays["row_offsets"].tolist()
     columns = matrix.arrays["column_index"].tolist()
     rows = [columns[a:b] for a, b in itertools.pairwise(offsets)]
-    found = []
+    found: list[Record] = []
     for form in in_each(matrix):
-        of, values = walk(rows, form), counters[RUNGS[form]]
-        one = {
+        of = walk(rows, form)
+        one: Record = {
             "matrix": name,
             "form": form,
             "lanes": of.lanes,
             "used": of.used,
             "sectors": 2 * of.matrix_sectors + of.x_sectors,
-            "counted_sectors": values[LOAD_SECTORS],
-            "counted_lanes": values[LANES] / 32,
         }
+        if values := counters.get(RUNGS[form]):
+            one["counted_sectors"] = values[LOAD_SECTORS]
+            one["counted_lanes"] = values[LANES] / 32
         print(one, flush=True)
         found.append(one)
     return found

@@ -74,11 +74,15 @@ class Pace:
     """How a format's product goes on a machine, beside what memory and caches give."""
 
     start_us: float
-    """What launches, or threads that wake, take whatever the matrix is."""
-    reach: float
-    """The share of the machine's bandwidths that it reaches."""
+    """What launches take whatever the matrix is."""
+    of_memory: float
+    """The share of the memory's bandwidth that it reaches."""
+    of_cache: float
+    """And of the cache's."""
     entries: float
     """Billions of stored numbers that it multiplies in a second, if nothing waits for memory."""
+    entry_us: float = 0.0
+    """What an entry of the longest row takes, where one thread alone is left with that row."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +101,19 @@ H200 = Machine(
     cached_gbps=5600,
     cache_bytes=40_000_000,
     paces={
-        "csr": Pace(4, 0.93, 250),
-        "csr, uneven": Pace(8, 0.9, 250),
-        "coo": Pace(11, 0.8, 200),
-        "csc": Pace(7, 0.8, 60),
-        "ell": Pace(3, 1.0, 450),
-        "hybrid": Pace(14, 0.8, 250),
-        "jds": Pace(3, 0.85, 120),
-        "jds_t": Pace(3, 0.97, 400),
-        "dia": Pace(3, 0.95, 1000),
-        "bsr": Pace(3, 0.95, 560),
+        "csr": Pace(2, 0.9, 0.95, 240),
+        "csr, uneven": Pace(8, 0.9, 0.9, 300),
+        "coo": Pace(12, 0.75, 0.75, 200),
+        "csc": Pace(5, 0.8, 0.8, 60),
+        "ell": Pace(2, 0.9, 1, 650),
+        "hybrid": Pace(12, 0.8, 0.8, 250),
+        "jds": Pace(3, 0.85, 0.85, 120, 0.3),
+        "jds_t": Pace(2.5, 0.9, 0.97, 500, 0.3),
+        "dia": Pace(1.5, 0.97, 1, 1000),
+        "bsr": Pace(2, 0.9, 1, 545),
     },
 )
+"""As measured there on matrices of 2^18 to 2^24 rows (`benchmarks/patterns_choice.py`)."""
 
 
 def stored_bytes(of: Structure, form: Form) -> int:
@@ -173,14 +178,17 @@ def predicted_us(of: Structure, form: Form, machine: Machine) -> float:
     """Microseconds of a product, of a matrix that was multiplied before.
 
     Memory gives the format's bytes, or a cache that holds them; caches give x again and again; and
-    a kernel has no more than so many entries a second.  The longest of these counts.
+    a kernel has no more than so many entries a second.  The longest of these counts, and what a
+    thread that has the longest row alone takes for it.
     """
     name = "csr, uneven" if form == "csr" and of.uneven else form
     pace, moved = machine.paces[name], moved_bytes(of, form)
-    cached = (moved + gathered_bytes(of)) / machine.cached_gbps
-    memory = moved / machine.gbps if moved > machine.cache_bytes else 0.0
+    cached = (moved + gathered_bytes(of)) / machine.cached_gbps / pace.of_cache
+    beyond = moved > machine.cache_bytes
+    memory = moved / machine.gbps / pace.of_memory if beyond else 0.0
     working = stored_numbers(of, form) / pace.entries
-    return pace.start_us + 1e-3 * max(memory / pace.reach, cached / pace.reach, working)
+    alone = of.longest * pace.entry_us if of.uneven else 0.0
+    return pace.start_us + alone + 1e-3 * max(memory, cached, working)
 
 
 def estimates(
@@ -195,12 +203,13 @@ def estimates(
     if gbps is not None and not gbps > 0:
         raise InputError("gbps", gbps, "a bandwidth above 0")
     scale = 1.0 if gbps is None else machine.gbps / gbps
+    words = _words(of)
     found = [
         Estimate(
             form,
             moved_bytes(of, form),
             1e-3 * scale * predicted_us(of, form, machine),
-            _why(of, form),
+            words[form],
         )
         for form in FORMS
     ]
@@ -208,10 +217,10 @@ def estimates(
     return sorted(found, key=lambda one: one.ms)
 
 
-def _why(of: Structure, form: Form) -> str:
+def _words(of: Structure) -> dict[Form, str]:
     entries = max(1, of.entries)
     slots = of.rows * of.longest
-    words: dict[Form, str] = {
+    return {
         "coo": "two indices an entry, whatever the rows' lengths are",
         "csr": "one index an entry, and where each row begins",
         "csc": "every entry is added to y by an atomic",
@@ -224,7 +233,6 @@ def _why(of: Structure, form: Form) -> str:
         "bsr": f"{of.blocks * BLOCK * BLOCK / entries:.3g} places an entry in blocks of {BLOCK}, "
         "one index a block",
     }
-    return words[form]
 
 
 def rule_of_thumb(of: Structure) -> tuple[Form, str]:

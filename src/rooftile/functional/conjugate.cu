@@ -16,7 +16,8 @@
 // x, r, p, old (p before), q, b, inverse[size] of VALUE; values[DIAGONALS][size],
 // diagonals[DIAGONALS]; state[3] of double: the square of the residual's norm, the curvature of a step
 // that failed (else 1), and the number of steps.  goal[1]: the square to reach.
-// Grid: x over BLOCKS blocks.  Block: x over THREADS (a power of two) threads.
+// Grid: x over BLOCKS blocks, RESIDENT of which a multiprocessor holds at a time.
+// Block: x over THREADS (a power of two) threads.
 
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -138,7 +139,7 @@ curve(const GLOBAL VALUE* p, const GLOBAL VALUE* q, GLOBAL struct sums* now,
 
 #if DIAGONALS
 // All of these of a matrix in DIA.
-__global__ void RESIDENT_BOUNDS(THREADS, 4)
+__global__ void RESIDENT_BOUNDS(THREADS, RESIDENT)
 turn_and_multiply(const GLOBAL VALUE* __restrict__ values, const GLOBAL INDEX* __restrict__ diagonals,
                   GLOBAL VALUE* __restrict__ x, const GLOBAL VALUE* __restrict__ r,
                   const GLOBAL VALUE* __restrict__ old, GLOBAL VALUE* __restrict__ p,

@@ -23,8 +23,8 @@ TEXT = Path(__file__).with_name("conjugate.cu")
 MOST_DIAGONALS = 9
 """So many a thread looks at at a time."""
 _THREADS = 256
-_BLOCKS_A_UNIT = 4
-"""A multiprocessor holds so many of such blocks at a time."""
+_FEW_DIAGONALS = 5
+"""So many leave registers for one more block."""
 _EACH = 4
 """Elements that a thread takes at least, where there are few."""
 _TOGETHER = 32
@@ -45,6 +45,11 @@ class Diagonals:
     diagonals: Memory
     count: int
     index: str
+
+
+def resident(diagonals: int) -> int:
+    """How many of the steps' blocks a multiprocessor holds at a time."""
+    return 4 if diagonals <= _FEW_DIAGONALS else 3
 
 
 class Conjugate:
@@ -69,7 +74,8 @@ class Conjugate:
         """
         self._device, self._x, self._b, self._size = device, x, b, size
         self._product, self._dtype, self._matrix = product, np.dtype(dtype), diagonals
-        most = _BLOCKS_A_UNIT * device.description.units
+        self._resident = resident(0 if diagonals is None else diagonals.count)
+        most = self._resident * device.description.units
         self._blocks = max(1, min(most, -(-size // (_THREADS * _EACH))))
         nbytes = size * self._dtype.itemsize
         self._r, self._q, *self._p = (device.allocate(nbytes) for _ in range(4))
@@ -166,6 +172,7 @@ class Conjugate:
             "WEIGHED": int(self._weighed),
             "THREADS": _THREADS,
             "BLOCKS": self._blocks,
+            "RESIDENT": self._resident,
         }
         return self._device.compile(TEXT.read_text(encoding="utf-8"), macros)
 

@@ -165,7 +165,8 @@ class MergedSpmv(GpuSpmv):
     def row_starts(self, problem: Spmv, config: Config, rows: str) -> Step:
         """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
         threads, entries = config["THREADS"], self.merged_entries(problem)
-        launch = Launch("row_starts", (blocks(entries, threads), 1, 1), (threads, 1, 1))
+        grid = (blocks(problem.rows + 1, threads), 1, 1)
+        launch = Launch("row_starts", grid, (threads, 1, 1))
         return Step(launch, (rows, "row_offsets", np.int64(problem.rows), np.int64(entries)))
 
 

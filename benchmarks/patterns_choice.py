@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -41,8 +43,10 @@ def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
 def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record:
     """Predicted and measured microseconds of a product in each format."""
     csr = prepared.matrix("csr")
-    gbps = bench.roof.bandwidth_gbps if bench.roof else 10.0
-    predicted = {one.form: 1e3 * (one.ms or 0.0) for one in csr.estimates(gbps)}
+    begin = time.perf_counter()
+    found = csr.estimates()
+    decided = time.perf_counter() - begin
+    predicted = {one.form: 1e3 * one.ms for one in found}
     works, reasons = {}, {}
     with torch.inference_mode():
         held = [torch.from_numpy(array).to(bench.place) for array in csr.arrays.values()]
@@ -70,13 +74,11 @@ def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record
         "cold_us": {form: 1e3 * times[form].cold.median for form in works},
         "reasons": reasons,
         "chosen": chosen,
+        "decided_us": 1e6 * decided,
         "best": best,
         "over_best": took[chosen] / took[best],
         "thumb": thumb,
-        "structure": {
-            key: getattr(prepared.structure, key)
-            for key in ("longest", "deviation", "diagonals", "hybrid_width", "tail", "blocks")
-        },
+        "structure": asdict(prepared.structure),
     }
 
 

@@ -109,7 +109,7 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
 
         first = [case for case in wanted if case.operation != "matmul"]
         measure([replace(case, ladder=False) for case in first])
-        for name, part in (("solver", patterns_solver), ("chooser", patterns_choice)):
+        for name, part in (("chooser", patterns_choice), ("solver", patterns_solver)):
             if name in others and watch.left_s > 0:
                 found: Any = part
                 try:
@@ -164,7 +164,7 @@ class Bench:
         if self.device is not None:
             where = {**asdict(self.device.description), "libraries": gpu_libraries("cuda")}
         return {
-            **{name: kept[name] for name in _OTHERS if name in kept},
+            **{name: kept[name] for name in (*_OTHERS, "warps") if name in kept},
             "environment": plain({**asdict(environment()), "device": where}),
             "versions": versions(PACKAGES),
             "ceilings": plain(asdict(self.roof)) if self.roof else {},

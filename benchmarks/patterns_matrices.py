@@ -7,6 +7,7 @@ until they are asked for.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import tempfile
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -24,7 +25,7 @@ from rooftile.ops import sparse_patterns as patterns
 from rooftile.ops.sparse_rows import ARRAYS, Form
 from rooftile.ops.spmv import Spmv
 
-_PROCESSES = 4
+_PROCESSES = max(4, (os.cpu_count() or 1) // 2)
 _SHARED = Path("/dev/shm")
 _ROOM = 24 * 2**30
 """Bytes that all matrices fit into; files in memory are read fastest."""
@@ -91,8 +92,8 @@ def prepare(problem: Spmv, forms: tuple[Form, ...], place: Path) -> Prepared:
     arrays = problem.random(0)[: len(ARRAYS["csr"])]
     held = dict(zip(ARRAYS["csr"], arrays, strict=True))
     csr = Sparse((problem.rows, problem.columns), "csr", held, problem.entries)
-    least = csr.estimates()[0].bytes
     moved = {one.form: one.bytes for one in csr.estimates()}
+    least = min(moved.values())
     place.mkdir()
     files: dict[Form, list[str]] = {"csr": _stored(csr, place)}
     for form in forms:

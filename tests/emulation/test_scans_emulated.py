@@ -17,6 +17,7 @@ from rooftile.ops.compact import Compact
 from rooftile.ops.operator import MAX, Operator
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.spmv import Spmv
 from rooftile.ops.unique import Unique
 from rooftile.strategies import strategy
 
@@ -46,6 +47,7 @@ def judged(rung, problem, folder, config, **options):
         ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
+        ("csr_merge", Spmv(301, 157, 40_000), {"THREADS": 64, "PER": 7}),
     ],
 )
 def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path):

@@ -56,6 +56,32 @@ def test_between_any_two_formats():
     assert np.array_equal(rooftile.from_packets(packed).to_dense(), DENSE)
 
 
+def test_between_any_two_formats_on_a_device(device):
+    """The arrays are those that the host makes, to the bit."""
+    cases = ((DENSE, "int32"), (DENSE.astype(np.float64), "int64"), (np.float16(DENSE), "int32"))
+    for dense, index in cases:
+        matrix = rooftile.sparse(dense, index=index)
+        held = {form: matrix.to(form) for form in FORMS}
+        for first in FORMS:
+            there = held[first].to("csr", device=device.name)
+            for second in FORMS if dense is DENSE else (first,):
+                made = there.to(second, device=device.name)
+                assert (made.bytes, made.dtype) == (held[second].bytes, dense.dtype)
+                for name, array in held[second].arrays.items():
+                    assert np.array_equal(made.arrays[name], array), (first, second, name)
+    assert np.array_equal(rooftile.sparse(dense, "jds", device=device.name).to_dense(), dense)
+    blocks = matrix.to("bsr", block=3, device=device.name)
+    again = blocks.to("bsr", block=5, device=device.name)
+    assert np.array_equal(again.to("coo").to_dense(), dense)
+    assert np.allclose(blocks @ X, np.float32(dense) @ X, atol=1e-2)
+    narrow = matrix.to("hybrid", width=2, device=device.name).arrays
+    assert np.array_equal(narrow["values"], matrix.to("hybrid", width=2).arrays["values"])
+    long = np.zeros((3000, 3000), np.float32)
+    long[0] = 1
+    with pytest.raises(InputError, match="format"):
+        rooftile.sparse(long).to("ell", device=device.name)
+
+
 def test_updates_and_transposes():
     y = GENERATOR.standard_normal(70, np.float32)
     matrix = rooftile.sparse(DENSE)
@@ -177,8 +203,9 @@ def test_conjugate_gradients_on_a_device(device):
     held = rooftile.sparse(matrix + 0.002 * np.diag(np.arange(size)), "dia")
     b = GENERATOR.standard_normal(size)
     here = rooftile.cg(held, b)
-    for preconditioner in (None, "jacobi"):
-        there = rooftile.cg(held, b, preconditioner=preconditioner, device=device.name)
+    for form, preconditioner in (("dia", None), ("dia", "jacobi"), ("csr", "jacobi")):
+        given = held.to(form)
+        there = rooftile.cg(given, b, preconditioner=preconditioner, device=device.name)
         assert there.converged
         assert there.residual < 2e-6
         assert np.allclose(there.x, here.x, rtol=1e-3, atol=1e-4)
@@ -191,16 +218,21 @@ def test_conjugate_gradients_on_a_device(device):
         rooftile.cg(turned, b, preconditioner=None, device=device.name)
 
 
-def test_steps_of_conjugate_gradients_compile_for_gpus():
+@pytest.mark.parametrize("diagonals", [0, 7])
+def test_steps_of_conjugate_gradients_compile_for_gpus(diagonals):
+    held = conjugate.resident(diagonals)
     macros = {"VALUE": "double", "WEIGHED": 1, "THREADS": 256, "BLOCKS": 528}
+    macros |= {"DIAGONALS": diagonals, "INDEX": "int", "RESIDENT": held}
     try:
         code = compile_cubin(conjugate.TEXT.read_text(encoding="utf-8"), macros, "sm_90")
     except DeviceMissing as error:
         pytest.skip(str(error))
     taken = resources(code)
-    assert set(taken) == {"begin", "curve", "advance", "turn"}
-    # Four blocks of 256 threads on a multiprocessor.
-    assert all(kernel.registers <= 64 and not kernel.frame_bytes for kernel in taken.values())
+    steps = {"begin", "turn", "curve", "lower", "tell", "settle"}
+    assert set(taken) == steps | ({"turn_and_multiply"} if diagonals else set())
+    # So many blocks of 256 threads on a multiprocessor.
+    assert all(one.registers * 256 * held <= 65536 for one in taken.values())
+    assert not any(one.frame_bytes for one in taken.values())
 
 
 def test_matrix_market_files(tmp_path):

@@ -1,8 +1,9 @@
-"""Which format a sparse matrix's product with a vector moves the fewest bytes in.
+"""Which format a sparse matrix's product with a vector is the fastest in.
 
 The product reads each stored number once, each element of x once (it stays in a cache), and writes
 y.  A format is as fast as its padding is little, its indices are few, and its neighbours in a warp
-read neighbours.
+read neighbours.  What a machine adds to that, how far its kernels come, is measured once for all
+matrices: a format is chosen by arithmetic, and not by trying.
 
 Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
 and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
@@ -11,7 +12,7 @@ SC 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rooftile.errors import InputError
@@ -48,6 +49,11 @@ class Structure:
     index_bytes: int = 4
 
     @property
+    def uneven(self) -> bool:
+        """Whether the longest row has over twice an average row's entries."""
+        return self.longest * self.rows > 2 * self.entries
+
+    @property
     def vector_bytes(self) -> int:
         """Of an element of x and of y."""
         return max(4, self.value_bytes)
@@ -59,9 +65,55 @@ class Estimate:
 
     form: Form
     bytes: int
-    ms: float | None
-    """At the bandwidth that was given."""
+    ms: float
     why: str
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a format's product goes on a machine, beside what memory and caches give."""
+
+    start_us: float
+    """What launches take whatever the matrix is."""
+    of_memory: float
+    """The share of the memory's bandwidth that it reaches."""
+    of_cache: float
+    """And of the cache's."""
+    entries: float
+    """Billions of stored numbers that it multiplies in a second, if nothing waits for memory."""
+    entry_us: float = 0.0
+    """What an entry of the longest row takes, where one thread alone is left with that row."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine's bandwidths in GB/s, of memory and of the cache before it, which has so many
+    bytes; and the pace of each format, as it was measured there."""
+
+    gbps: float
+    cached_gbps: float
+    cache_bytes: int
+    paces: Mapping[str, Pace]
+
+
+H200 = Machine(
+    gbps=4200,
+    cached_gbps=5600,
+    cache_bytes=40_000_000,
+    paces={
+        "csr": Pace(2, 0.9, 0.95, 240),
+        "csr, uneven": Pace(8, 0.9, 0.9, 300),
+        "coo": Pace(12, 0.75, 0.75, 200),
+        "csc": Pace(5, 0.8, 0.8, 60),
+        "ell": Pace(2, 0.9, 1, 650),
+        "hybrid": Pace(12, 0.8, 0.8, 250),
+        "jds": Pace(3, 0.85, 0.85, 120, 0.3),
+        "jds_t": Pace(2.5, 0.9, 0.97, 500, 0.3),
+        "dia": Pace(1.5, 0.97, 1, 1000),
+        "bsr": Pace(2, 0.9, 1, 545),
+    },
+)
+"""As measured there on matrices of 2^18 to 2^24 rows (`benchmarks/patterns_choice.py`)."""
 
 
 def stored_bytes(of: Structure, form: Form) -> int:
@@ -101,26 +153,74 @@ def moved_bytes(of: Structure, form: Form) -> int:
     return stored_bytes(of, form) + vectors + scattered.get(form, 0)
 
 
-def estimates(of: Structure, gbps: float | None = None) -> list[Estimate]:
-    """What a product moves in each format, the least first, with its time at a bandwidth in GB/s.
+def stored_numbers(of: Structure, form: Form) -> int:
+    """Values that a product multiplies, padding with them."""
+    padded: dict[Form, int] = {
+        "ell": of.rows * of.longest,
+        "hybrid": of.rows * of.hybrid_width + of.tail,
+        "dia": of.rows * of.diagonals,
+        "bsr": of.blocks * BLOCK * BLOCK,
+    }
+    return padded.get(form, of.entries)
 
-    Raises `InputError` for a bandwidth that is not above 0.
+
+def gathered_bytes(of: Structure) -> int:
+    """What caches give of x beyond the first time: a sector for each square of `BLOCK` rows and
+    columns, or where entries lie on few diagonals for each 16 of them, since neighbours read
+    neighbours."""
+    on_diagonals = of.rows * of.diagonals
+    if on_diagonals <= 2 * of.entries:
+        return min(of.blocks, on_diagonals // 16) * SECTOR_BYTES
+    return of.blocks * SECTOR_BYTES
+
+
+def predicted_us(of: Structure, form: Form, machine: Machine) -> float:
+    """Microseconds of a product, of a matrix that was multiplied before.
+
+    Memory gives the format's bytes, or a cache that holds them; caches give x again and again; and
+    a kernel has no more than so many entries a second.  The longest of these counts, and what a
+    thread that has the longest row alone takes for it.
     """
+    name = "csr, uneven" if form == "csr" and of.uneven else form
+    pace, moved = machine.paces[name], moved_bytes(of, form)
+    cached = (moved + gathered_bytes(of)) / machine.cached_gbps / pace.of_cache
+    beyond = moved > machine.cache_bytes
+    memory = moved / machine.gbps / pace.of_memory if beyond else 0.0
+    working = stored_numbers(of, form) / pace.entries
+    alone = of.longest * pace.entry_us if of.uneven else 0.0
+    return pace.start_us + alone + 1e-3 * max(memory, cached, working)
+
+
+def estimates(
+    of: Structure, gbps: float | None = None, machine: Machine | None = None
+) -> list[Estimate]:
+    """What a product moves and takes in each format, the fastest first.
+
+    ``machine`` is by default `H200`; ``gbps`` is another bandwidth than the machine's, to which all
+    of its rates are scaled.  Raises `InputError` for a bandwidth that is not above 0.
+    """
+    machine = H200 if machine is None else machine
     if gbps is not None and not gbps > 0:
         raise InputError("gbps", gbps, "a bandwidth above 0")
-    found = []
-    for form in FORMS:
-        moved = moved_bytes(of, form)
-        ms = None if gbps is None else moved / gbps * 1e-6
-        found.append(Estimate(form, moved, ms, _why(of, form)))
-    # Where two move as much, the one that is listed first is the simpler one.
-    return sorted(found, key=lambda one: one.bytes)
+    scale = 1.0 if gbps is None else machine.gbps / gbps
+    words = _words(of)
+    found = [
+        Estimate(
+            form,
+            moved_bytes(of, form),
+            1e-3 * scale * predicted_us(of, form, machine),
+            words[form],
+        )
+        for form in FORMS
+    ]
+    # Where two take as long, the one that is listed first is the simpler one.
+    return sorted(found, key=lambda one: one.ms)
 
 
-def _why(of: Structure, form: Form) -> str:
+def _words(of: Structure) -> dict[Form, str]:
     entries = max(1, of.entries)
     slots = of.rows * of.longest
-    words: dict[Form, str] = {
+    return {
         "coo": "two indices an entry, whatever the rows' lengths are",
         "csr": "one index an entry, and where each row begins",
         "csc": "every entry is added to y by an atomic",
@@ -133,7 +233,6 @@ def _why(of: Structure, form: Form) -> str:
         "bsr": f"{of.blocks * BLOCK * BLOCK / entries:.3g} places an entry in blocks of {BLOCK}, "
         "one index a block",
     }
-    return words[form]
 
 
 def rule_of_thumb(of: Structure) -> tuple[Form, str]:
@@ -155,11 +254,13 @@ def rule_of_thumb(of: Structure) -> tuple[Form, str]:
     return "ell", "random: lengths vary little"
 
 
-def described(of: Structure, gbps: float | None = None) -> list[str]:
-    """A line for each format, the one that moves the fewest bytes first, and the rule of thumb."""
-    lines = []
-    for one in estimates(of, gbps):
-        time = f", {one.ms:.3g} ms" if one.ms is not None else ""
-        lines.append(f"{one.form:>7}: {one.bytes / 1e6:.4g} MB{time}: {one.why}")
+def described(
+    of: Structure, gbps: float | None = None, machine: Machine | None = None
+) -> list[str]:
+    """A line for each format, the fastest first, and the rule of thumb."""
+    lines = [
+        f"{one.form:>7}: {one.bytes / 1e6:.4g} MB, {one.ms:.3g} ms: {one.why}"
+        for one in estimates(of, gbps, machine)
+    ]
     form, why = rule_of_thumb(of)
     return [*lines, f"rule of thumb: {form}: {why}"]

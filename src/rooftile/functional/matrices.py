@@ -12,7 +12,10 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional.conversion import converted
+from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_input import rows_from
+from rooftile.functional.sparse_operands import Operands
 from rooftile.functional.sparse_structure import check_padding, structure_of
 from rooftile.ops.problem import AnyArray, numpy_dtype
 from rooftile.ops.sparse_layouts import laid_out
@@ -29,7 +32,8 @@ class Sparse:
     """A matrix ``[rows][columns]`` in a format; nothing changes it.
 
     ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
-    where x lies, and they stay there as long as the matrix.
+    where x lies, and they stay there as long as the matrix.  What a GPU has converted, see `to`,
+    lies there already, and is copied to the host when somebody asks for an array.
     """
 
     def __init__(
@@ -37,23 +41,24 @@ class Sparse:
     ) -> None:
         self.shape = shape
         self.format = form
-        self.arrays = dict(arrays)
+        self.arrays = arrays if isinstance(arrays, DeviceArrays) else dict(arrays)
         self.nnz = entries
         self._rows: Rows | None = None
         self._structure: Structure | None = None
         self._diagonal: AnyArray | None = None
-        self._problems: dict[bool, Spmv] = {}
-        self._there: dict[Any, tuple[Taken, ...]] = {}
+        self._transpose: Sparse | None = None
+        self._in_rows: Sparse | None = None
+        self._operands = Operands(shape, form, self.arrays, entries)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the values."""
-        return self.arrays["values"].dtype
+        return kept(self.arrays)["values"].dtype
 
     @property
     def index(self) -> str:
         """The dtype of the indices."""
-        return self.arrays[ARRAYS[self.format][1]].dtype.name
+        return kept(self.arrays)[ARRAYS[self.format][1]].dtype.name
 
     @property
     def _dtype(self) -> Any:
@@ -66,7 +71,7 @@ class Sparse:
     @property
     def bytes(self) -> int:
         """Of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
+        return sum(array.nbytes for array in kept(self.arrays).values())
 
     @property
     def T(self) -> Sparse:
@@ -91,36 +96,67 @@ class Sparse:
             self._rows = rows_of(self.format, self.shape, self.arrays, SORTING)
         return self._rows
 
-    def to(self, format: str, *, width: int | None = None, block: int = 4) -> Sparse:
+    def to(
+        self,
+        format: str,
+        *,
+        width: int | None = None,
+        block: int = 4,
+        device: DeviceName | None = None,
+    ) -> Sparse:
         """The same matrix in another format.
 
         ``width`` is how many entries of a row a hybrid's ELL part takes, by default as many as a
-        third of the rows have; ``block`` the rows of a block of BSR.  Raises `InputError` for an
-        unknown format, and for one that would be nearly all padding.
+        third of the rows have; ``block`` the rows of a block of BSR.  A ``device`` that is a GPU
+        converts it in its memory, where the arrays stay for further conversions and, on CUDA, for
+        products.  Raises `InputError` for an unknown format, and for one that would be nearly all
+        padding, `DeviceMissing`, `OutOfMemory`.
         """
         form = _form(format)
-        if form == self.format and form not in ("hybrid", "bsr"):
+        if form == self.format and form not in ("hybrid", "bsr") and device in (None, "cpu"):
             return self
         if block < 1 or (width is not None and width < 1):
             raise InputError("width" if block >= 1 else "block", (width, block), "at least 1")
+        if device not in (None, "cpu") and self.nnz:
+            given = self.format, self.shape, self.arrays
+            return self._again(form, converted(*given, form, width, block, str(device)))
         if form in ("ell", "dia"):
-            check_padding(form, self.structure)
+            of = self.structure
+            places = of.longest if form == "ell" else of.diagonals
+            check_padding(form, of.rows, places, of.entries)
         made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)
-        found = Sparse(self.shape, form, made, self.nnz)
+        return self._again(form, made)
+
+    def _again(self, form: Form, arrays: Mapping[str, AnyArray]) -> Sparse:
+        """The same matrix with other arrays."""
+        found = Sparse(self.shape, form, arrays, self.nnz)
         found._rows, found._structure = self._rows, self._structure
         return found
 
     def transpose(self) -> Sparse:
         """The transpose: of CSR in CSC and the other way round without a copy, else in the same
         format."""
+        if self._transpose is None:
+            self._transpose = self._turned()
+        return self._transpose
+
+    def _turned(self) -> Sparse:
         shape = self.shape[::-1]
         if self.format in ("csr", "csc"):
             to: Form = "csc" if self.format == "csr" else "csr"
+            if isinstance(self.arrays, DeviceArrays):
+                return Sparse(shape, to, self.arrays.renamed(ARRAYS[to]), self.nnz)
             made = dict(zip(ARRAYS[to], self.arrays.values(), strict=True))
             return Sparse(shape, to, made, self.nnz)
         turned = SORTING.turned(self.rows)
         matrix = Sparse(shape, "csr", laid_out(turned, "csr"), self.nnz)
         return matrix.to(self.format)
+
+    def _as_csr(self) -> Sparse:
+        """The same matrix in CSR, which stays."""
+        if self._in_rows is None:
+            self._in_rows = self.to("csr")
+        return self._in_rows
 
     def to_scipy(self) -> Any:
         """SciPy's matrix: CSR, CSC, COO, BSR or DIA as this one's format, for others CSR.
@@ -172,58 +208,22 @@ class Sparse:
         return self._structure
 
     def estimates(self, gbps: float | None = None) -> list[Estimate]:
-        """What a product would move in each format, the least first; with times at ``gbps``."""
+        """What a product on a GPU would move and take in each format, the fastest first; with the
+        rates of an H200, or all of them scaled to a bandwidth of ``gbps``."""
         return estimates(self.structure, gbps)
 
     def explain(self, gbps: float | None = None) -> str:
-        """Why a format suits the matrix: bytes of each, and the course's rule of thumb."""
+        """Why a format suits the matrix: bytes and time of each, see `estimates`, and the course's
+        rule of thumb."""
         return "\n".join([repr(self), *described(self.structure, gbps)])
 
     def problem(self, *, updated: bool = False) -> Spmv:
         """The problem of its product with a vector."""
-        if updated not in self._problems:
-            self._problems[updated] = self._problem(updated)
-        return self._problems[updated]
-
-    def _problem(self, updated: bool) -> Spmv:
-        form, arrays = self._computed()
-        values = arrays["values"]
-        width = {"csr": self.rows.longest} if form == "csr" else {}
-        if form in ("ell", "hybrid", "dia", "bsr"):
-            width[form] = values.shape[0]
-        elif form == "jds_t":
-            width[form] = len(arrays["section_offsets"]) - 1
-        return Spmv(
-            *self.shape,
-            max(1, self.nnz),
-            form,
-            self._dtype,
-            self._index,
-            updated,
-            width.get(form, 0),
-            len(arrays["tail_values"]) if form == "hybrid" else 0,
-            values.shape[1] if form == "bsr" else 0,
-        )
+        return self._operands.problem(updated)
 
     def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
         """The arrays where x lies."""
-        _, arrays = self._computed()
-        if not isinstance(x, CudaArray):
-            return tuple(arrays.values())
-        key = given.library.title, x.device
-        if key not in self._there:
-            self._there[key] = tuple(placed(given, x, array) for array in arrays.values())
-        return self._there[key]
-
-    def _computed(self) -> tuple[Form, Mapping[str, AnyArray]]:
-        """The format that kernels read: of no entries padding alone, since no array is empty."""
-        if self.nnz:
-            return self.format, self.arrays
-        shape = 1, self.shape[0]
-        return "ell", {
-            "values": np.zeros(shape, self.dtype),
-            "column_index": np.zeros(shape, self.index),
-        }
+        return self._operands.on(given, x)
 
 
 def sparse(
@@ -233,6 +233,7 @@ def sparse(
     shape: tuple[int, int] | None = None,
     dtype: str | None = None,
     index: Literal["int32", "int64"] | None = None,
+    device: DeviceName | None = None,
 ) -> Sparse:
     """A sparse matrix in a format.
 
@@ -245,7 +246,8 @@ def sparse(
 
     ``format`` is ``coo``, ``csr`` (the default), ``csc``, ``ell``, ``hybrid`` (ELL and COO),
     ``jds``, ``jds_t`` (jagged diagonals, by rows and transposed), ``dia`` or ``bsr``; ``auto``
-    takes the one whose product moves the fewest bytes.
+    takes the one whose product is predicted to be the fastest, see `Sparse.explain`.  A ``device``
+    that is a GPU holds the matrix in its memory, see `Sparse.to`.
 
     Raises `InputError`, which names the entry and the rule that it breaks.
 
@@ -256,9 +258,10 @@ def sparse(
     else:
         rows = rows_from(matrix, shape, dtype, index)
         held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
-    if format == "auto":
-        return held.to(held.estimates()[0].form)
-    return held if format is None else held.to(format)
+    if format is None and device is None:
+        return held
+    form = held.estimates()[0].form if format == "auto" else format or held.format
+    return held.to(form, device=device)
 
 
 def spmv(
@@ -323,7 +326,7 @@ def spmm(
     float64 float64, and the result ``[rows][width]``.  It is computed in CSR; other formats are
     converted first.
     """
-    matrix = _matrix(A, transposed).to("csr")
+    matrix = _matrix(A, transposed)._as_csr()
     given = Arguments(b, "b")
     kind = "float64" if matrix.dtype == np.float64 else "float32"
     dense = given.take("b", b, "columns, width", dtypes=(kind,))

@@ -14,7 +14,7 @@ from rooftile.devices.cpu.native import source
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName, open_gpu
 from rooftile.errors import InputError
-from rooftile.functional.conjugate import Conjugate
+from rooftile.functional.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
 from rooftile.functional.matrices import Sparse, spmv
 from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments
@@ -90,7 +90,8 @@ def cg(
     norm is ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.
     ``jacobi`` divides by A's diagonal.  Sums of products are in float64.  On the CPU two passes
     over the vectors lie between two products: all updates of one step are one kernel, which also
-    makes both sums.  On a GPU three lie there, and many steps are one graph, whose sums stay there.
+    makes both sums.  On a GPU three lie there, a step of a matrix of few diagonals in DIA is two
+    kernels in all, and many steps are one graph, whose sums stay there.
 
     Raises `InputError` for a matrix that is not square, a diagonal with a zero, and a product that
     shows that A is not positive definite.
@@ -217,11 +218,21 @@ def _solved(
     def product(p: Any, q: Any) -> None:
         resident.run([*matrix, p, q], (), None, lambda counts: room)
 
-    steps = Conjugate(gpu, x, b, A.shape[0], problem.summed, product)
-    done, converged = steps.solve(weights, tolerance, limit)
+    ends = (x, b, A.shape[0], problem.summed, product)
+    steps = Conjugate(gpu, *ends, inverse=weights, diagonals=_diagonals(A, matrix))
+    done, converged = steps.solve(tolerance, limit)
     left = math.sqrt(steps.squared(start=True))
     size = math.sqrt(steps.squared(start=False)) or 1.0
     return Solution(None, done, left / size, converged)
+
+
+def _diagonals(A: Sparse, matrix: list[Any]) -> Diagonals | None:
+    """The matrix, if it is one whose products are made with the directions."""
+    count = len(A.arrays.get("diagonals", ()))
+    if A.format != "dia" or count > MOST_DIAGONALS or A.dtype == np.float16 or not A.nnz:
+        return None
+    values, diagonals = matrix
+    return Diagonals(values, diagonals, count, A.index)
 
 
 def _check(A: Any, tolerance: float) -> np.dtype[Any]:

@@ -49,7 +49,9 @@ def rows_from(
     _check_offsets(offsets, shape[0], len(values))
     if columns.shape != values.shape:
         raise InputError("columns", f"{len(columns)} elements", f"{len(values)}, as values has")
-    _check_range("columns", columns, shape[1])
+    if columns.dtype.itemsize > np.dtype(chosen).itemsize:
+        # A number that is too large must not become a smaller one.
+        _check_range("columns", columns, shape[1])
     places = [part.astype(chosen, copy=False) for part in (columns, offsets)]
     return _canonical(Rows(shape, values, *places))
 
@@ -75,7 +77,9 @@ def _read(path: str | PathLike[str]) -> Any:
 
 
 def _canonical(rows: Rows) -> Rows:
-    zeros, falls, repeats = looked_in_rows(rows)
+    zeros, falls, repeats, outside = looked_in_rows(rows)
+    if outside:
+        _check_range("columns", rows.columns, rows.shape[1])
     if zeros:
         return of_triplets(rows.shape, rows.values, rows.of_entries, rows.columns, SORTING)
     if falls:

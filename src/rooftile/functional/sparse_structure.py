@@ -21,7 +21,7 @@ def structure_of(rows: Rows) -> Structure:
     above = rows.columns.astype(np.int64) - rows.of_entries
     used = np.zeros(height + width, bool)
     used[above + height] = True
-    kept = hybrid_width(rows) if rows.entries else 1
+    kept = hybrid_width(rows.lengths) if rows.entries else 1
     return Structure(
         rows=height,
         columns=width,
@@ -38,10 +38,10 @@ def structure_of(rows: Rows) -> Structure:
     )
 
 
-def check_padding(form: Form, of: Structure) -> None:
-    """Raise `InputError` for a format that would be nearly all padding."""
-    index = {"ell": of.longest, "dia": of.diagonals}.get(form, 0)
-    stored = of.rows * index
-    if stored > _MOST_PADDED * max(_FEW, of.entries):
-        expected = f"another: it would store {stored} values for {of.entries} entries"
+def check_padding(form: Form, rows: int, width: int, entries: int) -> None:
+    """Raise `InputError` for a format that would be nearly all padding: ``width`` is how many
+    places it has for each row."""
+    stored = rows * width
+    if stored > _MOST_PADDED * max(_FEW, entries):
+        expected = f"another: it would store {stored} values for {entries} entries"
         raise InputError("format", repr(form), expected)

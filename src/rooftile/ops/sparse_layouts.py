@@ -10,6 +10,7 @@ SC 2009 (hybrid, DIA); Saad, "SPARSKIT" (1994; jagged diagonals).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +18,14 @@ from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import ARRAYS, NUMPY, Arrays, Form, Rows, Sorting, offsets_of
 
 
-def hybrid_width(rows: Rows) -> int:
+def hybrid_width(lengths: AnyArray) -> int:
     """How many entries of a row a hybrid format holds in its ELL part, at least one.
 
     A column of ELL pays while a third of the rows have an entry in it (Bell and Garland, 2009).
     """
-    counts = np.bincount(rows.lengths, minlength=2)
+    counts = np.bincount(lengths, minlength=2)
     reaching = np.cumsum(counts[::-1])[::-1]
-    return max(1, int(np.flatnonzero(3 * reaching >= max(1, rows.shape[0]))[-1]))
+    return max(1, int(np.flatnonzero(3 * reaching >= max(1, len(lengths)))[-1]))
 
 
 def laid_out(
@@ -44,7 +45,7 @@ def laid_out(
     elif form == "ell":
         made = _ell(rows, max(1, rows.longest) if width is None else width)
     elif form == "hybrid":
-        made = _hybrid(rows, hybrid_width(rows) if width is None else width)
+        made = _hybrid(rows, hybrid_width(rows.lengths) if width is None else width)
     elif form == "bsr":
         made = sorting.blocks(rows, block)
     else:
@@ -84,15 +85,16 @@ def _hybrid(rows: Rows, width: int) -> tuple[AnyArray, ...]:
     return values, columns, *ends
 
 
-def _by_length(rows: Rows) -> AnyArray:
+def by_length(lengths: AnyArray) -> AnyArray:
     """The rows by falling length, equal ones as they come."""
     # Few bits are sorted by counting them.
-    lengths = rows.longest - rows.lengths
-    return np.argsort(lengths.astype(np.uint16) if rows.longest < 2**16 else lengths, kind="stable")
+    longest = int(lengths.max(initial=0))
+    keys = longest - lengths
+    return np.argsort(keys.astype(np.uint16) if longest < 2**16 else keys, kind="stable")
 
 
 def _jds(rows: Rows) -> tuple[AnyArray, ...]:
-    order = _by_length(rows)
+    order = by_length(rows.lengths)
     lengths = rows.lengths[order]
     offsets = offsets_of(lengths, rows.offsets.dtype)
     source = np.repeat(rows.offsets[order] - offsets[:-1], lengths)
@@ -102,8 +104,8 @@ def _jds(rows: Rows) -> tuple[AnyArray, ...]:
 
 
 def _jds_t(rows: Rows) -> tuple[AnyArray, ...]:
-    order = _by_length(rows)
-    offsets = _sections(rows)
+    order = by_length(rows.lengths)
+    offsets = sections_of(rows.lengths, rows.offsets.dtype)
     places = np.empty(rows.shape[0], rows.offsets.dtype)
     places[order] = np.arange(rows.shape[0], dtype=rows.offsets.dtype)
     at = offsets[rows.ranks] + np.repeat(places, rows.lengths)
@@ -112,10 +114,10 @@ def _jds_t(rows: Rows) -> tuple[AnyArray, ...]:
     return values, columns, offsets, order.astype(rows.columns.dtype)
 
 
-def _sections(rows: Rows) -> AnyArray:
+def sections_of(lengths: AnyArray, dtype: Any) -> AnyArray:
     """Where the entries begin that have so many of their row before them; the last one's end."""
-    shorter = np.cumsum(np.bincount(rows.lengths, minlength=1))[:-1]
-    return offsets_of(rows.shape[0] - shorter, rows.offsets.dtype)
+    shorter = np.cumsum(np.bincount(lengths, minlength=1))[:-1]
+    return offsets_of(len(lengths) - shorter, dtype)
 
 
 def _dia(rows: Rows) -> tuple[AnyArray, ...]:

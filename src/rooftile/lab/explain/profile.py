@@ -132,7 +132,7 @@ def profile(
 def command(run: Run, metrics: Sequence[str] = METRICS, child: str = CHILD) -> list[str]:
     """The command line that prints a run's counters.  Raises `DeviceMissing`."""
     return [
-        _ncu(),
+        ncu(),
         "--csv",
         "--page",
         "raw",
@@ -149,7 +149,8 @@ def command(run: Run, metrics: Sequence[str] = METRICS, child: str = CHILD) -> l
     ]
 
 
-def _ncu() -> str:
+def ncu() -> str:
+    """Where Nsight Compute is.  Raises `DeviceMissing`."""
     installed = [path for place in _PLACES for path in sorted(glob.glob(place), reverse=True)]
     found = shutil.which("ncu") or next(iter(installed), None)
     if found is None:

@@ -99,20 +99,23 @@ def kernel(values, rows, columns, found, sizes, begin, end):
 """
 _LOOK_IN_ROWS = """
 def kernel(values, columns, offsets, found, sizes, begin, end):
-    rows, shares = sizes[0], sizes[1]
+    rows, shares, wide = sizes[0], sizes[1], sizes[2]
     for share in range(begin, end):
-        zeros, falls, repeats = 0, 0, 0
+        zeros, falls, repeats, outside = 0, 0, 0, 0
         low, high = rows * share // shares, rows * (share + 1) // shares
         for e in range(offsets[low], offsets[high]):
             zeros += values[e] == 0
+            outside += columns[e] < 0
+            outside += columns[e] >= wide
         for r in range(low, high):
             for e in range(offsets[r] + 1, offsets[r + 1]):
                 step = columns[e] - columns[e - 1]
                 falls += step < 0
                 repeats += step == 0
-        found[3 * share] = zeros
-        found[3 * share + 1] = falls
-        found[3 * share + 2] = repeats
+        found[4 * share] = zeros
+        found[4 * share + 1] = falls
+        found[4 * share + 2] = repeats
+        found[4 * share + 3] = outside
 """
 _STARTS = """
 def kernel(rows, offsets, sizes, begin, end):
@@ -194,16 +197,17 @@ def looked(values: AnyArray, rows: AnyArray, columns: AnyArray) -> tuple[bool, b
     return zeros, falls, repeats
 
 
-def looked_in_rows(rows: Rows) -> tuple[bool, bool, bool]:
-    """Whether a value is 0, a column lies before the one before it in its row, or is the same."""
+def looked_in_rows(rows: Rows) -> tuple[bool, bool, bool, bool]:
+    """Whether a value is 0, a column lies before the one before it in its row, or is the same, or
+    is none of the matrix's."""
     shares, index = _shares(rows.entries), rows.columns.dtype.name
-    found = np.zeros((shares, 3), np.int64)
+    found = np.zeros((shares, 4), np.int64)
     given = tuple(map(np.ascontiguousarray, (rows.values, rows.columns, rows.offsets)))
     kind = values_of(rows.values.dtype.name)
     run = _spread("sparse_look_in_rows", _LOOK_IN_ROWS, kind, index, index, "int64")
-    run((*given, found), cpu.sizes_of(rows.shape[0], shares), shares, shares)
-    zeros, falls, repeats = (bool(count) for count in found.sum(axis=0))
-    return zeros, falls, repeats
+    run((*given, found), cpu.sizes_of(rows.shape[0], shares, rows.shape[1]), shares, shares)
+    zeros, falls, repeats, outside = (bool(count) for count in found.sum(axis=0))
+    return zeros, falls, repeats, outside
 
 
 def starts(rows: AnyArray, count: int) -> AnyArray:

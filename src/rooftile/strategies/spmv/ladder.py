@@ -3,8 +3,9 @@
 PREFERENCE = {
     "cpu": ("vectors", "balanced", "private", "threads", "loops"),
     "gpu": (
-        "csr_merge",
         "csr_threads",
+        "csr_teams",
+        "csr_merge",
         "coo_segments",
         "ell",
         "hybrid",

@@ -39,6 +39,8 @@ __device__ __forceinline__ struct run after(struct run before, struct run own)
 __device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
 {
     int thread = threadIdx.x;
+    struct run nothing = {IDENTITY, 0};
+#ifdef __OPENCL_VERSION__
     runs[thread] = *own;
     for (int reach = 1; reach < THREADS; reach *= 2) {
         __syncthreads();
@@ -49,7 +51,23 @@ __device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
             runs[thread] = *own;
         }
     }
+#else
+    // Within warps by shuffles; then each warp's first threads take what the warps before have.
+    UNROLL
+    for (int reach = 1; reach < 32; reach *= 2) {
+        struct run before;
+        before.total = __shfl_up_sync(0xffffffffu, own->total, reach);
+        before.ended = __shfl_up_sync(0xffffffffu, own->ended, reach);
+        if (thread % 32 >= reach) *own = after(before, *own);
+    }
+    if (thread % 32 == 31) runs[thread / 32] = *own;
     __syncthreads();
-    struct run nothing = {IDENTITY, 0};
+    struct run earlier = nothing;
+    for (int warp = 0; warp < thread / 32; warp++) earlier = after(earlier, runs[warp]);
+    *own = after(earlier, *own);
+    __syncthreads();
+    runs[thread] = *own;
+#endif
+    __syncthreads();
     *own = thread > 0 ? runs[thread - 1] : nothing;
 }

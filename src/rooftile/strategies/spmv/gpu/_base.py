@@ -16,6 +16,7 @@ from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_BLOCKS = 2**31 - 1
 _TYPES = {"int64": "int64", "int32": "int"}
+_COUNTS = {"int64": "size_t", "int32": "unsigned"}
 
 
 class GpuSpmv(GpuStrategy):
@@ -39,9 +40,15 @@ class GpuSpmv(GpuStrategy):
             **operator_macros(SUM, problem.dtype),
             "INDEX": index,
             "OFFSET": index,
+            "COUNT": _COUNTS[problem.index],
             "UPDATED": int(problem.updated),
             **config,
         }
+
+
+def even(problem: Spmv) -> bool:
+    """Whether the longest row is known and has at most twice an average row's entries."""
+    return 0 < problem.width * problem.rows <= 2 * problem.entries
 
 
 def update_of(problem: Spmv) -> tuple[str, ...]:
@@ -102,7 +109,7 @@ class MergedSpmv(GpuSpmv):
 
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
-        Tunable("PER", (7, 11, 15), 11),
+        Tunable("PER", (7, 11, 15, 19), 11),
     )
     adds: ClassVar[int] = 0
     """Whether y has sums already, which the kernels add to."""
@@ -121,7 +128,8 @@ class MergedSpmv(GpuSpmv):
     def invalid(self, problem: Spmv, config: Config) -> str | None:
         """More shared memory than a block has."""
         threads, wide = config["THREADS"], CARRIED_BYTES[problem.summed]
-        return beyond_block(threads, threads * (config["PER"] * wide + 2 * wide + 4) + 4)
+        slots = threads * config["PER"] + 1
+        return beyond_block(threads, slots * wide + threads * 2 * wide + 16)
 
     def merged_entries(self, problem: Spmv) -> int:
         """Entries that are merged with the ends of rows."""
@@ -135,41 +143,30 @@ class MergedSpmv(GpuSpmv):
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
         """What tiles and spans of tiles leave for each other."""
         tiles, words = self.tiles(problem, config), CARRIED_BYTES[problem.summed] // 4
-        spans = blocks(tiles, config["THREADS"])
-        return {
-            "tile_ends": 2 * (tiles + 1),
-            "heads": words * tiles,
-            "tails": words * tiles,
-            "carries": words * tiles,
-            "opens": tiles,
-            "span_tails": words * spans,
-            "span_ended": spans,
-        }
+        return {"tile_ends": 2 * (tiles + 1), "heads": words * tiles, "tails": words * tiles}
 
     def merged_steps(
         self, problem: Spmv, config: Config, values: str, columns: str, offsets: str
     ) -> tuple[Step, ...]:
-        """Where tiles begin, the tiles, and what they lack of each other."""
+        """The tiles, and what they lack of each other."""
         threads = config["THREADS"]
         tiles, block = self.tiles(problem, config), (threads, 1, 1)
-        spans, starts = (blocks(tiles, threads), 1, 1), (blocks(tiles + 1, threads), 1, 1)
         sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem))
-        between, update = ("carries", "opens", "span_tails", "span_ended"), update_of(problem)
-        given = (values, columns, offsets, "x", *update, "tile_ends", "heads", "tails")
+        update, between = update_of(problem), ("tile_ends", "heads", "tails")
+        given = (values, columns, offsets, "x", *update, *between)
         return (
-            Step(Launch("partition", starts, block), (offsets, "tile_ends", *sizes, tiles)),
             Step(Launch("sum_tiles", (tiles, 1, 1), block), (*given, *sizes)),
-            Step(Launch("join_tiles", spans, block), ("tile_ends", "tails", *between, tiles)),
             Step(
-                Launch("first_rows", spans, block),
-                ("tile_ends", "heads", *between, *update, tiles),
+                Launch("finish_rows", (blocks(tiles, threads), 1, 1), block, overlaps=True),
+                (*between, *update, tiles),
             ),
         )
 
     def row_starts(self, problem: Spmv, config: Config, rows: str) -> Step:
         """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
         threads, entries = config["THREADS"], self.merged_entries(problem)
-        launch = Launch("row_starts", (blocks(entries, threads), 1, 1), (threads, 1, 1))
+        grid = (blocks(problem.rows + 1, threads), 1, 1)
+        launch = Launch("row_starts", grid, (threads, 1, 1))
         return Step(launch, (rows, "row_offsets", np.int64(problem.rows), np.int64(entries)))
 
 

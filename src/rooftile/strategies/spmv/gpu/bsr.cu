@@ -24,7 +24,7 @@ __global__ void bsr(const GLOBAL given* __restrict__ values,
         int64 column = (int64)block_columns[b] * SIDE;
         const GLOBAL given* line = values + ((int64)b * SIDE + row % SIDE) * SIDE;
         UNROLL_BY(4)
-        for (int j = 0; j < SIDE; j++) total += product(line[j], x, column + j);
+        for (int j = 0; j < SIDE; j++) total += product(taken(line[j]), x[column + j]);
     }
     y[row] = FINISHED(row, total);
 }

@@ -1,10 +1,10 @@
 // Rung 5, coo_segments: entries in the order of their rows, as segments of the merged sequence.
 //
 // What it removes: the atomics of `coo_atomic`, and with them results that differ from run to run.
-// What it costs: a pass over the rows' numbers, which finds where rows begin.
+// What it costs: a search for where each row begins.
 //
 // values[entries], row_index[entries], column_index[entries], x[columns], y[rows].
-// Grid: x over blocks of entries, over tiles, or over blocks or spans of THREADS tiles.
+// Grid: x over blocks of rows, over tiles, or over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
 #include "merged.h"

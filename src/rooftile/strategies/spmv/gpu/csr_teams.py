@@ -12,7 +12,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
+from rooftile.strategies.spmv.gpu._base import GpuSpmv, even, matrix_of, update_of
 
 _THREADS = 256
 
@@ -25,6 +25,12 @@ class CsrTeams(GpuSpmv):
     summary = "several threads a row, joined by a tree"
     form = "csr"
     tunables = (Tunable("TEAM", (2, 4, 8, 16, 32), 8),)
+
+    def why_slow(self, problem: Spmv) -> str | None:
+        """Rows of different lengths."""
+        if even(problem):
+            return None
+        return "rows are of different lengths, or nobody knows: the longest keeps a team at work"
 
     def defaults(self, problem: Spmv) -> dict[str, int]:
         """As many as half of an average row's entries."""

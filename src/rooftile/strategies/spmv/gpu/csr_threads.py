@@ -5,7 +5,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.strategies.spmv.gpu._base import RowSpmv
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.spmv.gpu._base import RowSpmv, even
+
+_SHORT = 8
+"""Entries of a row that one cache line holds."""
 
 
 class CsrThreads(RowSpmv):
@@ -15,6 +19,12 @@ class CsrThreads(RowSpmv):
     order = 1
     summary = "a thread a row"
     form = "csr"
+
+    def why_slow(self, problem: Spmv) -> str | None:
+        """Rows that are longer than a cache line, or of different lengths."""
+        if even(problem) and problem.entries <= _SHORT * problem.rows:
+            return None
+        return "rows are long, or of different lengths: neighbours read entries that lie apart"
 
 
 STRATEGY = CsrThreads()

@@ -1,38 +1,75 @@
-// Rung 10, dia: a thread a row; a diagonal's elements lie side by side, and need no index.
+// Rung 10, dia: ROWS rows a thread; a diagonal's elements lie side by side, and need no index.
 //
 // x is read as it lies, too.  Values and x of AT_ONCE diagonals are loaded before the first is
-// multiplied, so that many loads are under way.  What it costs: every diagonal is stored whole.
+// multiplied, so that many loads are under way; a thread's rows lie BLOCK apart, so that one address
+// of a diagonal serves all of them.  What it costs: every diagonal is stored whole.
 //
 // values[diagonals][rows], diagonals[diagonals], x[columns], y[rows].
-// Grid: x over blocks of rows.
-// Block: x over BLOCK rows.
+// Grid: x over tiles of BLOCK * ROWS rows.
+// Block: x over BLOCK threads.
 
 #include "spmv.h"
 
-#define AT_ONCE 4
+#define TILE (BLOCK * ROWS)
 
-__global__ void dia(const GLOBAL given* __restrict__ values,
-                    const GLOBAL INDEX* __restrict__ diagonals,
-                    const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS,
-                    GLOBAL carried* __restrict__ y, int64 rows, int64 columns, int count)
+// Adds the products of AT_ONCE diagonals; `checked`: only of columns that there are, in rows that
+// there are, and of `several` diagonals.  A column left of the first one lies, without a sign, behind
+// all others.
+__device__ __forceinline__ void add_products(carried* totals, const GLOBAL given* held,
+                                             const GLOBAL carried* beside, const INDEX* diagonal,
+                                             int several, int64 row, int64 rows, int64 columns,
+                                             bool checked)
 {
-    int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
-    if (row >= rows) return;
-    carried total = 0;
+    given value[AT_ONCE * ROWS];
+    carried factor[AT_ONCE * ROWS];
+    UNROLL
+    for (int k = 0; k < AT_ONCE; k++) {
+        UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            COUNT here = (COUNT)row + r * BLOCK, across = here + (COUNT)diagonal[k];
+            bool inside = k < several && here < (COUNT)rows && across < (COUNT)columns;
+            if (!checked || inside) {
+                value[k * ROWS + r] = ONCE(held + r * BLOCK);
+                factor[k * ROWS + r] = (beside + diagonal[k])[r * BLOCK];
+            } else {
+                value[k * ROWS + r] = 0;
+                factor[k * ROWS + r] = 0;
+            }
+        }
+        held += rows;
+    }
+    UNROLL
+    for (int e = 0; e < AT_ONCE * ROWS; e++)
+        if (taken(value[e]) != 0) totals[e % ROWS] += taken(value[e]) * factor[e];
+}
+
+__global__ void LAUNCH_BOUNDS(BLOCK)
+dia(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ diagonals,
+    const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS, GLOBAL carried* __restrict__ y,
+    int64 rows, int64 columns, int count)
+{
+    int64 low = (int64)blockIdx.x * TILE, row = low + threadIdx.x;
+    const GLOBAL given* held = values + row;
+    const GLOBAL carried* beside = x + row;
+    bool whole = low + TILE <= rows && TILE <= columns;
+    carried totals[ROWS];
+    UNROLL
+    for (int r = 0; r < ROWS; r++) totals[r] = 0;
     for (int first = 0; first < count; first += AT_ONCE) {
-        carried value[AT_ONCE], factor[AT_ONCE];
+        INDEX diagonal[AT_ONCE];
+        bool plain = whole && first + AT_ONCE <= count;
         UNROLL
         for (int k = 0; k < AT_ONCE; k++) {
-            // Behind the last diagonal it is looked at again, and counts as 0.
-            int d = first + k < count ? first + k : count - 1;
-            int64 column = row + diagonals[d];
-            bool inside = first + k < count && column >= 0 && column < columns;
-            carried own = taken(values[d * rows + row]);
-            value[k] = inside ? own : 0;
-            factor[k] = x[inside ? column : 0];
+            diagonal[k] = diagonals[first + k < count ? first + k : count - 1];
+            plain = plain && (COUNT)low + (COUNT)diagonal[k] <= (COUNT)columns - TILE;
         }
-        UNROLL
-        for (int k = 0; k < AT_ONCE; k++) total += value[k] != 0 ? value[k] * factor[k] : 0;
+        if (plain)
+            add_products(totals, held, beside, diagonal, AT_ONCE, row, rows, columns, false);
+        else
+            add_products(totals, held, beside, diagonal, count - first, row, rows, columns, true);
+        held += AT_ONCE * rows;
     }
-    y[row] = FINISHED(row, total);
+    UNROLL
+    for (int r = 0; r < ROWS; r++)
+        if (row + r * BLOCK < rows) y[row + r * BLOCK] = FINISHED(row + r * BLOCK, totals[r]);
 }

@@ -1,4 +1,4 @@
-"""Rung 10, `dia`: a thread a row, diagonals without indices.
+"""Rung 10, `dia`: some rows a thread, diagonals without indices.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009.
@@ -8,21 +8,43 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.devices.gpu import Launch
 from rooftile.ops.spmv import Spmv
-from rooftile.strategies.spmv.gpu._base import RowSpmv
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
+
+_AT_ONCE = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 
 
-class Dia(RowSpmv):
+class Dia(GpuSpmv):
     """Results are the same in every run."""
 
     name = "dia"
     order = 10
-    summary = "a thread a row, diagonals without indices"
+    summary = "some rows a thread, diagonals without indices"
     form = "dia"
+    tunables = (
+        Tunable("BLOCK", (128, 256), 128),
+        Tunable("ROWS", (1, 2, 4), 2),
+        Tunable("AT_ONCE", _AT_ONCE, 5),
+    )
 
-    def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
-        """Also the columns, and the diagonals."""
-        return (*super().numbers(problem), np.int64(problem.columns), problem.width)
+    def defaults(self, problem: Spmv) -> dict[str, int]:
+        """As many diagonals at once as leave the fewest places empty in the last round."""
+        rounds = [blocks(problem.width, most) for most in _AT_ONCE]
+        stored = [count * most for count, most in zip(rounds, _AT_ONCE, strict=True)]
+        least = min(zip(stored, rounds, _AT_ONCE, strict=True))
+        return {**super().defaults(problem), "AT_ONCE": least[2]}
+
+    def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
+        """One kernel."""
+        threads = config["BLOCK"]
+        tiles = blocks(problem.rows, threads * config["ROWS"])
+        launch = Launch("dia", (tiles, 1, 1), (threads, 1, 1))
+        arrays = (*matrix_of(problem), *update_of(problem))
+        sizes = np.int64(problem.rows), np.int64(problem.columns)
+        return (Step(launch, (*arrays, *sizes, problem.width)),)
 
 
 STRATEGY = Dia()

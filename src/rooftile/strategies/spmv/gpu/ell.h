@@ -25,7 +25,7 @@ __device__ __forceinline__ carried padded_row(const GLOBAL given* __restrict__ v
             factor[k] = x[column_index[at]];
         }
         UNROLL
-        for (int k = 0; k < AT_ONCE; k++) total += value[k] != 0 ? value[k] * factor[k] : 0;
+        for (int k = 0; k < AT_ONCE; k++) total += product(value[k], factor[k]);
     }
     return total;
 }

@@ -5,7 +5,7 @@
 //
 // values[width][rows], column_index[width][rows], tail_values[tail], tail_rows[tail],
 // tail_columns[tail], x[columns], y[rows].
-// Grid: x over blocks of rows or of entries, over tiles, or over blocks or spans of THREADS tiles.
+// Grid: x over blocks of rows, over tiles, or over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
 #include "ell.h"

@@ -1,15 +1,35 @@
-// Products of entries, and the ends of rows, as tiles of one merged sequence: every thread takes as
-// many as another (`segmented_reduce/gpu/tiles.h`).
+// Products of entries, and the ends of rows, as tiles of one merged sequence: every block and every
+// thread takes as many items as another (`segmented_reduce/gpu/merge.h`).
 //
-// `values_of_tile` leaves a tile's results in y, but for its first row, which `first_rows` finishes.
-// ADDS: y has what another format's kernel has put there, and the sums are added to it.
+// Entries and ends lie in shared memory, entries from the front and ends from the back; an end's
+// place takes its row's sum.  PER is odd, so that threads read different banks.  Behind a tile's last
+// end stands one that is never reached; of the last tile zeros fill what is left.
 //
-// values[entries], column_index[entries], row_offsets[rows + 1], x[columns], y[rows]; heads[tiles] are
-// first results without what comes from tiles before.
+// `sum_tiles` finds where its tile begins, and leaves the tile's results in y, but for its first row,
+// which `finish_rows` finishes.  ADDS: y has what another format's kernel has put there, and the sums
+// are added to it.
+//
+// values[entries], column_index[entries], row_offsets[rows + 1], x[columns], y[rows];
+// tile_ends[tiles + 1] are ends before each tile, heads[tiles] the sums of first rows without what
+// comes from tiles before, and tails[tiles] what follows the last end.
+// Grid: x over tiles, or over spans of THREADS tiles.
+// Block: x over THREADS threads.
 
 #pragma once
 #include "spmv.h"
-#include "segmented_reduce/gpu/tiles.h"
+#include "segmented_reduce/gpu/merge.h"
+
+// The second kernel may begin while the first one ends.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define AWAIT_EARLIER()
+#define LET_NEXT_BEGIN()
+#endif
+
+#define ITEMS (THREADS * PER)
+#define NEVER 0x7fffffff
 
 #if ADDS
 #define RESULT_OF(row, total) (y[row] + (total))
@@ -17,68 +37,145 @@
 #define RESULT_OF(row, total) (total)
 #endif
 
+union slot {
+    carried value;
+    int end;
+};
+#define END(k) slots[ITEMS - (k)].end
+#define MADE(k) slots[ITEMS - (k)].value
+
+// How many of a tile's ends are among its first items.
+__device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int ends, int items)
+{
+    int elements = ITEMS - ends;
+    int low = items > elements ? items - elements : 0, high = items < ends ? items : ends;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (END(middle) < items - middle)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 __global__ void LAUNCH_BOUNDS(THREADS)
 sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ column_index,
           const GLOBAL INDEX* __restrict__ row_offsets,
           const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS, GLOBAL carried* y,
-          const GLOBAL int64* __restrict__ tile_ends, GLOBAL carried* __restrict__ heads,
+          GLOBAL int64* __restrict__ tile_ends, GLOBAL carried* __restrict__ heads,
           GLOBAL carried* __restrict__ tails, int64 rows, int64 entries)
 {
-    __shared__ union slot slots[ITEMS];
+    __shared__ union slot slots[ITEMS + 1];
     __shared__ struct run runs[THREADS];
-    __shared__ int firsts[THREADS + 1];
+    __shared__ int64 bounds[2];
     int thread = threadIdx.x;
+    LET_NEXT_BEGIN();
     int64 items = (int64)blockIdx.x * ITEMS, all = entries + rows;
-    int64 row = tile_ends[blockIdx.x], entry = items - row;
-    int ends = (int)(tile_ends[blockIdx.x + 1] - row);
+    if (thread % (THREADS / 2) == 0) {
+        int side = thread / (THREADS / 2);
+        int64 before = items + side * ITEMS;
+        bounds[side] = ends_among(row_offsets, rows, entries, before < all ? before : all);
+    }
+    __syncthreads();
+    int64 row = bounds[0], entry = items - row;
+    int ends = (int)(bounds[1] - row);
     int elements = (int)(all - items < ITEMS ? all - items : ITEMS) - ends;
 
+    given value[PER];
+    INDEX column[PER];
+    if (entry + ITEMS <= entries) {
+        // Of what tiles behind this one have nothing is used.
+        UNROLL
+        for (int i = 0; i < PER; i++) {
+            value[i] = ONCE(values + entry + thread + i * THREADS);
+            column[i] = ONCE(column_index + entry + thread + i * THREADS);
+        }
+    } else {
+        UNROLL
+        for (int i = 0; i < PER; i++) {
+            int64 e = entry + i * THREADS + thread;
+            value[i] = values[e < entries ? e : entries - 1];
+            column[i] = column_index[e < entries ? e : entries - 1];
+        }
+    }
+    ROLLED
+    for (int k = thread; k < ends; k += THREADS) END(k) = (int)(row_offsets[row + k + 1] - entry);
+    if (thread == 0) END(ends) = NEVER;
+    carried factor[PER];
+    UNROLL
+    for (int i = 0; i < PER; i++) factor[i] = x[i * THREADS + thread < elements ? column[i] : 0];
     UNROLL
     for (int i = 0; i < PER; i++) {
         int e = i * THREADS + thread;
-        if (e < elements)
-            slots[e].value = product(values[entry + e], x, column_index[entry + e]);
+        carried own = product(taken(value[i]), factor[i]);
+        if (e < ITEMS - ends) slots[e].value = e < elements ? own : 0;
     }
-    for (int k = thread; k < ends; k += THREADS) END(k) = (int)(row_offsets[row + k + 1] - entry);
     __syncthreads();
 
-    int first = thread * PER < elements + ends ? thread * PER : elements + ends;
-    int k = ends_in_tile(slots, elements, ends, first);
-    firsts[thread] = k;
-    if (thread == 0) firsts[THREADS] = ends;
+    int begin = ends_in_tile(slots, ends, thread * PER), k = begin, e = thread * PER - k;
+    int end = END(k);
+    // Nobody looks for ends any more when the first of them gives its place to a sum.
     __syncthreads();
-    int e = first - k, begin = k, last = firsts[thread + 1];
-    int stop = (first + PER < elements + ends ? first + PER : elements + ends) - last;
-    struct run own = {0, last > k};
-    carried head = 0;
-    for (; k < last; k++) {
-        for (int end = END(k); e < end; e++) own.total += slots[e].value;
-        if (k == begin)
-            head = own.total;
-        else
-            MADE(k) = own.total;
-        own.total = 0;
+    carried total = 0, head = 0;
+    UNROLL
+    for (int i = 0; i < PER; i++) {
+        bool ended = e >= end;
+        carried next = slots[e].value;
+        if (ended && k > begin) MADE(k) = total;
+        head = ended && k == begin ? total : head;
+        total = ended ? 0 : total + next;
+        k += ended;
+        e += !ended;
+        if (ended) end = END(k);
     }
-    for (; e < stop; e++) own.total += slots[e].value;
 
+    struct run own = {total, k > begin};
     scan(runs, &own);
-    if (last > begin) MADE(begin) = own.total + head;
-    if (thread == THREADS - 1) tails[blockIdx.x] = runs[thread].total;
+    if (k > begin) MADE(begin) = own.total + head;
     __syncthreads();
-    if (thread == 0 && ends > 0) heads[blockIdx.x] = MADE(0);
+    if (thread == 0) {
+        tile_ends[blockIdx.x] = row;
+        if (blockIdx.x == gridDim.x - 1) tile_ends[gridDim.x] = rows;
+        tails[blockIdx.x] = runs[THREADS - 1].total;
+        if (ends > 0) heads[blockIdx.x] = MADE(0);
+    }
     // What tiles before have of the first row is still to come.
     for (int j = thread + 1; j < ends; j += THREADS)
         y[row + j] = FINISHED(row + j, RESULT_OF(row + j, MADE(j)));
 }
 
-__global__ void LAUNCH_BOUNDS(THREADS)
-first_rows(const GLOBAL int64* tile_ends, const GLOBAL carried* heads, const GLOBAL carried* carries,
-           const GLOBAL int* opens, const GLOBAL carried* span_tails,
-           const GLOBAL int* span_ended UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
+// What each tile of a span leaves; beyond the last one nothing.
+__device__ __forceinline__ struct run left_by(const GLOBAL int64* tile_ends,
+                                              const GLOBAL carried* tails, int tile, int tiles)
 {
+    struct run own = {0, 0};
+    if (tile < tiles) {
+        own.total = tails[tile];
+        own.ended = tile_ends[tile + 1] > tile_ends[tile];
+    }
+    return own;
+}
+
+__global__ void LAUNCH_BOUNDS(THREADS)
+finish_rows(const GLOBAL int64* __restrict__ tile_ends, const GLOBAL carried* __restrict__ heads,
+            const GLOBAL carried* __restrict__ tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
+{
+    __shared__ struct run runs[THREADS];
     int tile = blockIdx.x * THREADS + threadIdx.x;
+    AWAIT_EARLIER();
+    struct run own = left_by(tile_ends, tails, tile, tiles);
+    scan(runs, &own);
+    // Only a span in which a row ends asks for what spans before it have.
+    struct run before = {0, !runs[THREADS - 1].ended};
+    for (int span = blockIdx.x - 1; span >= 0 && !before.ended; span--) {
+        struct run other = left_by(tile_ends, tails, span * THREADS + threadIdx.x, tiles);
+        __syncthreads();
+        scan(runs, &other);
+        before = after(runs[THREADS - 1], before);
+    }
     if (tile >= tiles || tile_ends[tile + 1] == tile_ends[tile]) return;
     int64 row = tile_ends[tile];
-    carried total = carry_into(tile, carries, opens, span_tails, span_ended) + heads[tile];
+    carried total = after(before, own).total + heads[tile];
     y[row] = FINISHED(row, RESULT_OF(row, total));
 }

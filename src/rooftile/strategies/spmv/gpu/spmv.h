@@ -2,8 +2,8 @@
 // and the update of y.
 //
 // INDEX is the type of indices and offsets.  UPDATED: y is alpha A x + beta start, whose arrays come
-// as UPDATE_ARGUMENTS behind the others of each kernel that finishes rows.  Of formats with padding
-// only what is not 0 is multiplied: x may be infinite where padding points to.
+// as UPDATE_ARGUMENTS behind the others of each kernel that finishes rows.  COUNT is INDEX without a
+// sign.  Of formats with padding only what is not 0 is multiplied: x may be infinite where padding points to.
 
 #pragma once
 #include "common/operator.h"
@@ -18,9 +18,15 @@
 #define FINISHED(row, total) (total)
 #endif
 
+// An element that is read once: caches need not keep it.
+#ifdef __OPENCL_VERSION__
+#define ONCE(address) (*(address))
+#else
+#define ONCE(address) __ldcs(address)
+#endif
+
 // The product of an entry; of padding 0, whatever lies at the index.
-__device__ __forceinline__ carried product(given value, const GLOBAL carried* x, int64 column)
+__device__ __forceinline__ carried product(carried value, carried factor)
 {
-    carried factor = taken(value);
-    return factor != 0 ? factor * x[column] : 0;
+    return value != 0 ? value * factor : 0;
 }

@@ -14,11 +14,6 @@ _SMALL_BYTES = 2**16
 
 def new_result(result: Array) -> AnyArray:
     """An array for a result, aligned where that pays.  Raises `OutOfMemory`."""
-    if is_small(result):
+    if result.nbytes < _SMALL_BYTES:
         return np.empty(result.shape, result.numpy)
     return cpu.aligned(result.shape, result.numpy, "the result")
-
-
-def is_small(result: Array) -> bool:
-    """Whether a result lies wherever NumPy puts it."""
-    return result.nbytes < _SMALL_BYTES

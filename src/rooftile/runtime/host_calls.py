@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.ops.problem import Array, numpy_dtype
+from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice
+from rooftile.runtime.library import Library
 from rooftile.runtime.repeats import note
 from rooftile.runtime.results import new_result
 from rooftile.strategies.cpu import HostBound
@@ -63,8 +65,7 @@ class HostRepeat:
     def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
         """``arrays`` counts inputs and parameters."""
         self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
-        small = sum(array.nbytes for array in choice.problem.arrays) <= _MOST_ARRAYS
-        self._own = self._kept() if small and inputs == arrays else None
+        self._own: HostBound | None = None
         self._turn = threading.Lock()
 
     def takes(self, arrays: Sequence[Any]) -> bool:
@@ -73,6 +74,9 @@ class HostRepeat:
 
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
+        small = sum(array.nbytes for array in self._choice.problem.arrays) <= _MOST_ARRAYS
+        if small and self._inputs == self._arrays:
+            self._own = self._kept()
         return (self._own.quick() if self._own else None) or self.__call__
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
@@ -106,6 +110,34 @@ class HostRepeat:
         return bound
 
 
+class LibraryRepeat:
+    """The same on another library's arrays, as NumPy's over the same memory."""
+
+    def __init__(self, library: Library, repeat: HostRepeat) -> None:
+        self._see, self._give, self._repeat = library.seen_by_numpy, library.from_host, repeat
+        self._call: Callable[[Any, Any], Any] = repeat
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return self._repeat.takes(self._seen(arrays))
+
+    def quickest(self) -> Callable[[Any, Any], Any]:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        self._call = self._repeat.quickest()
+        return self.__call__
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        if out is None:
+            made = self._call(self._seen(arrays), None)
+            return None if made is None else self._give(made)
+        made = self._call(self._seen(arrays), self._see(out))
+        return None if made is None else out
+
+    def _seen(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple([None if array is None else self._see(array) for array in arrays])
+
+
 def run_on_host(
     choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
 ) -> None:
@@ -134,13 +166,16 @@ def run_on_host(
         _waiting.keep(choice, bound)
 
 
-def note_call(choice: Choice) -> None:
+def note_call(choice: Choice, given: Arguments[Any]) -> None:
     """Keep what the present call of a public function runs, if its arrays are plain."""
     problem = choice.problem
     (result,) = problem.output_arrays
     inputs = len(problem.input_arrays)
-    arrays = inputs + len(problem.parameter_arrays)
-    note(np.ndarray, lambda: HostRepeat(choice, result, inputs, arrays))
+    repeat = HostRepeat(choice, result, inputs, inputs + len(problem.parameter_arrays))
+    if given.kind is np.ndarray:
+        note(np.ndarray, lambda: repeat)
+    else:
+        note(given.kind, lambda: LibraryRepeat(given.library, repeat))
 
 
 @lru_cache(maxsize=64)

@@ -124,10 +124,44 @@ def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
     assert any(row["why"] for row in found["compared"])
 
 
-def test_counters_are_those_of_cuda(call):
-    code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
+def test_nobody_reads_the_counters_of_opencl(call):
+    asked = "explain", "conv2d", "--shape", "lenet-conv1", "--device", "opencl"
+    code, _, err = call(*asked, "--profile")
     assert code == 2
-    assert "Nsight Compute" in err
+    assert "device cuda or cpu" in err
+
+
+def test_a_processors_counters_stand_beside_its_bytes(call, call_json, monkeypatch, known_roof):
+    from rooftile.lab.explain import perf, processor
+
+    values = {"cycles": 2e6, "instructions": 5e6, "branches": 1e5, "branch_misses": 3e3,
+              "l1_misses": 1e4, "cache_misses": 100.0}  # fmt: skip
+    counts = perf.PerfCounts(values, page_faults=0.25, switches=0.0, calls=40)
+    monkeypatch.setattr(processor, "read_counters", lambda *given: counts)
+    asked = "explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "im2col", "--profile"
+    code, out, _ = call(*asked)
+    assert code == 0
+    told = " ".join(out.split())
+    assert "2 Mcycles a call, 5 Minstructions: 2.5 a cycle" in told
+    assert "640 kB of lines came to L1, 6.4 kB of lines came to the last level" in told
+    assert "lie between its parts" in told
+    assert "3.0 % of them foretold wrongly" in told
+    assert "0.25 page faults and 0 switches" in told
+    assert call_json(*asked)["counts"]["values"] == values
+
+
+def test_a_processor_without_counters_is_told(call, monkeypatch, known_roof):
+    from rooftile.lab.explain import perf, processor
+
+    for module in (perf, processor):
+        monkeypatch.setattr(module, "unreadable", lambda: "the machine shows none")
+    asked = "explain", "conv2d", "--shape", "lenet-conv1"
+    code, out, _ = call(*asked)
+    assert code == 0
+    assert "counters: not read: the machine shows none" in out
+    code, _, err = call(*asked, "--profile")
+    assert code == 1
+    assert "the machine shows none" in err
 
 
 def test_a_picture_is_drawn(call, tmp_path):

@@ -28,7 +28,10 @@ _EXERCISE = Multiprocessor(threads=1536, blocks=8, registers=32768, shared_bytes
 MACHINES = {
     "exercise": Machine("the lectures' GPU", 1000.0, 150.0, _EXERCISE),
     "k520": Machine(
-        "GRID K520 as printed", 5000.0, 192.0, ARCHITECTURES["3.0"],
+        "GRID K520 as printed",
+        5000.0,
+        192.0,
+        ARCHITECTURES["3.0"],
         "the printed rate is that of both GPUs of the board, the bandwidth about that of one",
     ),
     "gk107": Machine("GK107, 384 cores at 1058 MHz", 812.5, 80.0, ARCHITECTURES["3.0"]),
@@ -37,11 +40,14 @@ MACHINES = {
     "p100": Machine("Tesla P100 PCIe", 9340.0, 732.0, ARCHITECTURES["6.0"]),
     "a40": Machine("A40", 37420.0, 696.0, ARCHITECTURES["8.6"]),
     "blue-waters": Machine(
-        "a node of Blue Waters", 1300.0, 250.0, ARCHITECTURES["3.0"],
+        "a node of Blue Waters",
+        1300.0,
+        250.0,
+        ARCHITECTURES["3.0"],
         "its Kepler; the processors beside it reach 156.5 GFLOP/s",
     ),
     "h200": Machine("H200 SXM", 66900.0, 4800.0, ARCHITECTURES["9.0"]),
-}  # fmt: skip
+}
 """Machines by name."""
 
 

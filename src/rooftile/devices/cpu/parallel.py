@@ -21,9 +21,21 @@ from rooftile.devices.cpu.team import code, team
 from rooftile.errors import InputError
 
 FIELDS = (
-    "entry", "units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout", "scratch",
-    "nscratch", "sizes", "nsizes",
-)  # fmt: skip
+    "entry",
+    "units",
+    "x",
+    "nx",
+    "weights",
+    "nweights",
+    "bias",
+    "nbias",
+    "out",
+    "nout",
+    "scratch",
+    "nscratch",
+    "sizes",
+    "nsizes",
+)
 """A row of a layer's kernel: addresses and element counts; ``scratch`` is the first thread's,
 ``nscratch`` each one's size."""
 _UNITS = FIELDS.index("units")

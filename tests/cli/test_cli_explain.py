@@ -204,6 +204,15 @@ def test_a_page_draws_the_threads_and_the_loop(call, tmp_path, known_roof):
     ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + len("</svg>")])
 
 
+def test_a_page_of_a_librarys_work_draws_what_lies_between_its_parts(call, tmp_path, known_roof):
+    path = tmp_path / "im2col.html"
+    asked = "explain", "conv2d", "--shape", "mnist-conv", "--strategy", "im2col", "--html", path
+    assert call(*asked)[0] == 0
+    text = path.read_text("utf-8")
+    assert "a library's threads" in text.replace("&#x27;", "'")
+    assert "the unrolled matrix: 163 MB" in text
+
+
 def test_a_page_of_a_gpus_rung_draws_its_tile(call, tmp_path):
     path = tmp_path / "tile.html"
     asked = ("explain", "conv1d", "--device", "cuda", "--architecture", "sm_90", "--strategy")
@@ -214,5 +223,7 @@ def test_a_page_of_a_gpus_rung_draws_its_tile(call, tmp_path):
         assert code == 0, err
         text = path.read_text("utf-8")
         assert ("loaded by the block" in text) == drawn
-        assert ("Nobody drew this rung" in text) != drawn
+        assert text.count("<svg") == 1 + drawn
+        assert "threads of a block, a warp a row" in text
+        assert "a thread loads" in text
         assert "next: " in text

@@ -25,7 +25,7 @@ def values(seed, *shape):
 @pytest.fixture
 def waiting(monkeypatch):
     """None waits from other tests."""
-    made = host_calls._Waiting(most_bytes=2**20)
+    made = host_calls._Waiting(most_bytes=2**26)
     monkeypatch.setattr(host_calls, "_waiting", made)
     return made
 

@@ -164,17 +164,17 @@ def _processor(
     if arguments.html is not None:
         from rooftile.lab.explain.cpu_drawing import cpu_picture
 
-        _write_page(output, arguments, found.strategy, cpu_picture(found), lines)
+        _write_page(output, arguments, found.strategy, [cpu_picture(found)], lines)
     return 0
 
 
 def _write_page(
-    output: Output, arguments: argparse.Namespace, name: str, drawing: str, lines: list[str]
+    output: Output, arguments: argparse.Namespace, name: str, drawings: list[str], lines: list[str]
 ) -> None:
     from rooftile._files import write_atomically
     from rooftile.lab.explain.page import page
 
-    made = page(f"{arguments.operation}: {name}", drawing, lines)
+    made = page(f"{arguments.operation}: {name}", drawings, lines)
     write_atomically(arguments.html, made.encode())
     output.path(arguments.html)
 
@@ -186,6 +186,7 @@ def _gpu(
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
     from rooftile.lab.explain.drawing import drawing, picture
+    from rooftile.lab.explain.launch_drawing import launch_picture
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
     from rooftile.strategies.gpu import of_launches
@@ -227,8 +228,9 @@ def _gpu(
     output.show(*rest)
     if arguments.html is not None:
         panels = of_launches(rung).picture(problem, found.config)
-        drawn = drawing(panels) if panels else ""
-        _write_page(output, arguments, found.strategy, drawn, [*lines, *rest])
+        drawings = [drawing(panels)] if panels else []
+        drawings.append(launch_picture(found))
+        _write_page(output, arguments, found.strategy, drawings, [*lines, *rest])
     if arguments.picture is not None:
         output.path(arguments.picture)
     return 0

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pages import markdown_table
+from pages import filled, markdown_table
 
 from rooftile.devices.select import open_device
 from rooftile.errors import DeviceMissing, RooftileError
@@ -31,7 +31,6 @@ from rooftile.strategies import ladder, strategy
 
 RECORD = Path(__file__).parent / "results" / "h200-explain.json"
 PAGE = Path(__file__).parent.parent / "docs" / "analysis.md"
-BEGIN, END = "<!-- counted: begin -->", "<!-- counted: end -->"
 PROBLEMS = (("conv2d", "lenet-conv1", 1000), ("linear", "mnist-linear1", 256))
 UNMEASURED = "Not measured yet: the record that these tables are made of does not exist."
 _LIMIT_S = 60.0
@@ -203,10 +202,8 @@ def _percent(share: float | None) -> str:
 
 
 def page(text: str, record: Record | None) -> str:
-    """The page with the part between its marks made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([before + BEGIN, "", *lines(record), "", END + after])
+    """The page with what it has from the record made anew."""
+    return filled(text, [*lines(record), ""], "counted")
 
 
 def main() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-"""The marks around what a page has from records."""
 
-
-def filled(text: str, lines: Iterable[str]) -> str:
-    """A page with the part between its marks made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([before + BEGIN, "", *lines, END + after])
+def filled(text: str, lines: Iterable[str], name: str = "measured") -> str:
+    """A page with the part between its marks of this name made anew."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return "\n".join([before + begin, "", *lines, end + after])
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

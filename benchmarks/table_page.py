@@ -11,13 +11,14 @@ import json
 import sys
 from pathlib import Path
 
-from pages import markdown_table, section
+from pages import filled, markdown_table, section
 from table_rows import Record, best_ours, best_peer, cells_of, formats, ms, timed
 from table_stream import streams
 from table_words import LIMITS, METHOD, REPRODUCE
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "h200-table.json"
+README = ROOT / "README.md"
 _MISSING = "Not measured yet."
 
 
@@ -29,6 +30,32 @@ def path_of(record: Path) -> Path:
 def write(record: Path) -> None:
     text = page(json.loads(record.read_text(encoding="utf-8")), record.name)
     path_of(record).write_text(text, encoding="utf-8")
+    if record == RECORD:
+        told = filled(README.read_text("utf-8"), readme(record), "table")
+        README.write_text(told, encoding="utf-8")
+
+
+def readme(path: Path) -> list[str]:
+    """The README's sentence, from the record that the page is made of."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    rows = {row["key"]: row for row in record["rows"]}
+    found = {}
+    for precision in ("fp16", "ieee"):
+        row = rows[f"lenet5@10000:{precision}"]
+        ours, peer = best_ours(row), best_peer(row)
+        if ours is None or peer is None:
+            return [_MISSING]
+        found[precision] = ours, peer["time_ms"]["median"] / ours["time_ms"]["median"]
+    (half, half_ratio), (whole, whole_ratio) = found["fp16"], found["ieee"]
+    return [
+        f"On one {record['environment']['device']['name']} "
+        f"({rows['lenet5@10000:fp16']['measured']['time'][:10]}), 10,000 images of `lenet5` take "
+        f"{ms(half)} ms at `fp16` and {ms(whole)} ms at `ieee`,",
+        f"{half_ratio:.0f} and {whole_ratio:.0f} times as fast as the fastest of eager and "
+        "compiled PyTorch with cuDNN at the same precision:",
+        f"[docs/{path_of(path).name}](docs/{path_of(path).name}) has the table, what limits each "
+        "row, and how to measure it again.",
+    ]
 
 
 def page(record: Record, name: str) -> str:

@@ -40,7 +40,8 @@ def test_a_record_becomes_a_table_with_its_reasons(script):
     assert "| `naive` | `conv2d` | loads, L1 | 3.000 MB | 2.000 MB | +50 % |" in text
     assert "| `naive` | `conv2d` | occupancy | 75 % | 75 % | +0 % |" in text
     assert "- loads, L1: kept in registers (`naive` `conv2d`)" in text
-    made = script.page(f"before\n{script.BEGIN}\nformer words\n{script.END}\nafter", record)
+    begin, end = "<!-- counted: begin -->", "<!-- counted: end -->"
+    made = script.page(f"before\n{begin}\nformer words\n{end}\nafter", record)
     assert made.startswith("before\n")
     assert made.endswith("\nafter")
     assert "former words" not in made

@@ -92,23 +92,6 @@ def test_pages_are_in_step_with_their_records(scripts):
         assert page == scripts.table_page.page(found, path.name), path
 
 
-def test_the_readmes_numbers_are_those_of_the_record(scripts):
-    page = scripts.table_page
-    rows = {row["key"]: row for row in json.loads(page.RECORD.read_text())["rows"]}
-    half, whole = rows["lenet5@10000:fp16"], rows["lenet5@10000:ieee"]
-    ours = [scripts.table_rows.best_ours(row) for row in (half, whole)]
-    peers = [scripts.table_rows.best_peer(row) for row in (half, whole)]
-    times = [one["time_ms"]["median"] for one in ours]
-    ratios = [one["time_ms"]["median"] / t for one, t in zip(peers, times, strict=True)]
-    text = " ".join((BENCHMARKS.parent / "README.md").read_text().split())
-    day = half["measured"]["time"][:10]
-    assert (
-        f"On one NVIDIA H200 ({day}), 10,000 images of `lenet5` take {times[0]:.3f} ms at `fp16` "
-        f"and {times[1]:.2f} ms at `ieee`, {ratios[0]:.0f} and {ratios[1]:.0f} times as fast as "
-        "the fastest of eager and compiled PyTorch"
-    ) in text
-
-
 def test_the_fastest_counts_in_the_formats_that_the_row_admits(scripts, record):
     text = scripts.table_page.page(record, "h200-table.json")
     (line,) = [line for line in text.splitlines() if line.startswith("| `lenet-conv1` |")]

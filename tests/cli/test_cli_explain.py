@@ -124,10 +124,44 @@ def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
     assert any(row["why"] for row in found["compared"])
 
 
-def test_counters_are_those_of_cuda(call):
-    code, _, err = call("explain", "conv2d", "--shape", "lenet-conv1", "--profile")
+def test_nobody_reads_the_counters_of_opencl(call):
+    asked = "explain", "conv2d", "--shape", "lenet-conv1", "--device", "opencl"
+    code, _, err = call(*asked, "--profile")
     assert code == 2
-    assert "Nsight Compute" in err
+    assert "device cuda or cpu" in err
+
+
+def test_a_processors_counters_stand_beside_its_bytes(call, call_json, monkeypatch, known_roof):
+    from rooftile.lab.explain import perf, processor
+
+    values = {"cycles": 2e6, "instructions": 5e6, "branches": 1e5, "branch_misses": 3e3,
+              "l1_misses": 1e4, "cache_misses": 100.0}  # fmt: skip
+    counts = perf.PerfCounts(values, page_faults=0.25, switches=0.0, calls=40)
+    monkeypatch.setattr(processor, "read_counters", lambda *given: counts)
+    asked = "explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "im2col", "--profile"
+    code, out, _ = call(*asked)
+    assert code == 0
+    told = " ".join(out.split())
+    assert "2 Mcycles a call, 5 Minstructions: 2.5 a cycle" in told
+    assert "640 kB of lines came to L1, 6.4 kB of lines came to the last level" in told
+    assert "lie between its parts" in told
+    assert "3.0 % of them foretold wrongly" in told
+    assert "0.25 page faults and 0 switches" in told
+    assert call_json(*asked)["counts"]["values"] == values
+
+
+def test_a_processor_without_counters_is_told(call, monkeypatch, known_roof):
+    from rooftile.lab.explain import perf, processor
+
+    for module in (perf, processor):
+        monkeypatch.setattr(module, "unreadable", lambda: "the machine shows none")
+    asked = "explain", "conv2d", "--shape", "lenet-conv1"
+    code, out, _ = call(*asked)
+    assert code == 0
+    assert "counters: not read: the machine shows none" in out
+    code, _, err = call(*asked, "--profile")
+    assert code == 1
+    assert "the machine shows none" in err
 
 
 def test_a_picture_is_drawn(call, tmp_path):
@@ -170,6 +204,15 @@ def test_a_page_draws_the_threads_and_the_loop(call, tmp_path, known_roof):
     ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + len("</svg>")])
 
 
+def test_a_page_of_a_librarys_work_draws_what_lies_between_its_parts(call, tmp_path, known_roof):
+    path = tmp_path / "im2col.html"
+    asked = "explain", "conv2d", "--shape", "mnist-conv", "--strategy", "im2col", "--html", path
+    assert call(*asked)[0] == 0
+    text = path.read_text("utf-8")
+    assert "a library's threads" in text.replace("&#x27;", "'")
+    assert "the unrolled matrix: 163 MB" in text
+
+
 def test_a_page_of_a_gpus_rung_draws_its_tile(call, tmp_path):
     path = tmp_path / "tile.html"
     asked = ("explain", "conv1d", "--device", "cuda", "--architecture", "sm_90", "--strategy")
@@ -180,5 +223,7 @@ def test_a_page_of_a_gpus_rung_draws_its_tile(call, tmp_path):
         assert code == 0, err
         text = path.read_text("utf-8")
         assert ("loaded by the block" in text) == drawn
-        assert ("Nobody drew this rung" in text) != drawn
+        assert text.count("<svg") == 1 + drawn
+        assert "threads of a block, a warp a row" in text
+        assert "a thread loads" in text
         assert "next: " in text

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 
@@ -31,6 +32,22 @@ def test_shapes_with_their_arrays(call, call_json):
     assert "x[1000,1,86,86] weights[4,1,7,7]" in call("list", "shapes", "conv2d")[1]
     everyone = call_json("list", "shapes")["shapes"]
     assert {one["operation"] for one in everyone} == set(operations())
+    for one in everyone:
+        assert re.fullmatch(r"[^{}?|]*\w.*\.", one["summary"]), one
+    _, out, _ = call("list", "shapes")
+    assert max(map(len, out.splitlines())) <= 80
+    told = " ".join(out.split())
+    assert all(word in told for one in everyone for word in one["summary"].split())
+
+
+def test_a_shapes_sentence_follows_from_its_fields(call_json):
+    found = {one["name"]: one["summary"] for one in call_json("list", "shapes", "conv2d")["shapes"]}
+    assert found["lab-conv5"] == (
+        "1 image of 256 x 224 x 224, 256 masks of 5 x 5, stride 1 x 1, relu, max pool of 2 x 2."
+    )
+    assert found["stride-2"].endswith("stride 2 x 2, no activation.")
+    (half, *_) = call_json("list", "shapes", "compact")["shapes"]
+    assert half["summary"] == "10^6 float32, 50% of which stay, in their order."
 
 
 def test_strategies_in_rising_order(call, call_json):

@@ -42,6 +42,19 @@ def test_what_fits_is_one_table_and_what_does_not_goes_below_with_its_names():
     assert lines(200)[1].split()[:3] == ["loops", "1234.5", "0.1"]
 
 
+def test_words_in_several_columns_stay_within_the_width():
+    made = Sheet("name", "words", "more", wraps=("words", "more"))
+    made.add_row("n" * 25, WORDS, "x[16384,16384] -> [16384]:int64")
+    made.add_row("n", WORDS, "column_indices[28311370]:int32 " * 3)
+    for width in (70, 80, 90, 100):
+        console = Console(file=io.StringIO(), width=width, highlight=False)
+        console.print(made)
+        shown = console.file.getvalue()
+        assert max(map(len, shown.splitlines())) <= width
+        assert shown.count("column_indices[28311370]:int32") == 3
+        assert "[16384]:int64" in shown
+
+
 def test_a_row_without_cells_is_an_empty_line():
     made = Sheet("a", "b")
     made.add_row("x", "y")

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.devices.cpu import memory
+from rooftile.errors import OutOfMemory
 from rooftile.functional import dense
-from rooftile.ops import Conv2d, Linear
-from rooftile.runtime import host_calls
+from rooftile.ops import Conv2d, Linear, Softmax
+from rooftile.runtime import arrays, host_calls, results
 from rooftile.runtime.choice import decide
+from rooftile.runtime.library import NumPy
 from rooftile.strategies.cpu import LentKernel
 
 
@@ -22,7 +25,7 @@ def values(seed, *shape):
 @pytest.fixture
 def waiting(monkeypatch):
     """None waits from other tests."""
-    made = host_calls._Waiting(most_bytes=2**20)
+    made = host_calls._Waiting(most_bytes=2**26)
     monkeypatch.setattr(host_calls, "_waiting", made)
     return made
 
@@ -117,3 +120,96 @@ def test_what_is_not_plain_goes_the_long_way(what, waiting):
     for call in (layer, lambda x, out: rooftile.linear(x, weights, out=out)):
         with pytest.raises(rooftile.InputError):
             call(given, out=out)
+
+
+class Boxed:
+    """An array of another library."""
+
+    def __init__(self, array, special=False):
+        self.array, self.special = array, special
+        self.shape, self.dtype = array.shape, array.dtype
+
+
+class Boxes(NumPy):
+    """That library."""
+
+    title = "a box"
+
+    def on_host(self, name, array, dtypes=("float32",)):
+        return super().on_host(name, array.array, dtypes)
+
+    def from_host(self, result):
+        return Boxed(result)
+
+    def seen_by_numpy(self, array):
+        return array if array.special else array.array
+
+
+@pytest.fixture
+def longs(monkeypatch):
+    """How many calls went the long way."""
+    seen, run = [], dense.run
+    monkeypatch.setattr(dense, "run", lambda *given: seen.append(1) or run(*given))
+    return seen
+
+
+def test_another_librarys_arrays_are_seen_as_numpys(waiting, monkeypatch, longs):
+    monkeypatch.setitem(arrays._libraries, Boxed, Boxes())
+    x, weights, bias = (
+        Boxed(values(n, *shape)) for n, shape in enumerate([(3, 17), (5, 17), (5,)])
+    )
+    for function, given in ((rooftile.softmax, (x,)), (rooftile.linear, (x, weights, bias))):
+        plain = [one.array for one in given]
+        longs.clear()
+        expected = function(*plain)
+        first, second = function(*given), function(*given)
+        assert len(longs) == 2
+        out = Boxed(np.full_like(expected, np.nan))
+        assert function(*given, out=out) is out
+        for found in (first, second, out):
+            np.testing.assert_array_equal(found.array, expected)
+        function(Boxed(x.array, special=True), *given[1:])
+        function(*given, out=Boxed(out.array, special=True))
+        assert len(longs) == 4
+
+
+def test_strided_arrays_do_not_bind_anew(waiting, monkeypatch):
+    wide = values(0, 7, 30)
+    expected = rooftile.softmax(np.ascontiguousarray(wide[:, ::2]))
+    rung = decide(Softmax(7, 15)).strategy
+    rooftile.softmax(wide[:, ::2])
+    monkeypatch.setattr(type(rung), "bind", lambda *_: pytest.fail("bound again"))
+    np.testing.assert_array_equal(rooftile.softmax(wide[:, ::2]), expected)
+
+
+def test_memory_of_a_large_result_is_used_again(monkeypatch):
+    monkeypatch.setattr(results, "_waiting", {})
+    problem = Softmax(512, 600)
+    (result,) = problem.output_arrays
+    one = results.new_result(result)
+    assert (one.shape, one.dtype) == ((512, 600), np.float32)
+    place = one.ctypes.data
+    assert place % 64 == 0
+    part = one[100:].T
+    del one
+    # A view still needs it.
+    assert results.new_result(result).ctypes.data != place
+    del part
+    assert results.new_result(result).ctypes.data == place
+
+
+def test_little_memory_waits_and_none_where_it_is_short(monkeypatch):
+    monkeypatch.setattr(results, "_waiting", {})
+    size = 512 * 600 * 4
+    monkeypatch.setattr(results, "_MOST_WAITING", 2 * size)
+    problems = [Softmax(512, 600).with_batch(rows) for rows in (512, 511, 510, 2048)]
+    for problem in problems:
+        (result,) = problem.output_arrays
+        results.new_result(result)
+        waits = sum(size * len(several) for size, several in results._waiting.items())
+        assert waits <= 2 * size
+    monkeypatch.setattr(memory, "free_bytes", lambda: 0)
+    (result,) = Softmax(8192, 600).output_arrays
+    with pytest.raises(OutOfMemory):
+        results.new_result(result)
+    assert not results._waiting

@@ -76,19 +76,43 @@ _SINCE_AMPERE = {"unit": 128, "reserved": 1024}
 
 ARCHITECTURES = {
     "1.3": Multiprocessor(
-        threads=1024, blocks=8, registers=16384, shared_bytes=16384, warps=32,
-        threads_per_block=512, shared_bytes_per_block=16384, registers_per_thread=124,
-        register_unit=512, registers_by_block=True, shared_unit=512,
+        threads=1024,
+        blocks=8,
+        registers=16384,
+        shared_bytes=16384,
+        warps=32,
+        threads_per_block=512,
+        shared_bytes_per_block=16384,
+        registers_per_thread=124,
+        register_unit=512,
+        registers_by_block=True,
+        shared_unit=512,
     ),
     "2.0": Multiprocessor(
-        threads=1536, blocks=8, registers=32768, shared_bytes=49152, warps=48,
-        threads_per_block=1024, shared_bytes_per_block=49152, registers_per_thread=63,
-        register_unit=64, partitions=2, shared_unit=128,
+        threads=1536,
+        blocks=8,
+        registers=32768,
+        shared_bytes=49152,
+        warps=48,
+        threads_per_block=1024,
+        shared_bytes_per_block=49152,
+        registers_per_thread=63,
+        register_unit=64,
+        partitions=2,
+        shared_unit=128,
     ),
     "3.0": Multiprocessor(
-        threads=2048, blocks=16, registers=65536, shared_bytes=49152, warps=64,
-        threads_per_block=1024, shared_bytes_per_block=49152, registers_per_thread=63,
-        register_unit=256, partitions=4, shared_unit=256,
+        threads=2048,
+        blocks=16,
+        registers=65536,
+        shared_bytes=49152,
+        warps=64,
+        threads_per_block=1024,
+        shared_bytes_per_block=49152,
+        registers_per_thread=63,
+        register_unit=256,
+        partitions=4,
+        shared_unit=256,
     ),
     "3.5": Multiprocessor(
         threads=2048, blocks=16, registers=65536, shared_bytes=49152, warps=64,
@@ -105,7 +129,7 @@ ARCHITECTURES = {
     "8.9": _since_maxwell(48, 24, 100, 99, **_SINCE_AMPERE),
     "9.0": _since_maxwell(64, 32, 228, 227, **_SINCE_AMPERE),
     "10.0": _since_maxwell(64, 32, 228, 227, **_SINCE_AMPERE),
-}  # fmt: skip
+}
 """Multiprocessors by compute capability."""
 
 

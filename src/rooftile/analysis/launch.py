@@ -16,11 +16,12 @@ from rooftile.ops.problem import check_positive
 
 Index = tuple[int, ...]
 
-_SCOPES = {
-    "register": "thread", "local": "thread", "automatic": "thread", "thread": "thread",
-    "shared": "block", "block": "block",
-    "global": "grid", "device": "grid", "constant": "grid", "managed": "grid", "grid": "grid",
-}  # fmt: skip
+_MEMORIES = {
+    "thread": ("register", "local", "automatic", "thread"),
+    "block": ("shared", "block"),
+    "grid": ("global", "device", "constant", "managed", "grid"),
+}
+_SCOPES = {memory: scope for scope, memories in _MEMORIES.items() for memory in memories}
 """Whose a variable is, by its qualifier or by that scope's own name."""
 
 

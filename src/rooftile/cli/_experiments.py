@@ -12,9 +12,14 @@ def listed() -> tuple[list[dict[str, Any]], Sheet]:
     from rooftile.lab.reproduce.catalogue import EXPERIMENTS
 
     sheet = Sheet(
-        "experiment", "device", "seconds", "quick", "what",
-        numbers=["seconds", "quick"], wraps=["what"],
-    )  # fmt: skip
+        "experiment",
+        "device",
+        "seconds",
+        "quick",
+        "what",
+        numbers=["seconds", "quick"],
+        wraps=["what"],
+    )
     found = []
     for one in EXPERIMENTS.values():
         devices = []

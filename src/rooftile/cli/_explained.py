@@ -34,9 +34,9 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
     from rooftile.analysis.bounds import bytes_under_way
 
     rates, bound = found.rates, found.bound
-    units = f"{found.units} units of work over " if found.units is not None else ""
+    units = f"{_several(found.units, 'unit')} of work over " if found.units is not None else ""
     lines = [
-        f"launch: {units}{found.threads} threads",
+        f"launch: {units}{_several(found.threads, 'thread')}",
         f"roof: {rates.fma_gflops:.0f} GFLOP/s, {rates.bandwidth_gbps:.0f} GB/s, so "
         f"{bound.ridge:.3g} FLOP a byte are needed for the peak",
         f"floor: {milliseconds(found.floor_ms)} ms, set by {bound.limit}",
@@ -56,7 +56,43 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
             f"must be under way to keep it busy, {needed / rates.threads / 64:.2g} cache lines a "
             "thread"
         )
+    lines += _counter_lines(found)
     return lines + _measured_lines(found.measured, found.bound_fraction, "floor")
+
+
+def _counter_lines(found: CpuExplanation) -> list[str]:
+    """What the processor counted, beside what the paper says."""
+    from rooftile.lab.explain.perf import LINE_BYTES
+
+    counts = found.counts
+    if counts is None:
+        return [f"counters: not read: {found.not_counted}"]
+    values, flops = counts.values, found.problem.flops
+    lines = [f"counters: {quantity(values['cycles'], 'cycles')} a call"]
+    if instructions := values.get("instructions"):
+        lines[0] += (
+            f", {quantity(instructions, 'instructions')}: {instructions / values['cycles']:.2g} a "
+            f"cycle, {flops / instructions:.2g} FLOP each; a multiply-add of whole vectors has "
+            f"{2 * found.vector_lanes}"
+        )
+    caches = [
+        f"{quantity(LINE_BYTES * values[name], 'B')} of lines came to {level}"
+        for name, level in (("l1_misses", "L1"), ("cache_misses", "the last level"))
+        if name in values
+    ]
+    if caches:
+        moved = sum(found.round_trips.values())
+        between = f", {quantity(2 * moved, 'B')} lie between its parts" if moved else ""
+        compulsory = f"; {quantity(found.problem.bytes, 'B')} are compulsory{between}"
+        lines.append(f"  caches: {', '.join(caches)}{compulsory}")
+    if (branches := values.get("branches")) and "branch_misses" in values:
+        wrong = percent(values["branch_misses"] / branches)
+        lines.append(f"  branches: {quantity(branches, '')}, {wrong} of them foretold wrongly")
+    lines.append(
+        f"  system: {counts.page_faults:.3g} page faults and {counts.switches:.3g} switches of "
+        f"threads a call, over {counts.calls:,} calls"
+    )
+    return lines
 
 
 def _loop_lines(found: CpuExplanation) -> list[str]:
@@ -74,7 +110,9 @@ def _loop_lines(found: CpuExplanation) -> list[str]:
         f"  registers: {loop.registers} of vectors named, {loop.spills} instructions on the stack",
     ]
     if loop.chains:
-        chains = f"  chains: {loop.chains} registers whose next value waits for their last one"
+        chains = (
+            f"  chains: {_several(loop.chains, 'register')} whose next value waits for the last"
+        )
         if found.chains_needed is not None and found.step_ns is not None:
             rate = loop.chain_gflops(found.step_ns) or 0.0
             most = min(rate, found.rates.fma_gflops / found.rates.threads)
@@ -244,6 +282,10 @@ def stall_lines(counted: list[Counters]) -> list[str]:
 def why_lines(compared: list[Comparison]) -> list[str]:
     """Why a prediction is off, where that is known."""
     return [f"{row.kernel}, {row.what}: {row.why}" for row in compared if row.why]
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

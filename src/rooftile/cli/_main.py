@@ -114,7 +114,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--device",
         default="cpu",
         metavar="cpu|cuda[:N]|opencl[:N]",
-        help="where to compute (default cpu); networks train on the cpu only",
+        help="where to compute (default cpu)",
     )
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group.add_argument(

@@ -55,35 +55,49 @@ class Sheet:
             free -= needed
         return parts
 
+    def widths(self, part: Sequence[int], width: int) -> list[int]:
+        """The characters that each column of a part gets: those that wrap share what is left."""
+        least = [self._least(place) for place in part]
+        wanted = [self._longest(place) - few for place, few in zip(part, least, strict=True)]
+        free = width - sum(least) - _GAP * (len(part) - 1)
+        share = min(1.0, max(0, free) / max(1, sum(wanted)))
+        return [few + int(share * more) for few, more in zip(least, wanted, strict=True)]
+
     def _is_filled(self, place: int) -> bool:
         return not self._rows or any(str(row[place]).strip() for row in self._rows)
 
     def _least(self, place: int) -> int:
         """The characters that a column takes at least: those of its longest word, if it wraps."""
-        cells = [self.headings[place], *(str(row[place]) for row in self._rows)]
-        if self.headings[place] in self._wraps:
-            cells = [word for cell in cells for word in cell.split()]
-        return max(map(len, cells), default=0)
+        if self.headings[place] not in self._wraps:
+            return self._longest(place)
+        return max((len(word) for cell in self._cells(place) for word in cell.split()), default=0)
+
+    def _longest(self, place: int) -> int:
+        return max(map(len, self._cells(place)))
+
+    def _cells(self, place: int) -> list[str]:
+        return [self.headings[place], *(str(row[place]) for row in self._rows)]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """See Rich's protocol."""
         for number, part in enumerate(self.parts(options.max_width)):
             if number:
                 yield ""
-            yield self._table(part)
+            yield self._table(part, self.widths(part, options.max_width))
 
-    def _table(self, part: Sequence[int]) -> Table:
+    def _table(self, part: Sequence[int], widths: Sequence[int]) -> Table:
         from rich.table import Table
         from rich.text import Text
 
         made = Table(box=None, padding=(0, _GAP - 1), pad_edge=False, header_style="bold")
-        for place in part:
+        for place, width in zip(part, widths, strict=True):
             name = self.headings[place]
             made.add_column(
                 Text(name),
                 justify="right" if name in self._numbers else "left",
                 no_wrap=name not in self._wraps,
-                min_width=self._least(place),
+                # Rich makes a table too wide where several columns wrap.
+                width=width,
                 overflow="fold",
             )
         for row in self._rows:

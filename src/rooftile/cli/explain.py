@@ -78,7 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         action="store_true",
-        help="CUDA: read the counters by Nsight Compute and set them beside the prediction",
+        help="read the counters and set them beside the prediction: CUDA's by Nsight Compute, the "
+        "processor's by perf_event_open (without this too where they may be read and it is quick)",
     )
 
 
@@ -95,8 +96,10 @@ def command(arguments: argparse.Namespace) -> int:
     else:
         arguments.shape = shape_of(arguments, arguments.operation)
         problem = parse(arguments.operation, arguments.shape, arguments.batch)
-    if kind != "cuda" and arguments.profile:
-        raise InputError("profile", kind, "device cuda: Nsight Compute reads its counters alone")
+    if kind == "opencl" and arguments.profile:
+        raise InputError("profile", kind, "device cuda or cpu: nobody reads OpenCL's counters")
+    if arguments.matrix is not None and arguments.profile and kind == "cpu":
+        raise InputError("profile", "given with --matrix", "a problem by its --shape on the cpu")
     if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
         raise InputError("architecture, config, picture", "given", "none of them on the cpu")
     if arguments.picture is not None:
@@ -144,7 +147,16 @@ def _processor(
 
     with output.working(f"explaining {rung.name}") as say:
         measured = _measured(arguments, problem, rung.name)
-        found = explain_cpu(rung, problem, measured=measured, progress=say)
+        shape = None if arguments.matrix is not None else arguments.shape
+        found = explain_cpu(
+            rung,
+            problem,
+            measured=measured,
+            shape=shape,
+            counted=arguments.profile,
+            seed=arguments.seed,
+            progress=say,
+        )
     output.result({**found.to_json(), "picked": picked})
     heading = title(problem, arguments.shape, found.strategy, found.summary, picked)
     lines = [*heading, *cpu_lines(found), "", *(f"next: {line}" for line in found.advice())]
@@ -152,17 +164,17 @@ def _processor(
     if arguments.html is not None:
         from rooftile.lab.explain.cpu_drawing import cpu_picture
 
-        _write_page(output, arguments, found.strategy, cpu_picture(found), lines)
+        _write_page(output, arguments, found.strategy, [cpu_picture(found)], lines)
     return 0
 
 
 def _write_page(
-    output: Output, arguments: argparse.Namespace, name: str, drawing: str, lines: list[str]
+    output: Output, arguments: argparse.Namespace, name: str, drawings: list[str], lines: list[str]
 ) -> None:
     from rooftile._files import write_atomically
     from rooftile.lab.explain.page import page
 
-    made = page(f"{arguments.operation}: {name}", drawing, lines)
+    made = page(f"{arguments.operation}: {name}", drawings, lines)
     write_atomically(arguments.html, made.encode())
     output.path(arguments.html)
 
@@ -174,6 +186,7 @@ def _gpu(
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
     from rooftile.lab.explain.drawing import drawing, picture
+    from rooftile.lab.explain.launch_drawing import launch_picture
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
     from rooftile.strategies.gpu import of_launches
@@ -215,8 +228,9 @@ def _gpu(
     output.show(*rest)
     if arguments.html is not None:
         panels = of_launches(rung).picture(problem, found.config)
-        drawn = drawing(panels) if panels else ""
-        _write_page(output, arguments, found.strategy, drawn, [*lines, *rest])
+        drawings = [drawing(panels)] if panels else []
+        drawings.append(launch_picture(found))
+        _write_page(output, arguments, found.strategy, drawings, [*lines, *rest])
     if arguments.picture is not None:
         output.path(arguments.picture)
     return 0

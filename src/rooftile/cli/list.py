@@ -86,13 +86,23 @@ def _shapes(asked: list[Operation]) -> Found:
     from rooftile.lab.records import problem_json
     from rooftile.ops import named
 
-    sheet = Sheet("operation", "shape", "arrays", wraps=["arrays"])
+    sheet = Sheet("shape", "what it is", "arrays", wraps=["what it is", "arrays"])
     found = []
     for one in asked:
-        for number, shape in enumerate(one.named):
+        sheet.add_row(f"{one.name}:")
+        for shape in one.named:
             problem = named(one.name, shape)
-            sheet.add_row("" if number else one.name, shape, shapes(problem))
-            found.append({"operation": one.name, "name": shape, "problem": problem_json(problem)})
+            # Another package's problems need not say it.
+            words = f"{problem.in_words()}." if problem.words else one.summary
+            sheet.add_row(f"  {shape}", words, shapes(problem))
+            found.append(
+                {
+                    "operation": one.name,
+                    "name": shape,
+                    "summary": words,
+                    "problem": problem_json(problem),
+                }
+            )
     return found, sheet
 
 

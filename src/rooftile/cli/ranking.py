@@ -27,9 +27,14 @@ def command(arguments: argparse.Namespace) -> int:
     output = Output(arguments)
     places = ranking(records(command=COMMAND), arguments.lab)
     sheet = Sheet(
-        "place", "name", "ms", "device", "submissions", "when",
+        "place",
+        "name",
+        "ms",
+        "device",
+        "submissions",
+        "when",
         numbers=["place", "ms", "submissions"],
-    )  # fmt: skip
+    )
     for number, one in enumerate(places, 1):
         total, count = milliseconds(one.total_ms), str(one.submissions)
         sheet.add_row(str(number), one.name, total, one.device, count, one.time[:16])

@@ -85,9 +85,15 @@ def _show(output: Output, title: str, kept: dict[str, Any]) -> None:
         numbers = (f"{one[key]:.4g}" for key in ("value", "low", "high"))
         measured.add_row(one["name"], *numbers, one["unit"])
     verdicts = Sheet(
-        "published", "there", "here", "unit", "verdict", "reason",
-        numbers=["there", "here"], wraps=["reason"],
-    )  # fmt: skip
+        "published",
+        "there",
+        "here",
+        "unit",
+        "verdict",
+        "reason",
+        numbers=["there", "here"],
+        wraps=["reason"],
+    )
     for one in kept["verdicts"]:
         here = "" if one["ours"] is None else f"{one['ours']:.4g}"
         name = f"{one['table']}/{one['key']}"

@@ -66,8 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
     from rooftile.nn import MODELS, load
-    from rooftile.nn.data import load_images
-    from rooftile.nn.training import train, with_record
 
     output = Output(arguments)
     if arguments.model == "mlp":
@@ -77,18 +75,40 @@ def command(arguments: argparse.Namespace) -> int:
         _check_device(arguments.device, "--profile tells the phases of the CPU")
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
-    given = _given(arguments)
-    options = _options(arguments.seed, given)
     out: Path = arguments.out or Path(f"{network.name}.safetensors")
     check_writable("--out", out)
-    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    options = _options(arguments.seed, _given(arguments))
+    images, test = _images(arguments, output, network)
+    output.show(f"training {network.name} on {images.source}, {len(images):,} images")
+    return _train(arguments, output, network, options, images, test, out)
+
+
+def _images(
+    arguments: argparse.Namespace, output: Output, network: Network
+) -> tuple[ImageSet, ImageSet]:
+    """Those to train on and those to test with, which fit the network."""
+    from rooftile.nn.data import load_images
+
     with output.working("loading the images") as say:
         data, report = (arguments.data, arguments.download), download_report(say)
         images = load_images("train", data[0], arguments.limit, data[1], report)
         test = load_images("test", data[0], None, data[1], report)
-        check_channels(network, images)
-        check_channels(network, test)
-    output.show(f"training {network.name} on {images.source}, {len(images):,} images")
+    check_channels(network, images)
+    check_channels(network, test)
+    return images, test
+
+
+def _train(
+    arguments: argparse.Namespace,
+    output: Output,
+    network: Network,
+    options: TrainingOptions,
+    images: ImageSet,
+    test: ImageSet,
+    out: Path,
+) -> int:
+    from rooftile.nn.training import train, with_record
+
     profile, start = profile_of(arguments.profile), time.perf_counter()
     last: list[Progress] = []
     with progress_bar(output, options, len(images) - options.holdout) as advance:
@@ -102,20 +122,15 @@ def command(arguments: argparse.Namespace) -> int:
             images.images,
             images.labels,
             options,
-            checkpoint=checkpoint,
+            checkpoint=out.with_name(f"{out.name}.checkpoint"),
             resume=arguments.resume,
             progress=each_step,
             phases=profile,
             device=arguments.device,
         )
     seconds = time.perf_counter() - start
-    recorded = with_record(
-        trained,
-        _command_line(arguments, given),
-        options,
-        f"{images.source}, {len(images)} images",
-        test,
-    )
+    words, source = _command_line(arguments), f"{images.source}, {len(images)} images"
+    recorded = with_record(trained, words, options, source, test)
     recorded.save(out)
     loss = last[0].loss if last else None
     extra = {} if profile is None else {"profile": profile_json(profile)}
@@ -139,8 +154,9 @@ def _options(seed: int, given: dict[str, Any]) -> TrainingOptions:
     return TrainingOptions(seed=seed, **given)
 
 
-def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
+def _command_line(arguments: argparse.Namespace) -> str:
     """The command that makes these weights again, wherever the files lie."""
+    given = _given(arguments)
     words = ["rooftile", "train", arguments.model, "--seed", str(arguments.seed)]
     if arguments.limit is not None:
         given = {"limit": arguments.limit, **given}

@@ -65,7 +65,7 @@ def run(
         found: Taken = to if direct else new_result(result)
         if place == "cpu":
             run_on_host(choice, inputs, values, (found,))
-            note_call(choice)
+            note_call(choice, given)
         else:
             from rooftile.runtime.execution import run_copied
 

@@ -111,9 +111,18 @@ def pool2d(
     given = {"weights": weights, "bias": bias}
     parameters = {name: array for name, array in given.items() if array is not None}
     return _pooled(
-        x, *parameters.values(), names=tuple(parameters), kind=kind, window=window, stride=stride,
-        activation=activation, precision=precision, strategy=strategy, device=device, out=out,
-    )  # fmt: skip
+        x,
+        *parameters.values(),
+        names=tuple(parameters),
+        kind=kind,
+        window=window,
+        stride=stride,
+        activation=activation,
+        precision=precision,
+        strategy=strategy,
+        device=device,
+        out=out,
+    )
 
 
 @repeated("x")

@@ -29,6 +29,7 @@ class ActivationGradient(Problem):
     """y[size] and dy[size] to dx[size].  Raises `InputError`, also for sign."""
 
     operation: ClassVar[str] = "activation_gradient"
+    words: ClassVar[str] = "{size} elements behind {activation}"
 
     size: int
     activation: Literal["none", "relu", "sigmoid", "tanh", "softplus"] = "relu"

@@ -33,6 +33,7 @@ class Argreduce(OverAxes):
     """
 
     operation: ClassVar[str] = "argreduce"
+    words: ClassVar[str] = "the place of the {operator} of {shape} {dtype}{along}"
 
     shape: tuple[int, ...]
     axis: int | None = None

@@ -33,6 +33,9 @@ class BoxBlur(Problem):
     """
 
     operation: ClassVar[str] = "box_blur"
+    words: ClassVar[str] = (
+        "a picture of {height} x {width} pixels of {channels} bytes, radius {radius}"
+    )
 
     height: int
     width: int

@@ -37,6 +37,9 @@ class Compact(Counted):
     """
 
     operation: ClassVar[str] = "compact"
+    words: ClassVar[str] = (
+        "{count} {dtype}, {share:.0%} of which stay, in {ordered?their|any} order"
+    )
 
     dtype: Dtype = "float32"
     ordered: bool = True

@@ -36,6 +36,9 @@ class Conv1d(Problem):
     """
 
     operation: ClassVar[str] = "conv1d"
+    words: ClassVar[str] = (
+        "{batch} signals of {channels} x {length}, {maps} masks of {mask}, border {boundary}"
+    )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
     length: int

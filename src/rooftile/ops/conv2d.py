@@ -51,6 +51,10 @@ class Conv2d(Layer):
     """
 
     operation: ClassVar[str] = "conv2d"
+    words: ClassVar[str] = (
+        "{batch} images of {channels} x {height} x {width}, {maps} masks of {mask}, "
+        "stride {stride}, {activation}{pool?, |}{pool}"
+    )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
     batch: int

@@ -35,6 +35,9 @@ class Conv2dInputGradient(Problem):
     """
 
     operation: ClassVar[str] = "conv2d_input_gradient"
+    words: ClassVar[str] = (
+        "{batch} images of {channels} x {height} x {width}, {maps} masks of {mask}{pool?, |}{pool}"
+    )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
     batch: int

@@ -35,6 +35,9 @@ class Conv2dWeightsGradient(Problem):
     """
 
     operation: ClassVar[str] = "conv2d_weights_gradient"
+    words: ClassVar[str] = (
+        "{images} images of {channels} x {height} x {width}, {maps} masks of {mask}{pool?, |}{pool}"
+    )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
     images: int

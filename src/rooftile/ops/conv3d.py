@@ -46,6 +46,10 @@ class Conv3d(Problem):
     """
 
     operation: ClassVar[str] = "conv3d"
+    words: ClassVar[str] = (
+        "{batch} volumes of {channels} x {depth} x {height} x {width}, {maps} masks of "
+        "{mask}, border {boundary}"
+    )
     steps: ClassVar[int] = 1
     star: ClassVar[bool] = False
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")

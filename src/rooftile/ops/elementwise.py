@@ -47,6 +47,7 @@ class Elementwise(Problem):
     """
 
     operation: ClassVar[str] = "elementwise"
+    words: ClassVar[str] = "{function} of {shape} {dtype}"
 
     function: Literal["add", "axpy", "scale"]
     shape: tuple[int, ...]

@@ -58,6 +58,7 @@ class Equalize(Problem):
     """
 
     operation: ClassVar[str] = "equalize"
+    words: ClassVar[str] = "a picture of {height} x {width} pixels of {channels} bytes"
 
     height: int
     width: int

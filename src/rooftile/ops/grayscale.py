@@ -52,6 +52,7 @@ class Grayscale(Problem):
     """
 
     operation: ClassVar[str] = "grayscale"
+    words: ClassVar[str] = "a picture of {height} x {width} pixels in three colours"
 
     height: int
     width: int

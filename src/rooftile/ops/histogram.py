@@ -42,6 +42,9 @@ class Histogram(Problem):
     """
 
     operation: ClassVar[str] = "histogram"
+    words: ClassVar[str] = (
+        "{count} {dtype} in {bins} bins{edges? between edges|}{weighted?, weighted|}"
+    )
 
     count: int
     bins: int = 256

@@ -25,6 +25,7 @@ class Linear(Layer):
     """x[batch, inputs], weights[outputs, inputs], bias[outputs]."""
 
     operation: ClassVar[str] = "linear"
+    words: ClassVar[str] = "{batch} rows of {inputs} numbers to {outputs}, {activation}"
 
     batch: int
     inputs: int

@@ -38,6 +38,7 @@ class LinearGradient(Problem):
     """
 
     operation: ClassVar[str] = "linear_gradient"
+    words: ClassVar[str] = "{images} rows of {inputs} numbers to {outputs}, {activation}"
 
     images: int
     inputs: int

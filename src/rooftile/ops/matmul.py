@@ -31,6 +31,10 @@ class Matmul(Problem):
     """
 
     operation: ClassVar[str] = "matmul"
+    words: ClassVar[str] = (
+        "{rows} x {inner}{transpose_a? transposed|} by {inner} x {columns}{transpose_b? "
+        "transposed|}"
+    )
 
     rows: int
     inner: int

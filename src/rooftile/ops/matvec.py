@@ -30,6 +30,7 @@ class Matvec(Problem):
     """
 
     operation: ClassVar[str] = "matvec"
+    words: ClassVar[str] = "a matrix of {rows} x {columns}{transpose?, transposed|}"
 
     rows: int
     columns: int

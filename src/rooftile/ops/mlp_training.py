@@ -39,6 +39,10 @@ class Neurons:
     counts: tuple[int, ...]
     activations: tuple[str, ...]
 
+    def in_words(self) -> str:
+        """How many neurons there are, layer by layer."""
+        return f"layers of {', '.join(map(str, self.counts))} neurons"
+
     def __post_init__(self) -> None:
         if not self.counts or len(self.counts) != len(self.activations):
             found = f"{len(self.counts)} counts and {len(self.activations)} activations"
@@ -69,6 +73,7 @@ class MlpTraining(Problem):
     trained[n] and losses[epochs], the mean of each epoch's losses before their steps."""
 
     operation: ClassVar[str] = "mlp_training"
+    words: ClassVar[str] = "{epochs} epochs of {rows} rows, {layers}, {dtype}"
     counts: ClassVar[tuple[str, ...]] = ("features", "epochs")
 
     rows: int

@@ -22,6 +22,11 @@ class OverAxes(Problem):
     shape: tuple[int, ...]
     axis: int | tuple[int, ...] | None
 
+    @property
+    def along(self) -> str:
+        """The axes in words; empty where all are gone."""
+        return "" if self.axis is None else f", along axis {self.axis}"
+
     @cached_property
     def axes(self) -> tuple[int, ...]:
         """The axes that are gone in the result, in order."""

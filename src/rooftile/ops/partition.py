@@ -33,6 +33,7 @@ class Partition(Counted):
     """
 
     operation: ClassVar[str] = "partition"
+    words: ClassVar[str] = "{count} {dtype} before and behind a pivot"
 
     dtype: Dtype = "float32"
 

@@ -30,6 +30,7 @@ class PermuteColumns(Problem):
     """
 
     operation: ClassVar[str] = "permute_columns"
+    words: ClassVar[str] = "{width} columns of a matrix of {rows} x {columns} {dtype}"
 
     rows: int
     columns: int

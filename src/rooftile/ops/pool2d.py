@@ -33,6 +33,7 @@ class Pool2d(Layer):
     """
 
     operation: ClassVar[str] = "pool2d"
+    words: ClassVar[str] = "{batch} images of {channels} x {height} x {width}, {pool}{bias?, bias|}"
     counts: ClassVar[tuple[str, ...]] = ("channels",)
 
     batch: int

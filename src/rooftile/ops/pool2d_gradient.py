@@ -33,6 +33,7 @@ class Pool2dGradient(Problem):
     """
 
     operation: ClassVar[str] = "pool2d_gradient"
+    words: ClassVar[str] = "{batch} images of {channels} x {height} x {width}, {pool}"
     counts: ClassVar[tuple[str, ...]] = ("channels",)
 
     batch: int

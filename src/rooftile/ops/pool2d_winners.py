@@ -34,6 +34,7 @@ class Pool2dWinners(Problem):
     """
 
     operation: ClassVar[str] = "pool2d_winners"
+    words: ClassVar[str] = "{batch} images of {channels} x {height} x {width}, {pool}"
     counts: ClassVar[tuple[str, ...]] = ("channels",)
 
     batch: int

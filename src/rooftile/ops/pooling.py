@@ -32,6 +32,11 @@ class Pool:
     stride: tuple[int, int]
     activation: FusedActivation = field(default="none", metadata=LATER)
 
+    def in_words(self) -> str:
+        """Its kind and its window."""
+        activation = "" if self.activation == "none" else f" and {self.activation}"
+        return f"{self.kind} pool of {self.window[0]} x {self.window[1]}{activation}"
+
     @classmethod
     def of(
         cls, kind: str, window: Sizes, stride: Sizes | None = None, activation: str = "none"

@@ -16,6 +16,7 @@ from rooftile.errors import InputError
 from rooftile.ops import nearby
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
+from rooftile.ops.words import in_words
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -84,6 +85,8 @@ class Problem(ABC):
         return hash((type(self), *(getattr(self, f.name) for f in fields(self))))  # type: ignore[arg-type]
 
     operation: ClassVar[str]
+    words: ClassVar[str] = ""
+    """Of what it is, in a template that `rooftile.ops.words` fills."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Fields that count parts, such as channels, and not their size: neighbours keep them small."""
 
@@ -91,6 +94,10 @@ class Problem(ABC):
     @abstractmethod
     def arrays(self) -> tuple[Array, ...]:
         """Every array: inputs, then parameters, then outputs, each in the order of arguments."""
+
+    def in_words(self) -> str:
+        """What is computed of what, in a few words."""
+        return in_words(self, self.words)
 
     @property
     @abstractmethod

@@ -37,6 +37,7 @@ class Reduce(OverAxes):
     """
 
     operation: ClassVar[str] = "reduce"
+    words: ClassVar[str] = "the {operator} of {shape} {dtype}{along}"
 
     shape: tuple[int, ...]
     axis: int | tuple[int, ...] | None = None

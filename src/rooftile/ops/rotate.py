@@ -31,6 +31,7 @@ class Rotate(Problem):
     """
 
     operation: ClassVar[str] = "rotate"
+    words: ClassVar[str] = "{shape} {dtype}, on by {shift}"
 
     shape: tuple[int, ...]
     shift: int = 1

@@ -40,6 +40,10 @@ class Scan(Problem):
     """
 
     operation: ClassVar[str] = "scan"
+    words: ClassVar[str] = (
+        "{operator} of {shape} {dtype} along axis {axis}{exclusive?, "
+        "exclusive|}{reverse?, from the end|}"
+    )
 
     shape: tuple[int, ...]
     axis: int = -1

@@ -62,6 +62,7 @@ class Scatter(Problem):
     """
 
     operation: ClassVar[str] = "scatter"
+    words: ClassVar[str] = "{count} {dtype} to {places} places by {function}"
 
     count: int
     places: int

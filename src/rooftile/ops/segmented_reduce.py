@@ -36,6 +36,7 @@ class SegmentedReduce(Problem):
     """
 
     operation: ClassVar[str] = "segmented_reduce"
+    words: ClassVar[str] = "{count} {dtype} in {segments} segments, {operator}"
 
     count: int
     segments: int

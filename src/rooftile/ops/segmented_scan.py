@@ -39,6 +39,9 @@ class SegmentedScan(Problem):
     """
 
     operation: ClassVar[str] = "segmented_scan"
+    words: ClassVar[str] = (
+        "{count} {dtype} in {segments} segments, {operator}{exclusive?, exclusive|}"
+    )
 
     count: int
     segments: int

@@ -42,6 +42,7 @@ class Separable(Problem):
     """
 
     operation: ClassVar[str] = "separable"
+    words: ClassVar[str] = "{batch} images of {height} x {width}, mask of {mask}, border {boundary}"
 
     height: int
     width: int

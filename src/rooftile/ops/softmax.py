@@ -19,6 +19,7 @@ class Softmax(Layer):
     """x[batch, classes] to probabilities of the same shape."""
 
     operation: ClassVar[str] = "softmax"
+    words: ClassVar[str] = "{batch} rows of {classes} scores"
     adds_errors: ClassVar[bool] = False
 
     batch: int

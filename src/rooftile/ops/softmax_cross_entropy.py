@@ -30,6 +30,7 @@ class SoftmaxCrossEntropy(Problem):
     """
 
     operation: ClassVar[str] = "softmax_cross_entropy"
+    words: ClassVar[str] = "{batch} rows of {classes} scores"
 
     batch: int
     classes: int

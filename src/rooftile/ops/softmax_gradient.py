@@ -24,6 +24,7 @@ class SoftmaxGradient(Problem):
     """y[batch, classes], probabilities, and dy of that shape to dx.  Raises `InputError`."""
 
     operation: ClassVar[str] = "softmax_gradient"
+    words: ClassVar[str] = "{batch} rows of {classes} scores"
 
     batch: int
     classes: int

@@ -65,6 +65,7 @@ class Sort(Problem):
     """
 
     operation: ClassVar[str] = "sort"
+    words: ClassVar[str] = "{shape} {dtype} along axis {axis}, for the {gives}"
 
     shape: tuple[int, ...]
     axis: int = -1

@@ -32,6 +32,9 @@ class Spmm(Problem):
     """
 
     operation: ClassVar[str] = "spmm"
+    words: ClassVar[str] = (
+        "a matrix of {rows} x {columns} with {entries} entries ({pattern}) times {width} columns"
+    )
 
     rows: int
     columns: int

@@ -45,6 +45,9 @@ class Spmv(Problem):
     """
 
     operation: ClassVar[str] = "spmv"
+    words: ClassVar[str] = (
+        "a matrix of {rows} x {columns} with {entries} entries ({pattern}) as {form}"
+    )
 
     rows: int
     columns: int

@@ -49,6 +49,9 @@ class Stencil(Problem):
     """
 
     operation: ClassVar[str] = "stencil"
+    words: ClassVar[str] = (
+        "{steps} steps of {points} points on a grid of {shape}, border {boundary}"
+    )
     channels: ClassVar[int] = 1
     maps: ClassVar[int] = 1
     images: ClassVar[int] = 1

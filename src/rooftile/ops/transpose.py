@@ -36,6 +36,7 @@ class Transpose(Problem):
     """
 
     operation: ClassVar[str] = "transpose"
+    words: ClassVar[str] = "{shape} {dtype}, axes in the order {axes!s}"
 
     shape: tuple[int, ...]
     axes: tuple[int, ...] = ()

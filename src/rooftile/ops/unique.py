@@ -33,6 +33,7 @@ class Unique(Counted):
     """
 
     operation: ClassVar[str] = "unique"
+    words: ClassVar[str] = "{count} {dtype} in runs of equal ones"
 
     dtype: Dtype = "float32"
 

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
-from rooftile.ops import Float32
 from rooftile.ops.problem import Array, numpy_dtype
+from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice
+from rooftile.runtime.library import Library
 from rooftile.runtime.repeats import note
-from rooftile.runtime.results import is_small, new_result
+from rooftile.runtime.results import new_result
 from rooftile.strategies.cpu import HostBound
 
 _FLOAT32 = np.dtype(np.float32)
-_empty = np.empty
 _READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
 """NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
 
@@ -65,14 +65,19 @@ class HostRepeat:
     def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
         """``arrays`` counts inputs and parameters."""
         self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
-        small = is_small(result) and result.numpy == _FLOAT32
-        self._own = self._kept() if small and inputs == arrays else None
-        self._shape = result.shape
+        self._own: HostBound | None = None
         self._turn = threading.Lock()
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `rooftile.runtime.repeats.Repeated`."""
         return all(array is None or is_plain(array) for array in arrays)
+
+    def quickest(self) -> Callable[[Any, Any], Any]:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        small = sum(array.nbytes for array in self._choice.problem.arrays) <= _MOST_ARRAYS
+        if small and self._inputs == self._arrays:
+            self._own = self._kept()
+        return (self._own.quick() if self._own else None) or self.__call__
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `rooftile.runtime.repeats.Repeated`."""
@@ -84,31 +89,53 @@ class HostRepeat:
                 or array.flags.num & _READABLE != _READABLE
             ):
                 return None
-        own = self._own
-        if out is None and own is not None:
-            made: Float32 | None = _empty(self._shape, _FLOAT32)
-        else:
-            made = result_for(out, self._result, arrays)
-            if made is None:
-                return None
-        if own is not None:
+        made = result_for(out, self._result, arrays)
+        if made is None:
+            return None
+        if self._own is not None:
             with self._turn:
-                own(*arrays, made)
+                self._own.call(*arrays, made)
         else:
             # An array that was not given last stands for zeros.
             given = (*arrays, *[None] * (self._arrays - len(arrays)))
             run_on_host(self._choice, given[: self._inputs], given[self._inputs :], (made,))
         return made
 
-    def _kept(self) -> Callable[..., None] | None:
+    def _kept(self) -> HostBound | None:
         """What is bound, where it is small; it waits since the call that is repeated."""
         bound = _waiting.take(self._choice)
-        if bound is None:
-            return None
-        if bound.nbytes > _MOST_OWN:
+        if bound is not None and bound.nbytes > _MOST_OWN:
             _waiting.keep(self._choice, bound)
             return None
-        return bound.repeating()
+        return bound
+
+
+class LibraryRepeat:
+    """The same on another library's arrays, as NumPy's over the same memory."""
+
+    def __init__(self, library: Library, repeat: HostRepeat) -> None:
+        self._see, self._give, self._repeat = library.seen_by_numpy, library.from_host, repeat
+        self._call: Callable[[Any, Any], Any] = repeat
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return self._repeat.takes(self._seen(arrays))
+
+    def quickest(self) -> Callable[[Any, Any], Any]:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        self._call = self._repeat.quickest()
+        return self.__call__
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        if out is None:
+            made = self._call(self._seen(arrays), None)
+            return None if made is None else self._give(made)
+        made = self._call(self._seen(arrays), self._see(out))
+        return None if made is None else out
+
+    def _seen(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple([None if array is None else self._see(array) for array in arrays])
 
 
 def run_on_host(
@@ -139,13 +166,16 @@ def run_on_host(
         _waiting.keep(choice, bound)
 
 
-def note_call(choice: Choice) -> None:
+def note_call(choice: Choice, given: Arguments[Any]) -> None:
     """Keep what the present call of a public function runs, if its arrays are plain."""
     problem = choice.problem
     (result,) = problem.output_arrays
     inputs = len(problem.input_arrays)
-    arrays = inputs + len(problem.parameter_arrays)
-    note(np.ndarray, lambda: HostRepeat(choice, result, inputs, arrays))
+    repeat = HostRepeat(choice, result, inputs, inputs + len(problem.parameter_arrays))
+    if given.kind is np.ndarray:
+        note(np.ndarray, lambda: repeat)
+    else:
+        note(given.kind, lambda: LibraryRepeat(given.library, repeat))
 
 
 @lru_cache(maxsize=64)
@@ -186,6 +216,8 @@ class _Waiting:
 
 _MOST_OWN = 2**16
 """Bytes that what a repeated call keeps for itself may hold."""
+_MOST_ARRAYS = 2**19
+"""Bytes of the arrays of such a call: the thread keeps the interpreter while it computes them."""
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
 _waiting = _Waiting(most_bytes=2**28)

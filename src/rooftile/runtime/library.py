@@ -39,6 +39,11 @@ class Library(ABC):
         """A NumPy array as this library's, over the same memory."""
         raise NotImplementedError
 
+    def seen_by_numpy(self, array: Any) -> Any:
+        """An array in the CPU's memory as NumPy's, over the same memory; the array itself where
+        anything is special about it."""
+        return array
+
     def on_gpu(
         self, name: str, array: Any, gpu: int, dtypes: tuple[str, ...] = FLOAT32
     ) -> CudaArray:

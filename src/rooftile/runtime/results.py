@@ -1,24 +1,67 @@
-"""Memory for results on the CPU."""
+"""Memory for results on the CPU.
+
+The system gives a large piece of memory as zeros, page by page as it is written, which takes as
+long as many a kernel.  So the memory of a large result waits for the next one of its size, once
+nobody has the result any more; some of it may wait, until other sizes come or memory is short.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.errors import OutOfMemory
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import Array
 
 _SMALL_BYTES = 2**16
 """To align a smaller result would take longer than to compute it."""
+_LARGE_BYTES = 2**20
+"""From here on memory is kept."""
+_MOST_WAITING = 2**27
+"""Bytes that wait."""
+_waiting: dict[int, deque[NDArray[Any]]] = {}
+"""By their size.  Arrays end in any thread, at any time: nothing here needs a lock."""
 
 
 def new_result(result: Array) -> AnyArray:
     """An array for a result, aligned where that pays.  Raises `OutOfMemory`."""
-    if is_small(result):
+    if result.nbytes < _SMALL_BYTES:
         return np.empty(result.shape, result.numpy)
-    return cpu.aligned(result.shape, result.numpy, "the result")
+    if result.nbytes < _LARGE_BYTES:
+        return cpu.aligned(result.shape, result.numpy, "the result")
+    memory = _taken(result.nbytes)
+    return np.asarray(_Lent(memory)).view(result.numpy).reshape(result.shape)
 
 
-def is_small(result: Array) -> bool:
-    """Whether a result lies wherever NumPy puts it."""
-    return result.nbytes < _SMALL_BYTES
+class _Lent:
+    """Memory under an array, and under all views of it: when the last is gone, so is this."""
+
+    def __init__(self, memory: NDArray[Any]) -> None:
+        self._memory = memory
+        self.__array_interface__ = memory.__array_interface__
+
+    def __del__(self) -> None:
+        size = self._memory.nbytes
+        waiting = sum(one * len(several) for one, several in list(_waiting.items()))
+        if waiting + size > _MOST_WAITING:
+            _waiting.clear()
+        if size <= _MOST_WAITING:
+            _waiting.setdefault(size, deque()).append(self._memory)
+
+
+def _taken(size: int) -> NDArray[Any]:
+    """So many bytes that nobody uses."""
+    try:
+        return _waiting[size].pop()
+    except (KeyError, IndexError):
+        pass
+    try:
+        return cpu.aligned((size,), np.dtype(np.uint8), "the result")
+    except OutOfMemory:
+        _waiting.clear()
+        return cpu.aligned((size,), np.dtype(np.uint8), "the result")

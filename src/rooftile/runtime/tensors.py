@@ -64,6 +64,13 @@ class Torch(Library):
             return tensor.view(self._torch.int16).numpy().view(numpy_dtype("bfloat16"))
         return tensor.numpy()
 
+    def seen_by_numpy(self, array: Any) -> Any:
+        try:
+            return array.numpy() if type(array) in self.kinds else array
+        # It lies on a GPU, is sparse, stored negated, or has a gradient.
+        except (RuntimeError, TypeError):
+            return array
+
     def from_host(self, result: Any) -> Any:
         if result.dtype == numpy_dtype("bfloat16"):
             return self._torch.from_numpy(result.view(np.int16)).view(self._torch.bfloat16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -119,11 +120,17 @@ class HostBound(Bound):
         """See `Bound.renewable`."""
         return not self.problem.parameter_arrays or hasattr(self.call, "renew")
 
-    def repeating(self) -> Callable[..., None]:
-        """``call(*inputs, *outputs)`` on arrays of the problem's own batch, whose shapes nobody
-        looks at, for one thread at a time."""
-        kernel = self.call
-        return kernel.repeating(self.problem) if isinstance(kernel, BoundKernel) else kernel
+    def quick(self) -> cpu.Quick | None:
+        """A whole call on arrays of the problem's own batch, which is all that this computes from
+        now on; None where there is no such way."""
+        quick = getattr(self.call, "quick", None)
+        arrays = (*self.problem.input_arrays, *self.problem.output_arrays)
+        if quick is None or self.problem.parameter_arrays or len(self.problem.output_arrays) != 1:
+            return None
+        if any(array.dtype != "float32" for array in arrays):
+            return None
+        made: cpu.Quick | None = quick([array.shape for array in arrays])
+        return made
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
         """See `Bound.renew`."""
@@ -180,20 +187,33 @@ class ArrayStrategy(HostStrategy):
         self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        kernel = self.kernel(problem)
-        run = cpu.Spread(kernel.function, [array.dtype for array in problem.arrays])
-        sizes = np.array(kernel.sizes or (0,), np.int64)
-        count, first = threads if self.parallel else 1, len(problem.input_arrays)
-        batch = problem.batch_size
-        held = tuple(np.ascontiguousarray(parameter) for parameter in parameters)
+        return _BoundArrays(
+            problem, self.kernel(problem), parameters, threads if self.parallel else 1
+        )
 
-        def call(*arrays: AnyArray) -> None:
-            units = kernel.units
-            if batch is not None:
-                units = units // batch * problem.items_in(arrays)
-            run((*arrays[:first], *held, *arrays[first:]), sizes, units, count)
 
-        return call
+class _BoundArrays:
+    """An `ArrayKernel` with its parameters; any number of threads may call."""
+
+    def __init__(
+        self, problem: Any, kernel: ArrayKernel, parameters: tuple[AnyArray, ...], threads: int
+    ) -> None:
+        self._problem, self._kernel, self._threads = problem, kernel, threads
+        self._run = cpu.Spread(kernel.function, [array.dtype for array in problem.arrays])
+        self._sizes = np.array(kernel.sizes or (0,), np.int64)
+        self._held = tuple(np.ascontiguousarray(parameter) for parameter in parameters)
+        self._first = len(problem.input_arrays)
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        units, batch, first = self._kernel.units, self._problem.batch_size, self._first
+        if batch is not None:
+            units = units // batch * self._problem.items_in(arrays)
+        given = (*arrays[:first], *self._held, *arrays[first:])
+        self._run(given, self._sizes, units, self._threads)
+
+    def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+        """See `HostBound.quick`."""
+        return self._run.quick(self._sizes, self._kernel.units, self._threads, shapes)
 
 
 class CpuStrategy(HostStrategy):
@@ -268,20 +288,11 @@ class BoundKernel:
             row[_X], row[_OUT] = cpu.address(x), cpu.address(out)
             self._work.run(row[_UNITS], self._threads)
 
-    def repeating(self, problem: Any) -> Callable[[Float32, Float32], None]:
-        """See `HostBound.repeating`: all but the arrays' addresses is written once."""
-        (x,), (out,) = problem.input_arrays, problem.output_arrays
-        row, address = self._row, cpu.address
-        units = self._kernel.units(x.size // self._image)
-        row[_UNITS], row[_NX], row[_NOUT] = units, x.size, out.size
-        run = self._work.prepared(units, self._threads)
-
-        def call(x: Float32, out: Float32, kept: BoundKernel = self) -> None:
-            # What the row points at lives as long as `kept`, which is this kernel.
-            row[_X], row[_OUT] = address(x), address(out)
-            run()
-
-        return call
+    def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+        """See `HostBound.quick`."""
+        row, (x, out) = self._row, map(math.prod, shapes)
+        row[_UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
+        return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
 
 
 class LentKernel(BoundKernel):

@@ -34,6 +34,8 @@ def test_few_units_leave_some_of_several_threads_idle(explained):
     assert "leave some idle" in few.advice()[0]
     assert not any("idle" in line for line in dataclasses.replace(few, threads=1).advice())
     assert not any("idle" in line for line in dataclasses.replace(few, units=None).advice())
+    # Microseconds of work are not shared out better.
+    assert not any("idle" in line for line in dataclasses.replace(few, floor_ms=0.003).advice())
 
 
 def test_advice_follows_from_the_share_of_the_floor(explained):

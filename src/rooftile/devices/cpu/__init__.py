@@ -3,9 +3,24 @@
 from rooftile.devices.cpu.device import CpuDevice, open_device
 from rooftile.devices.cpu.memory import address, aligned, allocate, cache_bytes, free_bytes
 from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
+from rooftile.devices.cpu.quick import Quick, Shapes
 from rooftile.devices.cpu.spread import Spread, sizes_of
 
 __all__ = [
-    "FIELDS", "CpuDevice", "Entry", "Spread", "Work", "address", "aligned", "allocate",
-    "cache_bytes", "cores", "free_bytes", "open_device", "places", "sizes_of",
-]  # fmt: skip
+    "FIELDS",
+    "CpuDevice",
+    "Entry",
+    "Quick",
+    "Shapes",
+    "Spread",
+    "Work",
+    "address",
+    "aligned",
+    "allocate",
+    "cache_bytes",
+    "cores",
+    "free_bytes",
+    "open_device",
+    "places",
+    "sizes_of",
+]

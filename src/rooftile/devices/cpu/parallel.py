@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +16,29 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cpu.memory import address
 from rooftile.devices.cpu.native import Native
+from rooftile.devices.cpu.quick import Quick, Shapes, quick_call
 from rooftile.devices.cpu.team import code, team
 from rooftile.errors import InputError
 
 FIELDS = (
-    "entry", "units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout", "scratch",
-    "nscratch", "sizes", "nsizes",
-)  # fmt: skip
+    "entry",
+    "units",
+    "x",
+    "nx",
+    "weights",
+    "nweights",
+    "bias",
+    "nbias",
+    "out",
+    "nout",
+    "scratch",
+    "nscratch",
+    "sizes",
+    "nsizes",
+)
 """A row of a layer's kernel: addresses and element counts; ``scratch`` is the first thread's,
 ``nscratch`` each one's size."""
+_UNITS = FIELDS.index("units")
 
 
 class Entry(NamedTuple):
@@ -83,19 +96,30 @@ class Work:
         """Do all units, by so many threads; ``units`` is the most that a row has."""
         if not self._compiled:
             self._compile()
-        # A kernel of one unit is done before the other cores could be told of it.
-        if threads <= 1 or units <= 1:
+        if (threads := self._shared(units, threads)) <= 1:
             code().alone(*self._place)
         else:
             team(threads).run(*self._place)
 
-    def prepared(self, units: int, threads: int) -> Callable[[], object]:
-        """`run` with these, whose look at them is over."""
+    def quick(
+        self, threads: int, shapes: Shapes, places: Sequence[int], kept: object
+    ) -> Quick | None:
+        """A whole call of Python's, see `quick_call`, of the only row.
+
+        ``places`` say where in the row the addresses of arrays of these shapes belong; all else is
+        filled, and ``kept`` keeps what it points at.  Nobody else may run this from now on.
+        """
         self._compile()
-        if threads <= 1 or units <= 1:
-            return partial(code().alone, *self._place)
-        # Which team that is, a forked child asks anew.
-        return lambda: team(threads).run(*self._place)
+        (row,) = self.rows
+        threads = self._shared(row[_UNITS], threads)
+        table = [number.value for number in self._place]
+        return quick_call(table, threads, shapes, places, (self, kept))
+
+    @staticmethod
+    def _shared(units: int, threads: int) -> int:
+        """By how many threads so many units are done."""
+        # A kernel of one unit is done before the other cores could be told of it.
+        return 1 if units <= 1 else threads
 
     def _compile(self) -> None:
         self._table[:, 0] = [entry.address for entry in self._entries]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rooftile.devices.cpu.memory import address
 from rooftile.devices.cpu.native import Native
 from rooftile.devices.cpu.parallel import Entry, Work
+from rooftile.devices.cpu.quick import Quick, Shapes
 
 
 @lru_cache(maxsize=1024)
@@ -48,3 +50,15 @@ class Spread:
             at += 2
         work.run(units, threads)
         self._waiting.append(work)
+
+    def quick(
+        self, sizes: NDArray[np.int64], units: int, threads: int, shapes: Shapes
+    ) -> Quick | None:
+        """A whole call of Python's on float32 arrays of these shapes, the result last; see
+        `quick_call`."""
+        row = [units]
+        for shape in shapes:
+            row += [0, math.prod(shape)]
+        places = range(2, 2 + 2 * len(shapes), 2)
+        work = Work([self._entry], [[*row, address(sizes), sizes.size]])
+        return work.quick(threads, shapes, places, sizes)

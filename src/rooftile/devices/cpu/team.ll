@@ -7,7 +7,7 @@
 ; The state of a team, in words of 8 bytes; what threads write often has a cache line of its own:
 ;    0  the offer: number of the kernel << 32 | shares << 16 | first share that nobody has claimed
 ;    8  shares that are done       16 threads that sleep
-;   24  the row of the kernel      25 the caller's core
+;   24  the row of the kernel      25 the caller's core      26 whether a caller has the team
 ;   32  mutex  48 condition
 
 declare i32 @pthread_mutex_lock(ptr)
@@ -49,14 +49,23 @@ define internal void @share(ptr %row, i64 %thread, i64 %share, i64 %shares) {
   ret void
 }
 
+; One caller at a time has the team; who finds it busy does everything alone.
 define void @spread(ptr %state, ptr %table, i64 %rows, i64 %width, i64 %most) {
 start:
+  %busy.at = getelementptr i64, ptr %state, i64 26
+  %tried = cmpxchg ptr %busy.at, i64 0, i64 1 acquire monotonic
+  %free = extractvalue { i64, i1 } %tried, 1
+  br i1 %free, label %mine, label %busy
+busy:
+  call void @alone(ptr %table, i64 %rows, i64 %width)
+  ret void
+mine:
   %core.at = getelementptr i64, ptr %state, i64 25
   %core = call i64 @core()
   store i64 %core, ptr %core.at
   br label %each
 each:
-  %k = phi i64 [ 0, %start ], [ %next, %row.done ]
+  %k = phi i64 [ 0, %mine ], [ %next, %row.done ]
   %more = icmp slt i64 %k, %rows
   br i1 %more, label %row, label %done
 row:
@@ -77,6 +86,7 @@ row.done:
   %next = add i64 %k, 1
   br label %each
 done:
+  store atomic i64 0, ptr %busy.at release, align 8
   ret void
 }
 

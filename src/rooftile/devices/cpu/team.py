@@ -22,9 +22,9 @@ from rooftile.devices.cpu.memory import free_bytes
 from rooftile.devices.cpu.native import build
 from rooftile.errors import OutOfMemory
 
-_WORDS, _MUTEX, _CONDITION = 64, 32, 48
-"""Words of a team's state, and where in it the mutex and the condition lie."""
-_SHARES = 4
+_WORDS, _BUSY, _MUTEX, _CONDITION = 64, 26, 32, 48
+"""Words of a team's state, and where in it lie whether it is busy, the mutex and the condition."""
+SHARES = 4
 """Shares of a kernel for each thread: one that comes late, or whose core somebody else uses, takes
 fewer."""
 _PATIENCE = 20_000
@@ -44,6 +44,8 @@ class _Code:
         word = ctypes.c_int64
         self.alone = ctypes.CFUNCTYPE(None, word, word, word)(alone)
         self.spread = ctypes.CFUNCTYPE(None, word, word, word, word, word)(spread)
+        self.places = alone, spread
+        """Where both lie."""
         self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
 
 
@@ -92,24 +94,17 @@ class Team:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._place = _new_state()
-        self._state = ctypes.c_int64(self._place)
-        self._shares = ctypes.c_int64(_SHARES * threads)
-        self._busy = threading.Lock()
+        self.place = _new_state()
+        self._state = ctypes.c_int64(self.place)
+        self._shares = ctypes.c_int64(SHARES * threads)
         for thread in range(1, threads):
-            arguments = (self._place, thread, _PATIENCE)
+            arguments = (self.place, thread, _PATIENCE)
             # One of `threading` would be waited for until it runs.
             _thread.start_new_thread(code().work, arguments)
 
     def run(self, table: ctypes.c_int64, rows: ctypes.c_int64, width: ctypes.c_int64) -> None:
         """Do all units of the kernels of a table; alone where the team is busy."""
-        if not self._busy.acquire(False):
-            code().alone(table, rows, width)
-            return
-        try:
-            code().spread(self._state, table, rows, width, self._shares)
-        finally:
-            self._busy.release()
+        code().spread(self._state, table, rows, width, self._shares)
 
 
 def _new_state() -> int:
@@ -127,6 +122,7 @@ def _new_state() -> int:
 
 
 _teams: dict[int, Team] = {}
+_places: dict[int, ctypes.c_int64] = {}
 _making = threading.Lock()
 
 
@@ -137,13 +133,21 @@ def team(threads: int) -> Team:
         with _making:
             found = _teams.get(threads) or Team(threads)
             _teams[threads] = found
+            place_of(threads).value = found.place
     return found
+
+
+def place_of(threads: int) -> ctypes.c_int64:
+    """Where it says where the state of the team of so many threads lies; 0 while there is none."""
+    return _places.setdefault(threads, ctypes.c_int64())
 
 
 def _forget() -> None:
     """A child that was forked begins without teams, whoever held the lock."""
     global _making
     _teams.clear()
+    for place in _places.values():
+        place.value = 0
     _making = threading.Lock()
 
 

@@ -8,8 +8,8 @@ from rooftile.lab.explain.processor import CpuExplanation
 
 _LEGEND: dict[Role, str] = {
     "core": "work of one thread; the number is the thread's",
-    "made": "lanes and registers that the busiest loop uses",
-    "used": "instructions of a pass that read or write memory",
+    "made": "lanes and registers that the busiest loop uses; compulsory bytes",
+    "used": "instructions of a pass that read or write memory; bytes between its parts",
     "padding": "arithmetic instructions of a pass",
     "other": "unused, or other instructions",
 }
@@ -18,15 +18,16 @@ _CELLS, _MOST_THREADS = 24, 16
 
 
 def cpu_picture(found: CpuExplanation) -> str:
-    """As SVG; empty where a library does the work and nothing is known of it."""
-    panels = [*_threads(found), *_loop(found)]
-    return drawing(tuple(panels), _LEGEND) if panels else ""
+    """As SVG."""
+    return drawing((*_threads(found), *_loop(found), *_traffic(found)), _LEGEND)
 
 
 def _threads(found: CpuExplanation) -> list[Panel]:
     """A row for each thread with the units that fall to it, if none comes late."""
     if found.units is None:
-        return []
+        # A library shares its work out as it likes.
+        threads = min(found.threads, _MOST_THREADS)
+        return [panel("a library's threads", (threads, 1), lambda i, _: Cell("core", str(i)))]
     threads, units = min(found.threads, _MOST_THREADS), found.units
     each = -(-units // found.threads)
     cells = min(each, _CELLS)
@@ -71,3 +72,18 @@ def _loop(found: CpuExplanation) -> list[Panel]:
         ),
         panel(f"{loop.instructions} instructions a pass", (rows, _CELLS), instruction),
     ]
+
+
+def _traffic(found: CpuExplanation) -> list[Panel]:
+    """The compulsory bytes, and what is written and read again between a strategy's parts."""
+    sizes = {"compulsory": found.problem.bytes}
+    sizes |= {what: 2 * size for what, size in found.round_trips.items()}
+    each = max(sizes.values()) / _CELLS
+
+    def row(what: str, size: int) -> Panel:
+        role: Role = "made" if what == "compulsory" else "used"
+        return panel(
+            f"{what}: {size / 1e6:.3g} MB", (1, max(1, round(size / each))), lambda *_: Cell(role)
+        )
+
+    return [row(*item) for item in sizes.items()] if found.round_trips else []

@@ -14,10 +14,15 @@ from rooftile.lab.ceilings.cpu import Rates, ceilings
 from rooftile.lab.ceilings.cpu_latencies import known_cpu_microbenchmarks
 from rooftile.lab.explain.machine_code import Loop, busiest_loop
 from rooftile.lab.explain.measured import Measured
+from rooftile.lab.explain.perf import PerfCounts, read_counters, unreadable
 from rooftile.lab.records import plain, problem_json
 from rooftile.ops import Problem
 from rooftile.strategies import Strategy
 
+_QUICK_MS = 1000.0
+"""What takes no longer is called again to count in it, without being asked."""
+_SHORT_MS = 0.05
+"""To share out less work better saves nothing: the cores take microseconds to meet."""
 _NEAR, _FAR = 0.75, 0.4
 """Shares of the floor: from the first on little can be gained, below the second much."""
 
@@ -51,6 +56,10 @@ class CpuExplanation:
     """The kernel's busiest loop; None where a library computes, or nobody can read it."""
     round_trips: Mapping[str, int] = field(default_factory=dict)
     """Bytes that are written and read again between its parts, by what holds them."""
+    counts: PerfCounts | None = None
+    """What the processor counted in one call."""
+    not_counted: str = ""
+    """Why it did not; empty where it did."""
 
     @property
     def bound_fraction(self) -> float | None:
@@ -81,7 +90,7 @@ class CpuExplanation:
                 f"One of {self.cores} cores works: {units} shared out over threads would take up "
                 f"to {self.cores} times less."
             )
-        elif self.units is not None and self.threads > 1 and self.units < 4 * self.threads:
+        elif self.units is not None and self.threads > 1 and self._is_coarse:
             yield (
                 f"{self.units} units of work over {self.threads} threads leave some idle at the "
                 "end: smaller units would share out better."
@@ -153,6 +162,11 @@ class CpuExplanation:
             )
 
     @property
+    def _is_coarse(self) -> bool:
+        units = self.units or 0
+        return units < 4 * self.threads and self.floor_ms >= _SHORT_MS
+
+    @property
     def _is_near(self) -> bool:
         return self.bound_fraction is not None and self.bound_fraction >= _NEAR
 
@@ -176,11 +190,16 @@ def explain_cpu(
     problem: Problem,
     *,
     measured: Measured | None = None,
+    shape: str | None = None,
+    counted: bool = False,
+    seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> CpuExplanation:
     """Explain a CPU's strategy under the ceilings of all cores, measured if they are not known.
 
-    Raises `UnsupportedProblem`.
+    ``shape`` is the problem's in words, from which another process makes it anew to count in a
+    call: where ``counted`` asks for it, or where that is quick and possible.  Raises
+    `UnsupportedProblem`, and the errors of `read_counters` where counts were asked for.
     """
     strategy.check(problem)
     rates = ceilings(progress=progress).all_cores
@@ -189,6 +208,13 @@ def explain_cpu(
     step = memories.latency("registers") if memories else None
     rung: Any = strategy
     kernel = rung.native(problem)
+    quick = measured is not None and measured.median_ms <= _QUICK_MS
+    counts, why = None, unreadable() or "--profile counts"
+    if shape is not None and (counted or (quick and not unreadable())):
+        if progress is not None:
+            progress("reading the counters")
+        batch = problem.batch_size
+        counts = read_counters(problem.operation, shape, batch, strategy.name, seed)
     return CpuExplanation(
         problem=problem,
         strategy=strategy.name,
@@ -207,4 +233,6 @@ def explain_cpu(
         cache_bytes=cpu.cache_bytes(),
         loop=busiest_loop(*kernel) if kernel else None,
         round_trips=rung.round_trips(problem),
+        counts=counts,
+        not_counted="" if counts else why,
     )

@@ -57,7 +57,7 @@ def figure(section: Section) -> Figure:
         strips,
         labels,
         legend=_legend(rows),
-        heads=("% of the roof" if shares else "GFLOP/s", "warm time"),
+        heads=("of the roof" if shares else "GFLOP/s", "warm time"),
     )
 
 

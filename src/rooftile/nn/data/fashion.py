@@ -46,7 +46,7 @@ _SIZE = (28, 28)
 
 def load_images(
     split: Split = "test",
-    data: Path | None = None,
+    data: str | Path | None = None,
     limit: int | None = None,
     download: bool = False,
     progress: Report | None = None,
@@ -69,6 +69,7 @@ def load_images(
     if limit is not None:
         check_positive(limit=limit)
     if data is not None:
+        data = Path(data)
         files, archive = _files(data, split), data / f"{split}.npz"
         if files is None and archive.is_file():
             return read_archive(archive, limit, f"{split} images in {data}")

@@ -21,10 +21,19 @@ from rooftile.devices.cpu.native.types import (
     literal,
 )
 
-_INTEGER = {ast.Add: "add nsw", ast.Sub: "sub nsw", ast.Mult: "mul nsw", ast.BitAnd: "and",
-            ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "ashr"}  # fmt: skip
-_UNSIGNED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and",
-             ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr"}  # fmt: skip
+_INTEGER = {
+    ast.Add: "add nsw",
+    ast.Sub: "sub nsw",
+    ast.Mult: "mul nsw",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "ashr",
+}
+# Numbers without a sign may wrap around.
+_UNSIGNED = {kind: words.removesuffix(" nsw") for kind, words in _INTEGER.items()}
+_UNSIGNED[ast.RShift] = "lshr"
 _FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _COMPARED = {
     ast.Lt: ("slt", "ult", "olt"),

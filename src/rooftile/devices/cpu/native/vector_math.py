@@ -1,9 +1,11 @@
 """The exponential and what is made of it, for vectors of kernels; each lane by itself.
 
-Generated kernels know by name: ``exp(x)``, ``sigmoid(x)``, ``tanh(x)``, ``larger(x, y)`` (y where
-either is NaN: one instruction, where ``maximum`` is four), ``largest(x)`` and ``summed(x)`` (the
-lanes' maximum, whatever it is where one is NaN, and their sum, in every lane; with a literal 2, 4
-or 8 as well, of so many lanes beside each other), and ``lanes()``.
+Generated kernels know by name: ``exp(x)``, ``grown_exp(x)`` (``2^32 e^x`` of a difference up to
+zero; none is subnormal, and its error grows as that of the difference does), ``sigmoid(x)``,
+``tanh(x)``, ``larger(x, y)`` (y where either is NaN: one instruction, where ``maximum`` is four),
+``largest(x)`` and ``summed(x)`` (the lanes' maximum, whatever it is where one is NaN, and their
+sum, in every lane; with a literal 2, 4 or 8 as well, of so many lanes beside each other), and
+``lanes()``.
 
 With ``n`` the integer nearest to ``x / ln 2`` and ``r = x - n ln 2``, ``exp(x)`` is
 ``2^n (1 + r + r^2 q(r))``; ``r`` takes two subtractions, since ``ln 2`` is kept as a short number
@@ -25,11 +27,15 @@ from rooftile.devices.cpu.native.types import FLOAT, INTEGER, Function, Type, Va
 if TYPE_CHECKING:
     from rooftile.devices.cpu.native.expressions import Expressions
 
-ULPS = {"exp": 1.2, "sigmoid": 2.5, "tanh": 2.6}
+ULPS = {"exp": 1.2, "grown_exp": 5.3, "sigmoid": 2.5, "tanh": 2.6}
 """Bounds of the error, in units of the result's last place."""
 
 _LEAST, _MOST = -104.0, 89.0
 """Below the one an exponential rounds to zero, above the other to infinity."""
+_BIAS = 127
+"""An exponent of zero, as float32 has it."""
+_GROWN = 32
+"""So many binary digits larger, the smallest exponential is no subnormal number."""
 _FLAT = 10.0
 """From here on a hyperbolic tangent rounds to one."""
 _SHORT, _SMALL = 0.693359375, math.log(2.0) - 0.693359375
@@ -82,22 +88,35 @@ class _Lanes:
         """The smaller of both; NaN stays."""
         return self.where("ogt", x, self.all(limit), self.all(limit), x)
 
-    def parts(self, x: Value) -> tuple[Value, Value, Value]:
-        """``e^r - 1``, and ``n`` as a number and behind the bits of `_ROUND`."""
-        shifted = self.fma(x, self.all(1.0 / math.log(2.0)), self.all(_ROUND))
-        n = self.do("fsub", shifted, self.all(_ROUND))
-        r = self.fma(n, self.all(-_SHORT), x)
-        r = self.fma(n, self.all(-_SMALL), r)
+    def parts(
+        self, x: Value, raised: int = 0, *, rounded: bool = False
+    ) -> tuple[Value, Value, Value]:
+        """``r``, ``q(r)``, and ``n`` behind the bits of `_ROUND`, so much larger there.
+
+        ``rounded``: x is a rounded difference, to whose error that of one subtraction adds little.
+        """
+        magic = self.all(_ROUND + raised)
+        shifted = self.fma(x, self.all(1.0 / math.log(2.0)), magic)
+        n = self.do("fsub", shifted, magic)
+        if rounded:
+            r = self.fma(n, self.all(-math.log(2.0)), x)
+        else:
+            r = self.fma(n, self.all(-_SMALL), self.fma(n, self.all(-_SHORT), x))
         q = self.all(_Q[-1])
         for coefficient in reversed(_Q[:-1]):
             q = self.fma(q, r, self.all(coefficient))
-        return self.fma(self.do("fmul", r, r), q, r), n, shifted
+        return r, q, shifted
 
-    def scaled(self, x: Value, n: Value, shifted: Value) -> Value:
+    def less_one(self, r: Value, q: Value) -> Value:
+        """``e^r - 1``."""
+        return self.fma(self.do("fmul", r, r), q, r)
+
+    def scaled(self, x: Value, shifted: Value) -> Value:
         """``2^n x``, rounded once where it is subnormal."""
         if self.to.lanes == 16 and "+avx512f" in processor()[1].split(","):
             zero = Value(self.of, "zeroinitializer")
             all_lanes, round_as_ever = Value(_SHORT_WORD, "-1"), Value(_WORD, "4")
+            n = self.do("fsub", shifted, self.all(_ROUND))
             given = [x, n, zero, all_lanes, round_as_ever]
             return self.to.intrinsic("llvm.x86.avx512.mask.scalef.ps.512", self.of, given)
         # 2^n itself may be beyond float32. _ROUND's own last bits are zero.
@@ -107,9 +126,14 @@ class _Lanes:
         x = self.do("fmul", x, self.power(half))
         return self.do("fmul", x, self.power(self.do("sub", count, half)))
 
+    def power_of(self, shifted: Value) -> Value:
+        """``2^n`` where the bits hold n raised by `_BIAS`, and it is no subnormal number."""
+        # Of the bits only n's are left, where an exponent has its place.
+        return self.bits(self.of_integers("shl", self.bits(shifted, self.integers), 23), self.of)
+
     def power(self, n: Value) -> Value:
         """``2^n`` of integers."""
-        biased = self.of_integers("add", n, 127)
+        biased = self.of_integers("add", n, _BIAS)
         return self.bits(self.of_integers("shl", biased, 23), self.of)
 
 
@@ -117,9 +141,20 @@ def _exp(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at = _Lanes(to, x)
     x = at.below(x, _MOST)
+    r, q, shifted = at.parts(at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x))
+    return at.scaled(at.do("fadd", at.less_one(r, q), at.all(1.0)), shifted)
+
+
+def _grown_exp(to: Expressions, given: list[Value]) -> Value:
+    (x,) = given
+    return _grown(_Lanes(to, x), x, rounded=True)
+
+
+def _grown(at: _Lanes, x: Value, *, rounded: bool) -> Value:
     x = at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x)
-    grown, n, shifted = at.parts(x)
-    return at.scaled(at.do("fadd", grown, at.all(1.0)), n, shifted)
+    r, q, shifted = at.parts(x, _BIAS + _GROWN, rounded=rounded)
+    one = at.all(1.0)
+    return at.do("fmul", at.fma(at.fma(q, r, one), r, one), at.power_of(shifted))
 
 
 def _sigmoid(to: Expressions, given: list[Value]) -> Value:
@@ -127,7 +162,7 @@ def _sigmoid(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at, zero = _Lanes(to, x), Value(x.type, "zeroinitializer")
     minus = to.made(x.type, f"fneg {x.type.llvm} {at.called('fabs', x).name}")
-    e = _exp(to, [minus])
+    e = at.do("fmul", _grown(at, minus, rounded=False), at.all(2.0**-_GROWN))
     upper = at.where("olt", x, zero, e, at.all(1.0))
     return at.do("fdiv", upper, at.do("fadd", e, at.all(1.0)))
 
@@ -137,9 +172,9 @@ def _tanh(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at = _Lanes(to, x)
     size = at.below(at.called("fabs", x), _FLAT)
-    grown, n, shifted = at.parts(at.do("fadd", size, size))
-    power = at.scaled(at.all(1.0), n, shifted)
-    m = at.fma(power, grown, at.do("fsub", power, at.all(1.0)))
+    r, q, shifted = at.parts(at.do("fadd", size, size), _BIAS)
+    power = at.power_of(shifted)
+    m = at.fma(power, at.less_one(r, q), at.do("fsub", power, at.all(1.0)))
     return at.called("copysign", at.do("fdiv", m, at.do("fadd", m, at.all(2.0))), x)
 
 
@@ -167,6 +202,7 @@ def _larger(at: _Lanes, x: Value, y: Value) -> Value:
 
 VECTOR_MATH = {
     "exp": Function("exp", _exp),
+    "grown_exp": Function("grown_exp", _grown_exp),
     "sigmoid": Function("sigmoid", _sigmoid),
     "tanh": Function("tanh", _tanh),
     "larger": Function("larger", lambda to, given: _larger(_Lanes(to, given[0]), *given)),

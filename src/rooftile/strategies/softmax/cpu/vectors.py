@@ -2,15 +2,18 @@
 
 The textbook's loops call the C library for one exponential at a time.  Here a vector's lanes are
 computed at once, within 1.2 units in the last place
-(`rooftile.devices.cpu.native.vector_math`).  A row is read three times, from memory once; its
-maximum, and its sum, are kept in several vectors each, so that none waits for the one before it.
-A short row is one vector, and is written once.
+(`rooftile.devices.cpu.native.vector_math`).  A row of a few vectors stays in registers.  A longer
+one is read three times, from memory once; its maximum is kept in several vectors, so that none
+waits for the one before it.  The last vector of a row ends with it, over lanes of the one before,
+since to write a part of a vector takes as long as ten whole ones on some processors.  A core takes
+several rows at a time: to be told of one takes longer than a short row.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from rooftile.devices.cpu.emit import Writer
@@ -19,7 +22,11 @@ from rooftile.ops import Softmax
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _CHAINS = 4
-"""Vectors of running maxima and sums, four cycles each."""
+"""Vectors of running maxima, up to four cycles each."""
+_MOST_HELD = 8
+"""Vectors of a row that stays in registers."""
+_UNIT = 4096
+"""Elements of the rows that a core takes at a time: about a microsecond's work."""
 
 
 class Vectors(CpuStrategy):
@@ -36,79 +43,89 @@ class Vectors(CpuStrategy):
 
     def kernel(self, problem: Softmax) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
-        short = problem.classes <= vector.lanes()
-        return CpuKernel(
-            _compiled(vector.lanes(), short), units=lambda rows: rows, sizes=(problem.classes,)
-        )
+        classes, lanes = problem.classes, vector.lanes()
+        together = max(1, _UNIT // classes)
+        held = -(-classes // lanes)
+        function = _held(lanes, classes < lanes, held) if held <= _MOST_HELD else _long(lanes)
+        return CpuKernel(function, lambda rows: -(-rows // together), sizes=(classes, together))
 
 
 STRATEGY = Vectors()
 
 
-@cache
-def _compiled(lanes: int, short: bool) -> Native:
-    text = _short() if short else _long(lanes)
-    return source("softmax_short" if short else "softmax_vectors", text, lanes=lanes)
-
-
-def _short() -> str:
-    """Rows that fit a vector: lanes beyond them hold the row's first element, then zero."""
+def _kernel(lanes: int, stem: str, write_row: Callable[[Writer], None]) -> Native:
+    """A kernel that does this for each row."""
     to = Writer()
-    with (
-        to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"),
-        to.block("for row in range(begin, end):"),
-    ):
-        to.line(
-            "classes = sizes[0]",
-            "at = row * classes",
-            "z = load_part(x, at, classes)",
-            "z = joined(classes, z, splat_at(x, at))",
-            "e = exp(subtract(z, largest(z)))",
-            "e = joined(classes, e, splat(float32(0.0)))",
-            "store_part(out, at, divide(e, summed(e)), classes)",
-        )
-    return to.text()
-
-
-def _long(lanes: int) -> str:
-    """Rows in groups of vectors, then one by one; the last one ends with the row."""
-    to, chains = Writer(), range(_CHAINS)
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
-        to.line("classes = sizes[0]", f"groups = classes // {lanes * _CHAINS}")
-        with to.block("for row in range(begin, end):"):
-            to.line("first, stop = row * classes, (row + 1) * classes")
-            to.line(f"whole = first + groups * {lanes * _CHAINS}")
-            _emit_largest(to, lanes)
-            to.line(*(f"s{c} = splat(float32(0.0))" for c in chains))
-            with to.block(f"for at in range(first, whole, {lanes * _CHAINS}):"):
-                for c in chains:
-                    to.line(f"e = exp(subtract(load(x, at + {c * lanes}), top))")
-                    to.line(f"store(out, at + {c * lanes}, e)", f"s{c} = add(s{c}, e)")
-            with to.block(f"for at in range(whole, stop, {lanes}):"):
-                to.line("e = exp(subtract(load_part(x, at, stop - at), top))")
-                to.line("e = joined(stop - at, e, splat(float32(0.0)))")
-                to.line("store_part(out, at, e, stop - at)", "s0 = add(s0, e)")
-            to.line("share = divide(splat(float32(1.0)), summed(add(add(s0, s1), add(s2, s3))))")
-            with to.block(f"for at in range(first, whole, {lanes * _CHAINS}):"):
-                for c in chains:
-                    place = f"at + {c * lanes}"
-                    to.line(f"store(out, {place}, multiply(load(out, {place}), share))")
-            with to.block(f"for at in range(whole, stop, {lanes}):"):
-                to.line("e = multiply(load_part(out, at, stop - at), share)")
-                to.line("store_part(out, at, e, stop - at)")
-    return to.text()
+        to.line("classes, most = sizes[0], x.size // sizes[0]")
+        with to.block("for row in range(begin * sizes[1], min(end * sizes[1], most)):"):
+            to.line("first = row * classes", "stop = first + classes")
+            write_row(to)
+    return source(stem, to.text(), lanes=lanes)
 
 
-def _emit_largest(to: Writer, lanes: int) -> None:
-    """Write the row's maximum in every lane of ``top``; the row has a vector at least.
+@cache
+def _held(lanes: int, part: bool, count: int) -> Native:
+    """For rows of so many vectors, or of a part of one."""
 
-    It may pass over NaN, whose exponential then is NaN, and the row's sum.
-    """
-    chains = range(_CHAINS)
-    to.line("m0 = load(x, first)", *(f"m{c} = m0" for c in chains if c))
-    with to.block(f"for at in range(first, whole, {lanes * _CHAINS}):"):
-        to.line(*(f"m{c} = larger(load(x, at + {c * lanes}), m{c})" for c in chains))
-    with to.block(f"for at in range(whole, stop - {lanes}, {lanes}):"):
-        to.line("m0 = larger(load(x, at), m0)")
-    to.line(f"m0 = larger(load(x, stop - {lanes}), m0)")
-    to.line("top = largest(larger(larger(m0, m1), larger(m2, m3)))")
+    def write_row(to: Writer) -> None:
+        places = [f"first + {k * lanes}" for k in range(count - 1)] + [f"stop - {lanes}"]
+        if part:
+            to.line("x0 = load_part(x, first, classes)")
+            to.line("x0 = joined(classes, x0, splat_at(x, first))")
+        else:
+            to.line(*(f"x{k} = load(x, {place})" for k, place in enumerate(places)))
+        to.line(f"top = largest({_tree('larger', [f'x{k}' for k in range(count)])})")
+        to.line(*(f"e{k} = grown_exp(subtract(x{k}, top))" for k in range(count)))
+        # Lanes that do not count: behind a part, or those that the vector before has too.
+        terms = [f"e{k}" for k in range(count)]
+        zero = "splat(float32(0.0))"
+        if part:
+            terms = [f"joined(classes, e0, {zero})"]
+        elif count > 1:
+            terms[-1] = f"joined({count * lanes} - classes, {zero}, {terms[-1]})"
+        to.line(f"share = divide(splat(float32(1.0)), summed({_tree('add', terms)}))")
+        if part:
+            to.line("store_part(out, first, multiply(e0, share), classes)")
+        else:
+            for k, place in enumerate(places):
+                to.line(f"store(out, {place}, multiply(e{k}, share))")
+
+    return _kernel(lanes, "softmax_part" if part else f"softmax_held{count}", write_row)
+
+
+def _tree(combine: str, terms: Sequence[str]) -> str:
+    """All terms combined, neighbours first."""
+    while len(terms) > 1:
+        pairs = [f"{combine}({', '.join(terms[k : k + 2])})" for k in range(0, len(terms) - 1, 2)]
+        terms = [*pairs, *terms[2 * len(pairs) :]]
+    return terms[0]
+
+
+@cache
+def _long(lanes: int) -> Native:
+    """For longer rows."""
+    step = lanes * _CHAINS
+
+    def write_row(to: Writer) -> None:
+        to.line(f"last = stop - {lanes}", "m0 = load(x, last)")
+        to.line(*(f"m{c} = m0" for c in range(1, _CHAINS)))
+        # NaN may be passed over here: its exponential is NaN, and so is the row's sum.
+        with to.block(f"for at in range(first, stop - {step - 1}, {step}):"):
+            to.line(*(f"m{c} = larger(load(x, at + {c * lanes}), m{c})" for c in range(_CHAINS)))
+        with to.block(f"for at in range(first + classes // {step} * {step}, last, {lanes}):"):
+            to.line("m0 = larger(load(x, at), m0)")
+        to.line(f"top = largest({_tree('larger', [f'm{c}' for c in range(_CHAINS)])})")
+        to.line("s = splat(float32(0.0))")
+        with to.block(f"for at in range(first, last, {lanes}):"):
+            to.line("e = grown_exp(subtract(load(x, at), top))")
+            to.line("store(out, at, e)", "s = add(s, e)")
+        to.line("e = grown_exp(subtract(load(x, last), top))")
+        to.line(f"more = (classes - 1) % {lanes} + 1")
+        to.line(f"s = add(s, joined({lanes} - more, splat(float32(0.0)), e))")
+        to.line("share = divide(splat(float32(1.0)), summed(s))")
+        with to.block(f"for at in range(first, last, {lanes}):"):
+            to.line("store(out, at, multiply(load(out, at), share))")
+        to.line("store(out, last, multiply(e, share))")
+
+    return _kernel(lanes, "softmax_vectors", write_row)

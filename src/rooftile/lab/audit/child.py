@@ -170,19 +170,20 @@ class Child:
         except OSError:
             raise Died(self._ending()) from None
         start = time.perf_counter()
+        # Many threads take long to thaw as well.
+        self._asked = time.monotonic()
         self._thaw()
         return start
 
     def collect(self, start: float = 0.0) -> tuple[Answer, float]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
-        began = time.monotonic()
         try:
             self._await()
             seconds = time.perf_counter() - start
         finally:
             self.freeze()
             # Until all of its threads stand is its time as well.
-            self._spent_s += time.monotonic() - began
+            self._spent_s += time.monotonic() - self._asked
         try:
             answer = take_answer(self._memory)
         except ValueError:
@@ -269,7 +270,7 @@ class Child:
 
     def _await(self) -> None:
         """Wait for one byte.  Raises `Died`."""
-        end = time.monotonic() + self._limit_s - self._spent_s
+        end = self._asked + self._limit_s - self._spent_s
         while True:
             left = end - time.monotonic()
             if left <= 0:

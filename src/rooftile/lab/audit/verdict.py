@@ -40,7 +40,8 @@ _STEPS, _TEXT_STEPS = 8, 6
 """How many steps an audit of a Python kernel tells of, and one of a text."""
 _REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
-    "read-only files", "private scratch", "hidden rooftile", "no_new_privs", "seccomp",
+    "read-only files", "own /dev", "own /proc", "private scratch", "hidden rooftile",
+    "no_new_privs", "seccomp",
 )  # fmt: skip
 """What ``require_isolation`` asks for."""
 _DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 130)

@@ -70,14 +70,12 @@ def test_what_the_tool_says(monkeypatch, tmp_path):
     assert findings.status("races") == "passed"
 
 
-def test_what_the_tool_watches(tmp_path, opencl_device):
+def test_what_the_tool_watches(opencl_device):
     from rooftile.lab.audit.worker_race import launch
 
-    np.ones(70, np.float32).tofile(tmp_path / "x")
-    np.zeros(70, np.float32).tofile(tmp_path / "y")
+    arrays = {"x": np.ones(70, np.float32), "y": np.zeros(70, np.float32)}
     started = Launch("scan", (1, 1, 1), (64, 1, 1))
     launch({
         "file": str(KERNELS / "honest_scan.cl"), "function": "scan", "device": "opencl",
         "macros": {}, "launch": vars(started), "arguments": ["x", "y", 70],
-        "folder": str(tmp_path), "arrays": ["x", "y"],
-    })  # fmt: skip
+    }, arrays)  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rooftile.lab.audit.channel import Answer
 from rooftile.lab.audit.findings import Findings, plain_words
-from rooftile.lab.audit.processes import running_libraries, stat_of, state_of, tree_of
+from rooftile.lab.audit.processes import ended_children, running_libraries
 from rooftile.lab.audit.session import Session
 from rooftile.lab.audit.speed import Speed
 from rooftile.lab.peers.torch_module import peers_of
@@ -52,7 +52,7 @@ class Inspection:
     """Whether vendor libraries may do the work."""
 
     def __post_init__(self) -> None:
-        self.started = _ended_children(self.session.child.pid)
+        self.started = ended_children(self.session.child.pid)
 
     def look(self, speed: Speed) -> None:
         """Look at it after it was timed."""
@@ -69,7 +69,7 @@ class Inspection:
         self._timers(words(self.session.child.ask({"do": "tell"})[0]))
 
     def _processes(self, others: int) -> None:
-        started = _ended_children(self.session.child.pid) - self.started
+        started = ended_children(self.session.child.pid) - self.started
         if others:
             self.findings.failed("processes", f"{others} others lived on while it was timed")
         elif started > 0:
@@ -140,11 +140,3 @@ def _is_open(counts: collections.Counter[str]) -> bool:
 def words(told: Answer) -> list[str]:
     """The lines of a list that an untrusted process gave."""
     return [plain_words(one) for one in told.text.splitlines()]
-
-
-def _ended_children(pid: int) -> int:
-    """What says that processes have ended which a frozen one had started: the pages that they
-    touched and the ticks that they took, for one that shares its memory touches no new ones; and
-    those that it has not waited for."""
-    waited = sum(int(stat_of(pid)[field]) for field in (8, 13, 14))
-    return waited + sum(state_of(one) == "Z" for one in tree_of(pid))

@@ -26,9 +26,9 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "pidfd_open": 434, "pidfd_send_signal": 424, "pivot_root": 155, "prctl": 157,
         "process_madvise": 440, "process_vm_readv": 310, "process_vm_writev": 311, "ptrace": 101,
         "quotactl": 179, "reboot": 169, "request_key": 249, "rt_sigqueueinfo": 129,
-        "rt_sigaction": 13, "rt_tgsigqueueinfo": 297, "setns": 308, "socket": 41, "swapoff": 168, "swapon": 167,
-        "tgkill": 234, "timer_create": 222, "tkill": 200, "umount2": 166, "unshare": 272,
-        "userfaultfd": 323,
+        "rt_sigaction": 13, "rt_tgsigqueueinfo": 297, "setns": 308, "socket": 41, "swapoff": 168,
+        "swapon": 167, "tgkill": 234, "timer_create": 222, "tkill": 200, "umount2": 166,
+        "unshare": 272, "userfaultfd": 323,
     },
     "aarch64": {
         "accept": 202, "accept4": 242, "acct": 89, "add_key": 217, "bind": 200, "bpf": 280,
@@ -41,9 +41,9 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "pidfd_open": 434, "pidfd_send_signal": 424, "pivot_root": 41, "prctl": 167,
         "process_madvise": 440, "process_vm_readv": 270, "process_vm_writev": 271, "ptrace": 117,
         "quotactl": 60, "reboot": 142, "request_key": 218, "rt_sigqueueinfo": 138,
-        "rt_sigaction": 134, "rt_tgsigqueueinfo": 240, "setns": 268, "socket": 198, "swapoff": 225, "swapon": 224,
-        "tgkill": 131, "timer_create": 107, "tkill": 130, "umount2": 39, "unshare": 97,
-        "userfaultfd": 282,
+        "rt_sigaction": 134, "rt_tgsigqueueinfo": 240, "setns": 268, "socket": 198, "swapoff": 225,
+        "swapon": 224, "tgkill": 131, "timer_create": 107, "tkill": 130, "umount2": 39,
+        "unshare": 97, "userfaultfd": 282,
     },
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

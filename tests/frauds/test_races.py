@@ -53,6 +53,31 @@ def test_a_barrier_that_others_never_reach(tmp_path):
     assert findings.status("races") == "failed"
 
 
+@emulated
+def test_a_text_that_includes_itself_ends_in_its_time(tmp_path):
+    text = (KERNELS / "honest_scan.cl").read_text()
+    kernel = tmp_path / "bomb.cl"
+    kernel.write_text('#include "bomb.cl"\n' * 2 + text)
+    findings = Findings()
+    look_for_races(
+        Foreign.parse(f"{kernel}:scan", "opencl", launch=LAUNCH), Scan((70,)), findings, 1.0
+    )
+    assert findings.status("races") == "not applicable"
+
+
+def test_a_text_that_calls_the_system_harms_nothing(few_samples, opencl_device, tmp_path):
+    text = (KERNELS / "fraud_system.cl").read_text()
+    kernel = tmp_path / "kernel.cl"
+    kernel.write_text(text.replace("TOUCHED", f'"{tmp_path / "touched"}"'))
+    found = audit(Foreign.parse(f"{kernel}:scan", "opencl", launch=LAUNCH), Scan((70,)))
+    if not opencl_device.description.gpu:
+        if not {"read-only files", "Landlock"} & {*found.isolation.in_force}:
+            pytest.skip(f"nothing keeps it from writing: {found.isolation}")
+        assert found.check("processes").status == "failed", found.checks
+    assert not found.passed
+    assert not list(tmp_path.glob("touched*"))
+
+
 def test_what_the_tool_says(monkeypatch, tmp_path):
     tool = tmp_path / "compute-sanitizer"
     tool.write_text("#!/bin/sh\necho '========= Error: Race hazard between threads'\nexit 9\n")

@@ -126,9 +126,9 @@ def _on_gpu(
 def _handed(request: dict[str, Any], values: Mapping[str, AnyArray]) -> Iterator[int]:
     """A file in memory with a request and its arrays' bytes: none is left when the judge is
     killed."""
-    arrays = {name: as_bytes(array) for name, array in values.items()}
-    told = np.frombuffer(json.dumps(request).encode(), np.uint8)
+    held: dict[str, Any] = {name: as_bytes(array) for name, array in values.items()}
+    held["a request"] = np.frombuffer(json.dumps(request).encode(), np.uint8)
     with os.fdopen(os.memfd_create("rooftile-races", os.MFD_CLOEXEC), "wb") as file:
-        np.savez(file, **{"a request": told}, **arrays)
+        np.savez(file, **held)
         file.flush()
         yield file.fileno()

@@ -10,7 +10,7 @@ import dataclasses
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -224,19 +224,28 @@ class Session:
             self.arena.put(place.offset, values)
 
     def run(
-        self, slots: Sequence[int] = (0,), look: bool = True, scrub: bool = False, **options: Any
+        self,
+        slots: Sequence[int] = (0,),
+        look: bool = True,
+        scrub: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+        **options: Any,
     ) -> Run:
         """Call the kernel once for each of the slots, in this order.  Raises `Died`,
         `Complained`.
 
         ``scrub`` leaves poison in the memory that the kernel's next allocations will get.
+        ``meanwhile`` is called while the answer is awaited.
         """
         for slot in set(slots):
             self.poison(slot)
         if scrub and not self.kernel.text:
             self.child.ask({"do": "scrub"})
         try:
-            told, seconds = self.child.ask({"do": "run", "slots": list(slots), **options})
+            start = self.child.begin({"do": "run", "slots": list(slots), **options})
+            if meanwhile is not None:
+                meanwhile()
+            told, seconds = self.child.collect(start)
         except Complained as error:
             # It has been called by now, so whatever it says is a verdict on it.
             raise Complained(

@@ -55,8 +55,9 @@ _SIGNALS = {
 """Where each is told its signal; ``tkill``, which nothing uses, is denied.  One process must not
 wake another from a stop.  Those that have no namespace of their own must not reach others at all.
 """
-_NEW_ROOMS = 0x7E020000
-"""Flags of ``clone`` that make namespaces."""
+_NEW_ROOMS, _SIBLING = 0x7E020000, 0x00008000
+"""Flags of ``clone`` that make namespaces, and the one that makes a process which is no child of
+its maker, so that whoever looks for its children does not find it."""
 _END_SIGNAL = 0xFF
 """The bits of those flags that say which signal the end of the new process sends."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -122,7 +123,7 @@ def _program(machine: str, own_namespace: bool) -> list[_Instruction]:
         body = [(_LOAD, 0, 0, argument), *tests, (_RETURN, 0, 0, _ALLOW)]
         made += _of(numbers.pop(name), body)
     ends = _tests([(_EQUAL, 0), (_EQUAL, int(signal.SIGCHLD))], _ALLOW)
-    rooms = [(_LOAD, 0, 0, _FIRST), *_tests([(_ANY_BIT, _NEW_ROOMS)], _DENY)]
+    rooms = [(_LOAD, 0, 0, _FIRST), *_tests([(_ANY_BIT, _NEW_ROOMS | _SIBLING)], _DENY)]
     # Another signal than the usual one at its end could wake its parent.
     usual = [(_KEEP_BITS, 0, 0, _END_SIGNAL), *ends, (_RETURN, 0, 0, _DENY)]
     made += _of(numbers.pop("clone"), [*rooms, *usual])

@@ -48,6 +48,9 @@ class TextSpeed:
         if not self._right("before it was timed"):
             return
         told = self.session.child.ask({"do": "time"})[0]
+        if not _plausible(told.numbers):
+            self.findings.failed("runs", "it answered with something that is no answer")
+            return
         wrong, *numbers = told.numbers
         if told.text:
             self.findings.failed("on_time", plain_words(told.text))
@@ -81,6 +84,17 @@ class TextSpeed:
         arrays = self.session.fresh()
         self.session.write(0, arrays)
         return self.judge.judge(self.session.run([0]), 0, arrays, what)
+
+
+def _plausible(numbers: Sequence[float]) -> bool:
+    """Whether these are what was asked for: the wrong launches, two timings, the resources."""
+    timings = [numbers[1 + i : 7 + i] for i in (0, 7)]
+    return (
+        len(numbers) == 19
+        and not any(map(math.isinf, numbers))
+        and not any(map(math.isnan, [numbers[0], *timings[0], *timings[1]]))
+        and all(number > 0 for timing in timings for number in timing[:5])
+    )
 
 
 def _timing(numbers: Sequence[float]) -> Timing:

@@ -12,12 +12,14 @@ from rooftile.ops import Conv2d, Pool, Softmax
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.problem import outputs_of
 from rooftile.ops.scan import Scan
+from rooftile.ops.sort import Sort
 
 PROBLEMS = (
     (Conv2d(9, 2, 9, 8, 3, (3, 2), activation="relu", pool=Pool.of("max", 2)), "ieee"),
     (Conv2d(9, 2, 9, 8, 3, (3, 2), activation="sigmoid"), "fp16"),
     (Softmax(9, 30), "ieee"),
     (Pool2dWinners(9, 2, 8, 9, Pool.of("max", 2)), "ieee"),
+    (Sort((70,)), "ieee"),
 )
 
 
@@ -42,5 +44,5 @@ def test_right_results_agree_and_one_wrong_element_does_not(problem, claim):
         assert not second.agrees(spoilt, arrays, generator)
 
 
-def test_what_has_no_batch_is_left_to_the_reference():
+def test_a_sum_without_a_batch_is_left_to_the_reference():
     assert Second.of(Scan((70,)), "cpu", CLAIMS["ieee"]) is None

@@ -26,7 +26,7 @@ _ITEMS = 2
 
 
 class Second:
-    """Our own rung for a problem with a batch."""
+    """Our own rung for a problem with a batch, or one whose outputs have no budgets."""
 
     def __init__(self, problem: Problem, device: str, model: ErrorModel) -> None:
         """Raises `RooftileError` where there is none."""
@@ -37,8 +37,10 @@ class Second:
 
     @classmethod
     def of(cls, problem: Problem, device: str, model: ErrorModel) -> Second | None:
-        """The rung for a problem on a device; None where there is none, or no batch."""
-        if problem.batch_size is None:
+        """The rung for a problem on a device; None where there is none, or where nothing less than
+        the reference says how far a result may be off."""
+        judgements = [problem.judgement(output, model) for output in problem.output_arrays]
+        if problem.batch_size is None and any(isinstance(one, Budget) for one in judgements):
             return None
         try:
             return cls(problem, device, model)
@@ -56,14 +58,15 @@ class Second:
         budgets, or an order of their own.  So that is for the reference to say.
         """
         problem, model = self._problem, self._model
-        some = some_items(problem, outs, arrays, _ITEMS, generator)
-        if not Expected(problem, *some[1]).judge(some[0], model).passed:
-            return False
+        limits: tuple[float | None, ...] = (None,) * len(outs)
+        if problem.batch_size is not None:
+            some = some_items(problem, outs, arrays, _ITEMS, generator)
+            if not Expected(problem, *some[1]).judge(some[0], model).passed:
+                return False
+            limits = self._limits(some[1])
         return all(
             _same(made, ours) if limit is None else _close(made, ours, limit)
-            for made, ours, limit in zip(
-                outs, self._results(arrays), self._limits(some[1]), strict=True
-            )
+            for made, ours, limit in zip(outs, self._results(arrays), limits, strict=True)
         )
 
     def _results(self, arrays: Arrays) -> Arrays:

@@ -135,11 +135,8 @@ class _Audit:
         self.drawn = self._drawn()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
             isolation = session.child.isolation
-            # A text needs rooftile beside it, which compiles and launches it.
-            needed = {*_REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
-            lacking = needed - {*isolation.in_force}
-            if self.require_isolation and lacking and (session.on_host or not self.kernel.text):
-                raise NotIsolated(f"required isolation is not to be had: {isolation}")
+            if self.require_isolation:
+                self._check_isolation(session)
             judge = Judge(session, self.findings, self.claim)
             try:
                 self._trials(session, judge)
@@ -174,6 +171,13 @@ class _Audit:
             isolation,
             *self._apart(),
         )
+
+    def _check_isolation(self, session: Session) -> None:
+        isolation = session.child.isolation
+        # A text needs rooftile beside it, which compiles and launches it.
+        needed = {*_REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
+        if needed - {*isolation.in_force} and (session.on_host or not self.kernel.text):
+            raise NotIsolated(f"required isolation is not to be had: {isolation}")
 
     def _apart(self) -> tuple[Timing | None, tuple[tuple[Problem, float], ...]]:
         """The times on hard inputs, and those at sizes that were drawn."""
@@ -221,19 +225,23 @@ class _Audit:
         if not all(trials.many(*one) for one in self.drawn):
             return
         self.findings.passed("reference", "rooftile is not there to be called")
+        self._timed(session, judge, exact)
+        if self.time is not None:
+            trials.after()
+
+    def _timed(self, session: Session, judge: Judge, exact: bool) -> None:
+        """Time a Python kernel, and look who does the work."""
         self.report.next("timing")
         odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
         nearby = [problem for problem, _ in self.drawn]
         self.speed = speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
         inspection = Inspection(session, self.findings, self.allow_library)
-        time_ms = speed.measure(self.problem)
-        if time_ms is None:
+        self.time = speed.measure(self.problem)
+        if self.time is None:
             return
-        self.time = time_ms
         self.report.next("who does the work")
         self.noise = session.child.noise  # Later output may be a profiler's.
         inspection.look(speed)
-        trials.after()
 
     def _text(self, session: Session, judge: Judge) -> None:
         """The times of a text's kernel by the device's clock: no stranger's code is near it."""

@@ -20,7 +20,7 @@ def few_samples(monkeypatch):
     monkeypatch.setattr(known, "ceilings", lambda **_: found)
     monkeypatch.setattr(speed, "_MOST", 5)
     monkeypatch.setattr(lookout, "_ENOUGH", 10)
-    monkeypatch.setattr(library, "_MOST_REQUESTS", 12)
+    monkeypatch.setattr(library, "_MOST_REQUESTS", 40)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ is looked at for the sake of those that do not lie: no clock of the process is e
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 from rooftile.lab.audit.channel import Answer
@@ -26,8 +27,9 @@ _OPERATIONS = re.compile(
 )
 """PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
 GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
-_MOST_REQUESTS = 40
-"""More requests are looked into at the end where too little was seen, but no more than these."""
+_MOST_REQUESTS, _MOST_S = 200, 5.0
+"""More requests are looked into at the end where too little was seen, but no more than these, and
+for no more seconds."""
 
 
 @dataclass
@@ -44,8 +46,9 @@ class Inspection:
 
     def look(self, speed: Speed) -> None:
         """Look at it after it was timed, and was looked into among the timed calls."""
+        end = time.monotonic() + _MOST_S
         for _ in range(_MOST_REQUESTS):
-            if speed.lookout.unseen or not speed.lookout.is_open():
+            if time.monotonic() > end or speed.lookout.unseen or not speed.lookout.is_open():
                 break
             speed.look_into()
         # Only now is it told that somebody looks.

@@ -20,10 +20,10 @@ _FILES = re.compile(
 """Native libraries that compute what a kernel should compute itself."""
 _LOOKS = (4, 40)
 """How often a request is looked into: at least, and at most."""
-_BETWEEN_S = 0.005
+_BETWEEN_S = 0.001
 """About so many seconds lie between the looks into a long request."""
-_ENOUGH = 50
-"""Looks are enough where so many threads were seen to run."""
+_ENOUGH, _SURE = 200, 4
+"""Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
 LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
 """A library does work from this share of the threads on, and from this number."""
 
@@ -58,8 +58,10 @@ class Lookout:
                 self.child.go_on()
 
     def is_open(self) -> bool:
-        """Whether few threads were seen, or few in vendors' libraries, so that more are wanted."""
-        return self.counts.total() < _ENOUGH or 0 < sum(self.vendors().values()) < 2 * LEAST_SAMPLES
+        """Whether few threads were seen; or some, but not clearly many, in vendors' libraries."""
+        total, vendors = self.counts.total(), sum(self.vendors().values())
+        unclear = 0 < vendors < max(2 * LEAST_SAMPLES, 2 * LEAST_SHARE * total)
+        return total < _ENOUGH or (unclear and total < _SURE * _ENOUGH)
 
     def vendors(self) -> dict[str, int]:
         """How often vendors' libraries were seen."""

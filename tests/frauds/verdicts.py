@@ -74,7 +74,7 @@ WRONG = {
     "wrong_overrun": "bounds",
     "wrong_tiles_only": "off_grid",
 }
-LIMITS = {"wrong_hang": 2.0, "wrong_slow": 2.0, "wrong_stuck_spawn": 2.0}
+LIMITS = {"wrong_hang": 1.0, "wrong_slow": 1.0, "wrong_stuck_spawn": 1.0}
 """Seconds for those that take all that they are given."""
 ALSO = {
     "fraud_inputs_zeroed": {"complete"},

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from rooftile.cli import _beside
-from rooftile.lab.audit import CHECKS, library, speed, verdict
+from rooftile.lab.audit import CHECKS, lookout, speed, verdict
 from rooftile.lab.history import store
 from rooftile.lab.history.store import History
 from rooftile.ops import parse
@@ -22,7 +22,7 @@ SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=re
 @pytest.fixture(autouse=True)
 def few_samples(monkeypatch, known_roof):
     monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(library, "_SECONDS", 0.1)
+    monkeypatch.setattr(lookout, "_ENOUGH", 10)
     # One test has our own rung timed.
     monkeypatch.setattr(_beside, "_measured", lambda *_: [])
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from verdicts import KERNELS, SHAPE, SHAPES
 
-from rooftile.lab.audit import Foreign, audit, library, speed
+from rooftile.lab.audit import Foreign, audit, library, lookout, speed
 from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings import known
 from rooftile.ops import parse
@@ -19,9 +19,8 @@ def few_samples(monkeypatch):
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
     monkeypatch.setattr(known, "ceilings", lambda **_: found)
     monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(library, "_SECONDS", 0.1)
-    monkeypatch.setattr(library, "_LONGER", 3)
-    monkeypatch.setattr(library, "_ENOUGH_SAMPLES", 10)
+    monkeypatch.setattr(lookout, "_ENOUGH", 10)
+    monkeypatch.setattr(library, "_MOST_REQUESTS", 40)
 
 
 @pytest.fixture

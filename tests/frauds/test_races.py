@@ -53,6 +53,31 @@ def test_a_barrier_that_others_never_reach(tmp_path):
     assert findings.status("races") == "failed"
 
 
+@emulated
+def test_a_text_that_includes_itself_ends_in_its_time(tmp_path):
+    text = (KERNELS / "honest_scan.cl").read_text()
+    kernel = tmp_path / "bomb.cl"
+    kernel.write_text('#include "bomb.cl"\n' * 2 + text)
+    findings = Findings()
+    look_for_races(
+        Foreign.parse(f"{kernel}:scan", "opencl", launch=LAUNCH), Scan((70,)), findings, 1.0
+    )
+    assert findings.status("races") == "not applicable"
+
+
+def test_a_text_that_calls_the_system_harms_nothing(few_samples, opencl_device, tmp_path):
+    text = (KERNELS / "fraud_system.cl").read_text()
+    kernel = tmp_path / "kernel.cl"
+    kernel.write_text(text.replace("TOUCHED", f'"{tmp_path / "touched"}"'))
+    found = audit(Foreign.parse(f"{kernel}:scan", "opencl", launch=LAUNCH), Scan((70,)))
+    if not opencl_device.description.gpu:
+        if not {"read-only files", "Landlock"} & {*found.isolation.in_force}:
+            pytest.skip(f"nothing keeps it from writing: {found.isolation}")
+        assert found.check("processes").status == "failed", found.checks
+    assert not found.passed
+    assert not list(tmp_path.glob("touched*"))
+
+
 def test_what_the_tool_says(monkeypatch, tmp_path):
     tool = tmp_path / "compute-sanitizer"
     tool.write_text("#!/bin/sh\necho '========= Error: Race hazard between threads'\nexit 9\n")
@@ -70,14 +95,12 @@ def test_what_the_tool_says(monkeypatch, tmp_path):
     assert findings.status("races") == "passed"
 
 
-def test_what_the_tool_watches(tmp_path, opencl_device):
+def test_what_the_tool_watches(opencl_device):
     from rooftile.lab.audit.worker_race import launch
 
-    np.ones(70, np.float32).tofile(tmp_path / "x")
-    np.zeros(70, np.float32).tofile(tmp_path / "y")
+    arrays = {"x": np.ones(70, np.float32), "y": np.zeros(70, np.float32)}
     started = Launch("scan", (1, 1, 1), (64, 1, 1))
     launch({
         "file": str(KERNELS / "honest_scan.cl"), "function": "scan", "device": "opencl",
         "macros": {}, "launch": vars(started), "arguments": ["x", "y", 70],
-        "folder": str(tmp_path), "arrays": ["x", "y"],
-    })  # fmt: skip
+    }, arrays)  # fmt: skip

@@ -9,6 +9,7 @@ FRAUDS = {
     "fraud_background_thread": "on_time",
     "fraud_blas": "library",
     "fraud_blas_at_first": "library",
+    "fraud_blas_until_profiled": "library",
     "fraud_cache_content": "cache",
     "fraud_cache_fingerprint": "cache",
     "fraud_cache_identity": "cache",
@@ -34,15 +35,19 @@ FRAUDS = {
     "fraud_one_shape": "off_grid",
     "fraud_other_process": "processes",
     "fraud_poisoned_only": "complete",
+    "fraud_recognised": "complete",
     "fraud_reference": "reference",
     "fraud_rooftile": "reference",
     "fraud_rooftile_unseen": "reference",
     "fraud_scaled_cache": "cache",
+    "fraud_sibling": "processes",
     "fraud_socket": "runs",
     "fraud_stale_memory": "stale",
     "fraud_stops_judge": "runs",
     "fraud_tf32": "precision",
+    "fraud_unwaited": "processes",
     "fraud_wakes_itself": "on_time",
+    "fraud_wakes_parent": "on_time",
     "fraud_wrong_use": "runs",
 }
 WRONG = {
@@ -69,7 +74,7 @@ WRONG = {
     "wrong_overrun": "bounds",
     "wrong_tiles_only": "off_grid",
 }
-LIMITS = {"wrong_hang": 2.0, "wrong_slow": 2.0, "wrong_stuck_spawn": 2.0}
+LIMITS = {"wrong_hang": 1.0, "wrong_slow": 1.0, "wrong_stuck_spawn": 1.0}
 """Seconds for those that take all that they are given."""
 ALSO = {
     "fraud_inputs_zeroed": {"complete"},
@@ -82,12 +87,13 @@ ALSO = {
 """What else follows from the same deed."""
 INSTEAD = {"fraud_late_items": {"off_grid"}}
 """What meets the deed first, by the draw of what is run: samples at other sizes may."""
-BLAS = "channels=16,height=20,width=24,maps=48,mask=3x3,padding=1x1,activation=relu"
-SHAPES = {"fraud_blas": BLAS, "fraud_blas_at_first": BLAS}
+BLAS = "channels=16,height=20,width=24,maps=32,mask=3x3,padding=1x1,activation=relu"
+SHAPES = {name: BLAS for name in FRAUDS if name.startswith("fraud_blas")}
 """Where the usual shape is too small for what is to be seen."""
 NEEDS = {
     "fraud_judges_memory": {"own /proc", "Landlock"},
     "fraud_rooftile_unseen": {"hidden rooftile"},
+    "fraud_sibling": {"seccomp"},
     "fraud_socket": {"seccomp", "network namespace"},
     "fraud_stops_judge": {"PID namespace", "seccomp", "Landlock"},
 }

@@ -17,7 +17,7 @@ from rooftile.cli import main
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core
 from rooftile.errors import DeviceMissing
-from rooftile.lab.audit import library, speed
+from rooftile.lab.audit import lookout, speed
 from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings import known
 from rooftile.lab.explain import processor
@@ -91,7 +91,7 @@ def quick(monkeypatch, history_path):
     monkeypatch.setattr(device_timing, "_MOST_SAMPLES", 3)
     monkeypatch.setattr(device_timing, "_WARM_UP_S", 0)
     monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(library, "_SECONDS", 0.15)
+    monkeypatch.setattr(lookout, "_ENOUGH", 10)
 
 
 @pytest.fixture

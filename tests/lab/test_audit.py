@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
 from rooftile.lab.audit.poison import HEAP, bits, heap_bits, poison, strength, too_many
 from rooftile.lab.audit.processes import running_libraries
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS, check_claim
+from rooftile.lab.audit.text_speed import _plausible
 from rooftile.ops import Array, Conv2d, Linear, Pool, Pool2d, Softmax, named
 
 PROBLEM = Conv2d(6, 2, 20, 24, 3, (3, 5), padding=(1, 2), activation="relu")
@@ -337,3 +339,11 @@ def test_arrays_of_a_gpu_open_the_driver_once_the_library_has_a_context(kind, mo
     assert calls[-3:] == ["device", "context", "driver"]
     assert made._driver.base == 4096
     assert callable(trampoline._sibling("worker_driver").Driver)
+
+
+@pytest.mark.parametrize(
+    "told", [(), (0.0,) * 18, (0.0,) * 19, (math.nan, *[1.0] * 18), (0.0, math.inf, *[1.0] * 17)]
+)
+def test_times_of_a_text_that_are_none(told):
+    assert not _plausible(told)
+    assert _plausible((0.0, *[1.0] * 6, math.nan, *[1.0] * 6, math.nan, *[math.nan] * 4))

@@ -25,6 +25,17 @@ from rooftile.lab.audit import Foreign, audit
 from rooftile.ops import parse
 audit(Foreign.parse(sys.argv[1] + ":kernel", "cpu"), parse("conv2d", "stride-1", 1))
 """
+CLONE = """
+import ctypes, platform
+libc, clone = ctypes.CDLL(None), {"x86_64": 56, "aarch64": 220}[platform.machine()]
+""".strip().replace("\n", "; ")
+IGNORED = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if not (child := os.fork()):
+    os._exit(3)
+assert os.waitpid(child, 0)[1] == 3 << 8
+"""
 HANGS = """
 import os
 for _ in range(2):
@@ -70,6 +81,11 @@ def test_what_is_missing_is_said(load):
         ("import os; open(f'/proc/{os.getppid()}/mem', 'r+b')", {"own /proc", "Landlock"}, "Error"),
         ("import os; open(os.environ['TMPDIR'] + '/mine', 'w')", {"private scratch"}, ""),
         ("import os; assert not [n for n in os.environ if 'ROOFTILE' in n]", {"limits"}, ""),
+        ("import os; os.kill(os.getpid(), 18)", {"seccomp"}, "permitted"),
+        (f"{CLONE}; assert libc.syscall(clone, 18, 0, 0, 0, 0) < 0", {"seccomp"}, ""),
+        ("import os; assert not {'tty', 'pts', 'kmsg'} & {*os.listdir('/dev')}", {"own /dev"}, ""),
+        ("open('/dev/null', 'w').write('.'); open('/dev/urandom', 'rb').read(1)", {"limits"}, ""),
+        (IGNORED, {"seccomp"}, ""),
     ],
 )
 def test_a_wall_holds(load, monkeypatch, text, one_of, said):

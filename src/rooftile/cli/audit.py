@@ -128,7 +128,7 @@ def _show(output: Output, found: Audit, beside: list[str]) -> None:
     missed = [check.name for check in found.checks if check.status == "not reached"]
     if missed:
         output.show("", f"not reached: {', '.join(missed)}")
-    if not found.kernel.text:
+    if not found.kernel.text or found.kernel.kind == "opencl":
         output.show("", f"isolation: {found.isolation}")
     if found.noise:
         output.show("", "it printed:", found.noise)
@@ -162,6 +162,8 @@ def _speed(found: Audit) -> list[str]:
         rate = quantity(1e3 * found.problem.flops / timing.median, "FLOP/s")
         settled = "" if timing.steady else "; the median had not settled"
         lines.append(f"{milliseconds(timing.median)} ms {what}; {rate}{settled}")
+    if found.hard_ms is not None:
+        lines.append(f"{milliseconds(found.hard_ms.median)} ms with hard inputs among them")
     if found.cold_ms is not None:
         lines.append(f"{milliseconds(found.cold_ms.median)} ms with nothing of it in cache")
     if found.first_call_ms is not None:

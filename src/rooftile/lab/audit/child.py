@@ -15,11 +15,10 @@ import mmap
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,18 +33,20 @@ from rooftile.lab.audit.processes import (
     state_of,
     tree_of,
 )
+from rooftile.lab.audit.supervised import (
+    HERE,
+    MOST_NOISE,
+    MOST_PROCESSES,
+    Supervised,
+    told_code,
+)
 
-_NOISE, _MOST_NOISE = 2000, 16 * 2**20
-"""Characters of the kernel's own output that are kept, and bytes beyond which it is ended."""
+_NOISE = 2000
+"""Characters of the kernel's own output that are kept."""
 _LOOK_S = 0.25
 """Seconds from one look at a process that does not answer to the next."""
 _STANDS_S = 5.0
 """Seconds in which every thread must have stopped."""
-_MOST_PROCESSES = 200
-"""More of them at a time are an attack on the machine."""
-_HERE = Path(__file__).parent
-_MODULES = ("trampoline.py", "channel.py", "worker_arrays.py", "worker_driver.py")
-"""What a stranger's process needs of ours, where it cannot see our folder."""
 
 
 class Died(Exception):
@@ -99,53 +100,26 @@ class Child:
         self.others = 0
         """How many processes it had started and not ended when it last answered."""
         self._gpu = gpu
-        pid_known = self._start(script, arena, memory, hide)
+        self._started = self._start(script, arena, hide)
         self._heard: list[bytes] = [b""]
         self._loudness = 0
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         told = self._arrived()
-        self.pid = pid_known()
+        self.pid = only_child(only_child(self._started.process.pid))
         self._freezer = self._stopped_by(told)
         self.isolation = Isolation(tuple(told["in_force"]), told["missing"])
         self.freeze()
 
-    def _start(
-        self, script: str, arena: int, memory: int, hide: Sequence[Path] | None
-    ) -> Callable[[], int]:
-        """Start the supervisor; gives what finds the stranger's process once it is there."""
+    def _start(self, script: str, arena: int, hide: Sequence[Path] | None) -> Supervised:
         (go, self._go), (self._done, done) = os.pipe(), os.pipe()
-        (self._report, report), (life, self._life) = os.pipe(), os.pipe()
         os.set_blocking(self._done, False)
         files = [self._control, go, done, *([arena] if arena >= 0 else [])]
-        isolate = hide is not None
-        plan = {
-            "isolate": isolate,
-            "gpu": self._gpu,
-            "hide": [str(path) for path in hide or ()],
-            "memory": memory,
-            "files": files,
-            "report": report,
-            "life": life,
-            "environment": _environment(isolate),
-            "command": [
-                sys.executable, str(_HERE / script), *map(str, (*files[:3], arena)),
-            ],
-            "modules": [(name, (_HERE / name).read_text(encoding="utf-8")) for name in _MODULES]
-            if isolate
-            else [],
-        }  # fmt: skip
-        self._process = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(_HERE / "supervisor.py"), json.dumps(plan)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[*files, report, life],
-            start_new_session=True,
-        )
-        for file in (go, done, report, life):
-            os.close(file)
-        return lambda: only_child(only_child(self._process.pid))
+        command = [sys.executable, str(HERE / script), *map(str, (*files[:3], arena))]
+        started = Supervised(command, self._memory_limit, hide, files, self._gpu)
+        os.close(go)
+        os.close(done)
+        return started
 
     @property
     def noise(self) -> str:
@@ -170,19 +144,20 @@ class Child:
         except OSError:
             raise Died(self._ending()) from None
         start = time.perf_counter()
+        # Many threads take long to thaw as well.
+        self._asked = time.monotonic()
         self._thaw()
         return start
 
     def collect(self, start: float = 0.0) -> tuple[Answer, float]:
         """The answer to a request that was begun at the time ``start``, as `ask` gives it."""
-        began = time.monotonic()
         try:
             self._await()
             seconds = time.perf_counter() - start
         finally:
             self.freeze()
             # Until all of its threads stand is its time as well.
-            self._spent_s += time.monotonic() - began
+            self._spent_s += time.monotonic() - self._asked
         try:
             answer = take_answer(self._memory)
         except ValueError:
@@ -193,7 +168,7 @@ class Child:
 
     def answered(self, seconds: float) -> bool:
         """Wait for an answer; whether there is one, or the process has ended."""
-        return bool(select.select([self._done, self._report], [], [], seconds)[0])
+        return bool(select.select([self._done, self._started.report], [], [], seconds)[0])
 
     def thaw(self) -> None:
         """Let it run unasked; what it had still to say of the last request may come now."""
@@ -231,24 +206,24 @@ class Child:
         return Died(why)
 
     def close(self) -> None:
-        """End it: with the pipe that the supervisor watches, everything ends."""
-        for file in (self._life, self._go):
-            os.close(file)
-        self._process.wait()
-        for file in (self._done, self._report):
-            os.close(file)
+        """End it, and all that it started."""
+        os.close(self._go)
+        self._started.end()
+        os.close(self._done)
+        self._started.close()
         self._freezer.close()
         self._memory.close()
         os.close(self._control)
         self._listener.join(1)
-        if self._process.stdout is not None and not self._listener.is_alive():
-            self._process.stdout.close()
+        output = self._started.process.stdout
+        if output is not None and not self._listener.is_alive():
+            output.close()
 
     def _arrived(self) -> dict[str, Any]:
         """What the supervisor reports before any stranger's code runs."""
         line = b""
         while not line.endswith(b"\n"):
-            part = os.read(self._report, 1)
+            part = os.read(self._started.report, 1)
             if not part:
                 raise RuntimeError(f"the supervisor did not start: {self.noise}")
             line += part
@@ -269,7 +244,7 @@ class Child:
 
     def _await(self) -> None:
         """Wait for one byte.  Raises `Died`."""
-        end = time.monotonic() + self._limit_s - self._spent_s
+        end = self._asked + self._limit_s - self._spent_s
         while True:
             left = end - time.monotonic()
             if left <= 0:
@@ -278,10 +253,10 @@ class Child:
                 if self._drained():
                     return
                 raise Died(self._ending())
-            if self._loudness > _MOST_NOISE:
-                raise Died(f"printed more than {_MOST_NOISE >> 20} MiB")
+            if self._loudness > MOST_NOISE:
+                raise Died(f"printed more than {MOST_NOISE >> 20} MiB")
             tree = tree_of(self.pid)
-            if len(tree) > _MOST_PROCESSES:
+            if len(tree) > MOST_PROCESSES:
                 raise Died(f"had {len(tree)} processes")
             if state_of(self.pid) in "Tt":
                 raise Died("stopped itself with a signal")
@@ -297,10 +272,9 @@ class Child:
         """How it ended."""
         if self._ended:
             return self._ended
-        if not select.select([self._report], [], [], 5)[0]:
+        if not select.select([self._started.report], [], [], 5)[0]:
             return "closed the connection to the judge"
-        told = os.read(self._report, 64).strip()
-        code = int(told) if told.lstrip(b"-").isdigit() else -signal.SIGKILL
+        code = told_code(self._started.report)
         self._ended = (
             f"crashed: it was killed by {signal.Signals(-code).name}"
             if code < 0
@@ -310,7 +284,7 @@ class Child:
 
     def _listen(self) -> None:
         """Keep the end of what it prints; unread, a full pipe would hang it."""
-        stream = self._process.stdout
+        stream = self._started.process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
             while part := os.read(stream.fileno(), 65536):
@@ -328,21 +302,3 @@ def seal(file: int) -> None:
 def memory_limit() -> int:
     """Bytes of private memory that a kernel may have: four fifths of the machine's."""
     return int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-
-
-def _environment(isolate: bool) -> dict[str, str]:
-    """What a process is told; a stranger's is not told where rooftile keeps its files."""
-    told = {
-        name: value
-        for name, value in os.environ.items()
-        if not (isolate and name.startswith(("ROOFTILE_", "XDG_")))
-    }
-    # Large arrays then come from the heap, so that a kernel allocates poisoned memory.
-    told["MALLOC_MMAP_THRESHOLD_"] = str(2**30)
-    told["MALLOC_TRIM_THRESHOLD_"] = str(2**31 - 1)
-    # A pool of compiling processes would count as work in other processes.
-    told["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    told["PYTHONUNBUFFERED"] = "1"
-    if isolate:
-        told["PYTHONDONTWRITEBYTECODE"] = "1"
-    return told

@@ -121,27 +121,29 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
             inputs = tuple(array * _few(array, kind, generator) for array in inputs)
         return _with(problem, inputs, ordinary, scale)
 
-    def large_parameters() -> Arrays:
-        made = problem.random(secrets.randbits(128))
-        scale = 2.0 ** int(generator.integers(*_LARGE))
-        return (*made[:count], *(array * array.dtype.type(scale) for array in made[count:]))
-
-    def nan_added() -> Arrays:
-        """One NaN in what is added.  A NaN that is multiplied may meet padding or not."""
-        made = problem.random(secrets.randbits(128))
-        which = count + int(generator.choice(added))
-        made[which].reshape(-1)[int(generator.integers(made[which].size))] = np.nan
-        return made
-
     found: dict[str, Callable[[], Arrays]] = {kind: partial(of, kind) for kind in kinds}
     if "NaN" in hard and all(place.dtype == "float32" for place in problem.given_arrays):
         more = ["sparse", "one hot", *([] if all_finite else ["large"])]
         found |= {kind: partial(changed, kind) for kind in more}
         if problem.parameter_arrays and not all_finite:
-            found["large parameters"] = large_parameters
+            found["large parameters"] = partial(_large_parameters, problem, generator)
         if added and not all_finite:
-            found["NaN that is added"] = nan_added
+            found["NaN that is added"] = partial(_nan_added, problem, added, generator)
     return found
+
+
+def _large_parameters(problem: Problem, generator: np.random.Generator) -> Arrays:
+    made, count = problem.random(secrets.randbits(128)), len(problem.input_arrays)
+    scale = 2.0 ** int(generator.integers(*_LARGE))
+    return (*made[:count], *(array * array.dtype.type(scale) for array in made[count:]))
+
+
+def _nan_added(problem: Problem, added: list[int], generator: np.random.Generator) -> Arrays:
+    """One NaN in what is added.  A NaN that is multiplied may meet padding or not."""
+    made = problem.random(secrets.randbits(128))
+    which = len(problem.input_arrays) + int(generator.choice(added))
+    made[which].reshape(-1)[int(generator.integers(made[which].size))] = np.nan
+    return made
 
 
 def _few(array: AnyArray, kind: str, generator: np.random.Generator) -> AnyArray:

@@ -50,7 +50,8 @@ class Signals:
             if not all(wait_until_stopped(pid, end) for pid in new):
                 return False
             stopped.update(new)
-        return True
+        # Nothing has woken one while another was waited for.
+        return all(wait_until_stopped(pid, end) for pid in stopped)
 
     def thaw(self) -> None:
         """See `Freezer.thaw`."""

@@ -56,6 +56,10 @@ class Audit:
     """The device that it ran on; None for ``cpu``."""
     isolation: Isolation
     """What kept the kernel's process from the judge and the user's files."""
+    hard_ms: Timing | None = None
+    """The time of a call in samples with hard inputs among them; None without any."""
+    near_ms: tuple[tuple[Problem, float], ...] = ()
+    """Times at sizes and batches that were drawn."""
 
     @property
     def passed(self) -> bool:
@@ -128,6 +132,8 @@ class Audit:
                 "error": dataclasses.asdict(self.error) if self.error else None,
                 "time_ms": dataclasses.asdict(self.time_ms) if self.time_ms else None,
                 "cold_ms": dataclasses.asdict(self.cold_ms) if self.cold_ms else None,
+                "hard_time_ms": dataclasses.asdict(self.hard_ms) if self.hard_ms else None,
+                "near_times_ms": [[str(one), time] for one, time in self.near_ms],
                 "first_call_ms": self.first_call_ms,
                 "gflops": 1e-6 * self.problem.flops / median,
                 "gbps": 1e-6 * self.problem.bytes / median,

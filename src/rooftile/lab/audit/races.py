@@ -1,36 +1,41 @@
 """Do threads of a kernel's text race?  Two detectors look, as far as there are any.
 
 The host's emulation runs the text with a fiber for each thread of a block, and ThreadSanitizer sees
-accesses of one place that no barrier parts (`rooftile.lab.emulation`).  Where the kernel's device
-is an NVIDIA GPU and compute-sanitizer is installed, its racecheck watches shared memory in a launch
-there.
+accesses of one place that no barrier parts (`rooftile.lab.emulation`).  There the text is a program
+like any other, so it is compiled and run behind the walls that a Python kernel has.  Where the
+kernel's device is an NVIDIA GPU and compute-sanitizer is installed, its racecheck watches shared
+memory in a launch there.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from rooftile.devices.gpu import macro_lines
+import numpy as np
+
 from rooftile.errors import InputError
-from rooftile.lab.audit.findings import Findings
+from rooftile.lab.audit.child import memory_limit
+from rooftile.lab.audit.findings import Findings, plain_words
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.emulation import Finding, NotCompiled, missing, run, unwritten
-from rooftile.ops import Problem
+from rooftile.lab.audit.supervised import HERE, output_of
+from rooftile.lab.audit.worker_emulated import NOT_COMPILED, NOT_EMULATED
+from rooftile.lab.emulation import missing, shim, unwritten
+from rooftile.lab.judge.exam import as_bytes
+from rooftile.ops import AnyArray, Problem
 
 _MOST_FLOPS = 10**7
 """FLOPs of the largest problem that is emulated; a thread's step takes some 100 ns."""
 _TOOL = "compute-sanitizer"
 _RACED = 9
 """The exit code that the tool is asked for where it has found a race."""
-_CHILD = Path(__file__).with_name("worker_race.py")
 _ACCESS = re.compile(r"\b(previous )?(?:atomic )?(read|write) of size (\d+)", re.IGNORECASE)
 
 
@@ -46,9 +51,12 @@ def look_for_races(kernel: Foreign, problem: Problem, findings: Findings, limit_
     values = dict(zip((a.name for a in problem.given_arrays), problem.random(0), strict=True))
     for output in problem.output_arrays:
         values[output.name] = unwritten(output.nbytes).view(output.numpy).reshape(output.shape)
-    with tempfile.TemporaryDirectory() as folder:
-        given = (kernel, macros, launch, arguments, values, Path(folder))
-        found = [_emulated(problem, *given, limit_s), _on_gpu(*given, limit_s)]
+    request = {
+        "file": str(kernel.path), "function": kernel.function, "device": kernel.device,
+        "macros": macros, "launch": dataclasses.asdict(launch), "arguments": arguments,
+        "limit_s": limit_s, "arrays": {one.name: (one.dtype, one.shape) for one in problem.arrays},
+    }  # fmt: skip
+    found = [_emulated(problem, request, values), _on_gpu(kernel, request, values)]
     raced = [text for status, text in found if status == "failed"]
     looked = [text for status, text in found if status == "passed"]
     if raced:
@@ -60,35 +68,24 @@ def look_for_races(kernel: Foreign, problem: Problem, findings: Findings, limit_
 
 
 def _emulated(
-    problem: Problem,
-    kernel: Foreign,
-    macros: dict[str, int | str],
-    launch: Any,
-    arguments: list[str | int],
-    values: dict[str, Any],
-    folder: Path,
-    limit_s: float,
+    problem: Problem, request: dict[str, Any], values: Mapping[str, AnyArray]
 ) -> tuple[str, str]:
-    """What ThreadSanitizer says of the text on the host."""
+    """What ThreadSanitizer says of the text on the host, behind walls."""
     if missing():
         return "skipped", f"the host has {missing()}"
     if problem.flops > _MOST_FLOPS:
         return "skipped", f"{problem.flops} FLOPs are too many to emulate"
-    text = macro_lines(macros) + kernel.path.read_text(encoding="utf-8")
-    arrays = folder / "arrays"
-    arrays.mkdir()
-    try:
-        run(
-            text, (kernel.path.parent,), [(launch, arguments)], values, arrays,
-            sanitizer="thread", opencl=kernel.path.suffix == ".cl", limit_s=limit_s,
-        )  # fmt: skip
-    except NotCompiled as error:
-        lines = [line for line in str(error).splitlines() if "error" in line]
+    with _handed({**request, "header": str(shim("thread"))}, values) as file:
+        command = [sys.executable, str(HERE / "worker_emulated.py"), str(file)]
+        code, said = output_of(command, request["limit_s"], memory_limit(), [file])
+    said = plain_words(said)
+    if code == NOT_COMPILED:
+        lines = [line for line in said.splitlines() if "error" in line]
         return "skipped", f"the host's compiler does not take it: {(lines or ['?'])[0][-200:]}"
-    except NotImplementedError as error:
-        return "skipped", f"the host has nothing like {str(error)[:100]}"
-    except Finding as finding:
-        return _named(str(finding), problem)
+    if code == NOT_EMULATED:
+        return "skipped", f"the host has nothing like {said.strip()[:100]}"
+    if code:
+        return _named(said, problem)
     return "passed", f"emulated on the host, as {problem}"
 
 
@@ -102,41 +99,36 @@ def _named(said: str, problem: Problem) -> tuple[str, str]:
         return "failed", f"{' and '.join(words)} at one place, no barrier between, as {problem}"
     if "wait for each other" in said:
         return "failed", f"threads wait at a barrier that others never reach, as {problem}"
-    return "skipped", f"emulated, it ended early: {said.strip().splitlines()[-1][-200:]}"
+    last = (said.strip() or "it was killed").splitlines()[-1]
+    return "skipped", f"emulated, it ended early: {last[-200:]}"
 
 
 def _on_gpu(
-    kernel: Foreign,
-    macros: dict[str, int | str],
-    launch: Any,
-    arguments: list[str | int],
-    values: dict[str, Any],
-    folder: Path,
-    limit_s: float,
+    kernel: Foreign, request: dict[str, Any], values: Mapping[str, AnyArray]
 ) -> tuple[str, str]:
     """What racecheck says of a launch on the kernel's own GPU."""
-    if kernel.kind != "cuda" or shutil.which(_TOOL) is None:
+    path = shutil.which(_TOOL)
+    if kernel.kind != "cuda" or path is None:
         return "skipped", f"no NVIDIA GPU with {_TOOL} is asked for"
-    for name, array in values.items():
-        array.tofile(folder / name)
-    request = {
-        "file": str(kernel.path), "function": kernel.function, "device": kernel.device,
-        "macros": macros, "launch": dataclasses.asdict(launch), "arguments": arguments,
-        "folder": str(folder), "arrays": list(values),
-    }  # fmt: skip
-    command = [_TOOL, "--tool", "racecheck", "--error-exitcode", str(_RACED)]
-    try:
-        done = subprocess.run(
-            [*command, sys.executable, str(_CHILD), json.dumps(request)],
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-        )
-    except subprocess.TimeoutExpired:
-        return "skipped", f"{_TOOL} took more than {limit_s:g} s"
-    if done.returncode == _RACED:
-        lines = [line for line in done.stdout.splitlines() if "hazard" in line.lower()]
-        return "failed", f"racecheck: {(lines or ['a hazard'])[0].strip('= ')[:200]}"
-    if done.returncode:
-        return "skipped", f"{_TOOL} ended with {done.returncode}"
+    tool = [path, "--tool", "racecheck", "--error-exitcode", str(_RACED)]
+    with _handed(request, values) as file:
+        command = [*tool, sys.executable, str(HERE / "worker_race.py"), str(file)]
+        code, said = output_of(command, request["limit_s"], memory_limit(), [file], walls=False)
+    if code == _RACED:
+        lines = [line for line in said.splitlines() if "hazard" in line.lower()]
+        return "failed", plain_words(f"racecheck: {(lines or ['a hazard'])[0].strip('= ')[:200]}")
+    if code:
+        return "skipped", f"{_TOOL} ended with {code}"
     return "passed", "racecheck found no hazard on the GPU"
+
+
+@contextmanager
+def _handed(request: dict[str, Any], values: Mapping[str, AnyArray]) -> Iterator[int]:
+    """A file in memory with a request and its arrays' bytes: none is left when the judge is
+    killed."""
+    held: dict[str, Any] = {name: as_bytes(array) for name, array in values.items()}
+    held["a request"] = np.frombuffer(json.dumps(request).encode(), np.uint8)
+    with os.fdopen(os.memfd_create("rooftile-races", os.MFD_CLOEXEC), "wb") as file:
+        np.savez(file, **held)
+        file.flush()
+        yield file.fileno()

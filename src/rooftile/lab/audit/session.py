@@ -10,8 +10,9 @@ import dataclasses
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -124,14 +125,13 @@ class Session:
 
     def __enter__(self) -> Session:
         self.arena, extra = self._share()
-        text, kind = self.kernel.text, self.kernel.kind
         self.child = Child(
-            "worker_text.py" if text else "trampoline.py",
+            "worker_text.py" if self.kernel.text else "trampoline.py",
             self.arena.fd,
-            memory_limit() if kind == "cpu" else 0,
+            memory_limit() if self.on_host else 0,
             self.limit_s,
-            None if text else hidden_from(self.kernel.path),
-            kind == "cuda",
+            self._hidden(),
+            self.kernel.kind == "cuda",
         )
         self._load = {
             "do": "load",
@@ -145,6 +145,21 @@ class Session:
         self._poison: dict[int, list[NDArray[np.uint8]]] = {}
         self._generator = np.random.default_rng()
         return self
+
+    @cached_property
+    def on_host(self) -> bool:
+        """Whether it runs on the processor, as any program of the host: a text may do so too."""
+        kernel = self.kernel
+        return kernel.kind == "cpu" or (
+            kernel.kind == "opencl" and not open_gpu(kernel.device).description.gpu
+        )
+
+    def _hidden(self) -> Sequence[Path] | None:
+        """What its process must not see; None where no code of a stranger's runs in it."""
+        if self.kernel.text:
+            # Rooftile compiles and launches it there.
+            return () if self.on_host else None
+        return hidden_from(self.kernel.path)
 
     def __exit__(self, *_: object) -> None:
         self.child.close()
@@ -209,19 +224,28 @@ class Session:
             self.arena.put(place.offset, values)
 
     def run(
-        self, slots: Sequence[int] = (0,), look: bool = True, scrub: bool = False, **options: Any
+        self,
+        slots: Sequence[int] = (0,),
+        look: bool = True,
+        scrub: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+        **options: Any,
     ) -> Run:
         """Call the kernel once for each of the slots, in this order.  Raises `Died`,
         `Complained`.
 
         ``scrub`` leaves poison in the memory that the kernel's next allocations will get.
+        ``meanwhile`` is called while the answer is awaited.
         """
         for slot in set(slots):
             self.poison(slot)
         if scrub and not self.kernel.text:
             self.child.ask({"do": "scrub"})
         try:
-            told, seconds = self.child.ask({"do": "run", "slots": list(slots), **options})
+            start = self.child.begin({"do": "run", "slots": list(slots), **options})
+            if meanwhile is not None:
+                meanwhile()
+            told, seconds = self.child.collect(start)
         except Complained as error:
             # It has been called by now, so whatever it says is a verdict on it.
             raise Complained(

@@ -5,16 +5,18 @@ contents while its process is frozen.  The clock runs from thawing the process u
 The results must be there then, and every one is checked, in an order that is drawn afterwards:
 
 - each is searched for poison, and its guards and inputs for changes;
-- the first ones are compared with the reference as a whole, while the time bears it;
-- the others, where the problem is affine, by a secret projection of the whole batch
-  (`rooftile.lab.audit.projection`, where the error bound is derived); else by items that are drawn.
+- where the reference of all of them takes too long, only the first is compared with it;
+- the others are then compared as a whole by a secret projection where the problem is affine
+  (`rooftile.lab.audit.projection`), else with what our own rung makes of them
+  (`rooftile.lab.audit.second`): the error bounds are derived there.
 
 So a time is never too short.  It holds what a caller pays: the launch, the wait for the device, the
 delivery of a returned result.
 
-Between the samples come others that are made in the same way and not timed: some of their inputs
-are of those that wrong methods stumble over, and some are of sizes and batches that were drawn.
-The process cannot tell which samples are timed.
+Samples are of four kinds, in an order that is drawn, and the process cannot tell them apart before
+it answers.  *Ordinary* ones make the time.  *Hard* ones hold inputs of the kinds that wrong methods
+stumble over; *near* ones are of sizes and batches that were drawn; their times are kept apart.
+Into *watched* ones somebody looks (`rooftile.lab.audit.lookout`).
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from rooftile.lab.audit.child import Complained
-from rooftile.lab.audit.contents import renewed, some_items
+from rooftile.lab.audit.contents import derived, renewed, some_items
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge, is_suspect
+from rooftile.lab.audit.lookout import Lookout
 from rooftile.lab.audit.projection import projected_right, projects
 from rooftile.lab.audit.rounding import CLAIMS
+from rooftile.lab.audit.second import Second
 from rooftile.lab.audit.session import Arrays, Run, Session, slots_for
 from rooftile.ops import Problem
 from rooftile.runtime.timing.device import contradiction
@@ -46,13 +51,11 @@ _LEAST, _MOST = 5, 40
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
 _SOME_ITEMS = 2
-"""So many items of a result are compared where the time for whole ones is over."""
-_TIMES_LONGER = 2.0
-"""Whole results are compared for so many times as long as the sample took; the first one always."""
+"""So many items tell the time of a reference, and are compared at sizes that were drawn."""
 _CHECKS_S = 0.1
 """A sample has no more results than can be checked in about so many seconds."""
-_DECOYS = 0.2
-"""The share of samples that are not timed."""
+_SHARES = {"ordinary": 0.6, "hard": 0.12, "near": 0.12, "watched": 0.16}
+"""How often a sample is of which kind."""
 _EVENT_SLACK_S = 2e-3
 """Seconds of the judge's time that a GPU's events may miss, while the answer is on its way."""
 
@@ -69,36 +72,42 @@ class Speed:
     nearby: Sequence[Problem] = ()
     """Problems of sizes and batches that were drawn."""
     runs: list[Run] = field(default_factory=list)
+    hard_s: list[float] = field(default_factory=list)
+    """Seconds of calls of hard samples."""
+    near_s: list[tuple[Problem, float]] = field(default_factory=list)
+    """The same at problems that were drawn."""
 
     def measure(self, problem: Problem) -> Timing | None:
         """The time of a call in milliseconds; None when a result of a timed call was wrong."""
         self._problem, self._generator = problem, np.random.default_rng()
-        session, slots = self.session, slots_for(problem)
-        session.lay(problem, slots)
-        self._ordinary = [session.fresh() for _ in range(slots)]
+        self.lookout = Lookout(self.session.child)
+        slots = slots_for(problem)
+        self.session.lay(problem, slots)
+        self._ordinary = [self.session.fresh() for _ in range(slots)]
         once = min(self._sample(self._ordinary[:1]).wall_s for _ in range(2))
-        fitting = min(_WINDOW_S / once, _CHECKS_S / self._least_check())
+        fitting = min(_WINDOW_S / once, _CHECKS_S / self._prepare_checks())
         self.count = max(1, min(slots, round(fitting)))
-        self._sample(self._ordinary[: self.count])
+        self.expected_s = self._sample(self._ordinary[: self.count]).wall_s
         times: list[float] = []
-        watch = Watch(session.child.pid)
-        start = time.perf_counter()
+        watch, start = Watch(self.session.child.pid), time.perf_counter()
         while len(times) < _MOST:
-            decoy = not self.runs or self._generator.random() < _DECOYS
-            if decoy:
-                if not self._at_nearby():
+            kind = self._kind()
+            if kind == "near":
+                if not self._near(slots):
                     return None
-                # Its arrays lie elsewhere from now on.
-                session.lay(problem, slots)
-            given = self.contents(decoy)
+                continue
+            given, hard = self._contents(kind == "hard")
             with watch as calls:
-                run = self._sample(given)
+                run = self._sample(given, kind == "watched")
                 calls.append(run.wall_s)
             self.runs.append(run)
-            if not self._right(run, given):
+            if not self._right(run, given, hard):
                 return None
-            if decoy:
+            if kind == "hard":
+                self.hard_s.append(run.wall_s / self.count)
+            if kind != "ordinary":
                 continue
+            self.expected_s = min(self.expected_s, run.wall_s)
             times.append(run.wall_s / self.count)
             spent = time.perf_counter() - start
             if len(times) >= _LEAST and (is_steady(times) or spent > _SECONDS):
@@ -106,26 +115,50 @@ class Speed:
         self._clocks()
         return replace(timing_of(times), waited=watch.share())
 
-    def contents(self, odd: bool = False) -> list[Arrays]:
-        """New contents of a sample; some of them are hard ones, if ``odd``."""
+    def look_into(self) -> None:
+        """One more request that is looked into."""
+        self._sample(self._contents()[0], watched=True)
+
+    def _kind(self) -> str:
+        """What the next sample is; the first one is looked into, before a process can know."""
+        kinds = {
+            "ordinary": True,
+            "hard": bool(self.odd),
+            "near": bool(self.nearby),
+            "watched": not self.lookout.unseen,
+        }
+        if kinds["watched"] and not self.runs:
+            return "watched"
+        names = [name for name in _SHARES if kinds[name]]
+        shares = np.array([_SHARES[name] for name in names])
+        return str(self._generator.choice(names, p=shares / shares.sum()))
+
+    def _contents(self, hard: bool = False) -> tuple[list[Arrays], int | None]:
+        """New contents of a sample, and which of them is a hard one, if there shall be one."""
         given = [
             renewed(self._problem, one, self._generator) for one in self._ordinary[: self.count]
         ]
-        if odd and self.odd:
-            which = int(self._generator.integers(len(given)))
-            given[which] = self.odd[int(self._generator.integers(len(self.odd)))]()
-        return given
+        if not hard:
+            return given, None
+        which = int(self._generator.integers(len(given)))
+        made = int(self._generator.integers(len(self.odd) + 1))
+        if made == len(self.odd):
+            # What was seen before, permuted and scaled.
+            given[which] = derived(self._problem, self._ordinary[which], self._generator)
+        else:
+            given[which] = self.odd[made]()
+        return given, which
 
-    def _sample(self, arrays: list[Arrays]) -> Run:
+    def _sample(self, arrays: list[Arrays], watched: bool = False) -> Run:
         """A run of all slots with these contents, in an order that is drawn."""
         for slot, one in enumerate(arrays):
             self.session.write(slot, one)
-        return self.session.run([int(i) for i in self._generator.permutation(len(arrays))])
+        order = [int(i) for i in self._generator.permutation(len(arrays))]
+        meanwhile = partial(self.lookout.within, self.expected_s) if watched else None
+        return self.session.run(order, meanwhile=meanwhile)
 
-    def _at_nearby(self) -> bool:
-        """Call it at sizes that were drawn; whether it is right there, or refuses them."""
-        if not self.nearby:
-            return True
+    def _near(self, slots: int) -> bool:
+        """Time it at sizes that were drawn; whether it is right there, or refuses them."""
         problem = self.nearby[int(self._generator.integers(len(self.nearby)))]
         count = min(self.count, slots_for(problem))
         self.session.lay(problem, count)
@@ -133,52 +166,89 @@ class Speed:
         try:
             run = self._sample(given)
         except Complained as error:
-            if error.kind == "refuses":
-                return True
-            raise
-        what = f"at {problem}, between timed calls"
-        chosen = int(self._generator.integers(count))
-        arrays = given[run.slots[chosen]]
-        return self.judge.judge(run, chosen, arrays, what, "off_grid", always=True)
+            if error.kind != "refuses":
+                raise
+            right = True
+        else:
+            self.near_s.append((problem, run.wall_s / count))
+            right = self._right_near(run, given)
+        # Its arrays lie elsewhere from now on.
+        self.session.lay(self._problem, slots)
+        return right
 
-    def _right(self, run: Run, given: list[Arrays]) -> bool:
+    def _right_near(self, run: Run, given: list[Arrays]) -> bool:
+        """Whether a result at a drawn size is right as a whole, and items of the others."""
+        problem, count = self.session.problem, len(given)
+        assert problem is not None
+        chosen = int(self._generator.integers(count))
+        for index, (slot, seen) in enumerate(zip(run.slots, run.seen, strict=True)):
+            right = index != chosen and seen.intact and not is_suspect(problem, seen)
+            if right:
+                some = some_items(problem, seen.outs, given[slot], _SOME_ITEMS, self._generator)
+                right = self.judge.agrees(*some)
+            what = f"at {problem}, between timed calls"
+            if not right and not self.judge.judge(
+                run, index, given[slot], what, "off_grid", always=True
+            ):
+                return False
+        return True
+
+    def _right(self, run: Run, given: list[Arrays], hard: int | None) -> bool:
         """Whether every result of a sample is right; see above how each is checked."""
-        end = time.perf_counter() + max(_TIMES_LONGER * run.wall_s, _WINDOW_S)
         for turn, i in enumerate(self._generator.permutation(len(given))):
             index = int(i)
-            arrays, seen = given[run.slots[index]], run.seen[index]
+            slot, seen = run.slots[index], run.seen[index]
+            arrays = given[slot]
             right = seen.intact and not seen.altered and not is_suspect(self._problem, seen)
-            if right and (turn == 0 or time.perf_counter() < end):
-                right = self._agree(seen.outs, arrays, _CHECKED_FLOPS)
+            if right and slot == hard:
+                # No other check knows the budgets of such inputs.
+                right = self.judge.agrees(seen.outs, arrays)
             elif right:
-                right = self._checked(seen.outs, arrays)
+                right = (turn > 0 or self._some_right(seen.outs, arrays)) and self._whole_right(
+                    seen.outs, arrays
+                )
             if not right and not self.judge.judge(run, index, arrays, "in a timed call"):
                 return False
         return True
 
-    def _least_check(self) -> float:
-        """The seconds that the cheapest check of a result takes; it is of no right one."""
+    def _prepare_checks(self) -> float:
+        """Choose how whole results are checked; the seconds that one takes."""
+        problem, model = self._problem, CLAIMS[self.judge.claim]
         arrays = self._ordinary[0]
-        outs = tuple(np.zeros(one.shape, one.numpy) for one in self._problem.output_arrays)
+        outs = self.session.look(0).outs
+        self._projects, self._second = False, None
         start = time.perf_counter()
-        self._checked(outs, arrays)
+        some = some_items(problem, outs, arrays, _SOME_ITEMS, self._generator)
+        self.judge.agrees(*some)
+        items = problem.batch_size or _SOME_ITEMS
+        whole_s = (time.perf_counter() - start) * max(1.0, items / _SOME_ITEMS)
+        if whole_s <= _CHECKS_S:
+            return whole_s
+        self._projects = projects(problem, model)
+        if not self._projects:
+            self._second = Second.of(problem, self.session.kernel.device, model)
+            # What it compiles is no part of the time of a check.
+            self._whole_right(outs, arrays)
+        start = time.perf_counter()
+        self._whole_right(outs, arrays)
         return time.perf_counter() - start
 
-    def _checked(self, outs: Arrays, arrays: Arrays) -> bool:
-        """Whether a result passes its projection; without one, whether some of its items are
-        right; without a batch, whether it is."""
+    def _whole_right(self, outs: Arrays, arrays: Arrays) -> bool:
+        """Whether a whole result is right, by the cheapest check that tells."""
         model = CLAIMS[self.judge.claim]
-        if projects(self._problem, model):
+        if self._projects:
             return projected_right(self._problem, outs, arrays, model, self._generator)
-        return self._agree(outs, arrays, 0)
+        if self._second is not None:
+            return self._second.agrees(outs, arrays, self._generator)
+        return self.judge.agrees(outs, arrays)
 
-    def _agree(self, outs: Arrays, arrays: Arrays, flops: int) -> bool:
-        """Whether items that are drawn are right: so many that they have these FLOPs, and at least
-        `_SOME_ITEMS`; without a batch, the whole result."""
+    def _some_right(self, outs: Arrays, arrays: Arrays) -> bool:
+        """Whether drawn items are right by the reference, so many that they have `_CHECKED_FLOPS`;
+        where it judges whole results anyway, there is nothing to do."""
         problem, items = self._problem, self._problem.batch_size
-        if items is None:
-            return self.judge.agrees(outs, arrays)
-        count = max(_SOME_ITEMS, int(flops * items / max(1, problem.flops)))
+        if items is None or not (self._projects or self._second):
+            return True
+        count = max(1, int(_CHECKED_FLOPS * items / max(1, problem.flops)))
         return self.judge.agrees(*some_items(problem, outs, arrays, count, self._generator))
 
     def _clocks(self) -> None:

@@ -33,7 +33,7 @@ _PLACES = ("/dev/shm", "/mnt", "/media", "/srv")
 """Folders that the scratch may cover: nothing that a kernel needs lies there."""
 _PAUSE_S = 0.1
 """Seconds from one look to the next, where the system tells of no end."""
-_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full")
 _NAMESPACES = ("user namespace", *(f"{name} namespace" for name in walls.NAMESPACES))
 
 
@@ -78,6 +78,7 @@ class Walls:
         """Nothing can be written but the scratch, and what is hidden cannot be read."""
         if self.has("mount namespace") and self.built("read-only files", self._read_only):
             place = next(filter(os.path.isdir, _PLACES))
+            self.built("own /dev", lambda: walls.mount_devices(place))
             self.built("private scratch", lambda: walls.mount_scratch(place, _SCRATCH_BYTES))
             self.scratch = place if self.has("private scratch") else ""
             hidden = [path for path in self.plan["hide"] if self.scratch and os.path.exists(path)]
@@ -88,7 +89,7 @@ class Walls:
 
     def _read_only(self) -> None:
         walls.mount_private()
-        walls.mount_read_only()
+        walls.mount_read_only("/", walls.AND_BELOW)
 
     def rights(self) -> None:
         """Last, in the process that becomes the stranger's."""
@@ -190,6 +191,8 @@ def _first(built: Walls) -> None:
 def _become(built: Walls) -> None:
     """Become the stranger's process."""
     plan = built.plan
+    # What is ignored here would stay so in the program that is started.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     walls.prctl(walls.PR_SET_DUMPABLE, 1)
     walls.die_with_parent()
     environment = dict(plan["environment"])

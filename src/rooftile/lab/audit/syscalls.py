@@ -11,6 +11,7 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import struct
 
 _NUMBERS: dict[str, dict[str, int]] = {
@@ -25,9 +26,9 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "pidfd_open": 434, "pidfd_send_signal": 424, "pivot_root": 155, "prctl": 157,
         "process_madvise": 440, "process_vm_readv": 310, "process_vm_writev": 311, "ptrace": 101,
         "quotactl": 179, "reboot": 169, "request_key": 249, "rt_sigqueueinfo": 129,
-        "rt_tgsigqueueinfo": 297, "setns": 308, "socket": 41, "swapoff": 168, "swapon": 167,
-        "tgkill": 234, "timer_create": 222, "tkill": 200, "umount2": 166, "unshare": 272,
-        "userfaultfd": 323,
+        "rt_sigaction": 13, "rt_tgsigqueueinfo": 297, "setns": 308, "socket": 41, "swapoff": 168,
+        "swapon": 167, "tgkill": 234, "timer_create": 222, "tkill": 200, "umount2": 166,
+        "unshare": 272, "userfaultfd": 323,
     },
     "aarch64": {
         "accept": 202, "accept4": 242, "acct": 89, "add_key": 217, "bind": 200, "bpf": 280,
@@ -40,29 +41,42 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "pidfd_open": 434, "pidfd_send_signal": 424, "pivot_root": 41, "prctl": 167,
         "process_madvise": 440, "process_vm_readv": 270, "process_vm_writev": 271, "ptrace": 117,
         "quotactl": 60, "reboot": 142, "request_key": 218, "rt_sigqueueinfo": 138,
-        "rt_tgsigqueueinfo": 240, "setns": 268, "socket": 198, "swapoff": 225, "swapon": 224,
-        "tgkill": 131, "timer_create": 107, "tkill": 130, "umount2": 39, "unshare": 97,
-        "userfaultfd": 282,
+        "rt_sigaction": 134, "rt_tgsigqueueinfo": 240, "setns": 268, "socket": 198, "swapoff": 225,
+        "swapon": 224, "tgkill": 131, "timer_create": 107, "tkill": 130, "umount2": 39,
+        "unshare": 97, "userfaultfd": 282,
     },
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_SIGNALS = ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
-"""Denied towards others where these processes have no namespace of their own; ``tkill`` always."""
-_NEW_ROOMS = 0x7E020000
-"""Flags of ``clone`` that make namespaces."""
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
+"""Where the filter finds a call's number, the architecture, and the first three arguments."""
+_SIGNALS = {
+    "kill": _SECOND, "tgkill": _THIRD, "rt_sigqueueinfo": _SECOND, "rt_tgsigqueueinfo": _THIRD,
+}  # fmt: skip
+"""Where each is told its signal; ``tkill``, which nothing uses, is denied.  One process must not
+wake another from a stop.  Those that have no namespace of their own must not reach others at all.
+"""
+_NEW_ROOMS, _SIBLING = 0x7E020000, 0x00008000
+"""Flags of ``clone`` that make namespaces, and the one that makes a process which is no child of
+its maker, so that whoever looks for its children does not find it."""
+_END_SIGNAL = 0xFF
+"""The bits of those flags that say which signal the end of the new process sends."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _DENY, _ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
-_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-"""Where the filter finds a call's number, the architecture, and the first two arguments."""
+_KEEP_BITS = 0x54
+_ALLOW, _NOTHING = 0x7FFF0000, 0x00050000
+_DENY, _ABSENT = _NOTHING | errno.EPERM, _NOTHING | errno.ENOSYS
 _DENIED_VALUES = {
     # F_SETOWN, F_SETSIG, F_SETOWN_EX: a file would wake a process that is stopped.
-    "fcntl": (_SECOND, (8, 10, 15)),
+    "fcntl": (_SECOND, (8, 10, 15), _DENY),
     # PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_PTRACER.
-    "prctl": (_FIRST, (1, 4, 36, 0x59616D61)),
+    "prctl": (_FIRST, (1, 4, 36, 0x59616D61), _DENY),
     # TIOCSTI types into the judge's terminal.
-    "ioctl": (_SECOND, (0x5412,)),
+    "ioctl": (_SECOND, (0x5412,), _DENY),
+    # Who ignores its children's ends leaves no trace of their work.  Compilers' drivers set it
+    # too, and take an error for the end of the world.
+    "rt_sigaction": (_FIRST, (int(signal.SIGCHLD),), _NOTHING),
 }
-"""Calls of which some are denied, by the argument that says what is asked."""
+"""Calls of which some are denied, by the argument that says what is asked, with what is answered
+instead."""
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _X32 = 0x40000000
 
@@ -96,15 +110,23 @@ def _program(machine: str, own_namespace: bool) -> list[_Instruction]:
     ]
     if machine == "x86_64":
         made += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _DENY)]
-    for name in _SIGNALS:
-        number = numbers.pop(name)
+    ours = [(_EQUAL, os.getpid()), (_EQUAL, 0)]
+    for name, told in _SIGNALS.items():
+        reached: list[_Instruction] = [(_RETURN, 0, 0, _ALLOW)]
         if not own_namespace:
-            # To itself, and to the group it leads.
-            made += _if(number, _FIRST, [(_EQUAL, os.getpid()), (_EQUAL, 0)], _ALLOW, _DENY)
-    for name, (argument, values) in _DENIED_VALUES.items():
-        tests = [(_EQUAL, value) for value in values]
-        made += _if(numbers.pop(name), argument, tests, _DENY, _ALLOW)
-    made += _if(numbers.pop("clone"), _FIRST, [(_ANY_BIT, _NEW_ROOMS)], _DENY, _ALLOW)
+            # Itself, and the group that it leads.
+            reached = [(_LOAD, 0, 0, _FIRST), *_tests(ours, _ALLOW), (_RETURN, 0, 0, _DENY)]
+        wakes = _tests([(_EQUAL, int(signal.SIGCONT))], _DENY)
+        made += _of(numbers.pop(name), [(_LOAD, 0, 0, told), *wakes, *reached])
+    for name, (argument, values, instead) in _DENIED_VALUES.items():
+        tests = _tests([(_EQUAL, value) for value in values], instead)
+        body = [(_LOAD, 0, 0, argument), *tests, (_RETURN, 0, 0, _ALLOW)]
+        made += _of(numbers.pop(name), body)
+    ends = _tests([(_EQUAL, 0), (_EQUAL, int(signal.SIGCHLD))], _ALLOW)
+    rooms = [(_LOAD, 0, 0, _FIRST), *_tests([(_ANY_BIT, _NEW_ROOMS | _SIBLING)], _DENY)]
+    # Another signal than the usual one at its end could wake its parent.
+    usual = [(_KEEP_BITS, 0, 0, _END_SIGNAL), *ends, (_RETURN, 0, 0, _DENY)]
+    made += _of(numbers.pop("clone"), [*rooms, *usual])
     # Its flags lie in memory, where no filter sees them; the C library falls back to `clone`.
     made += [(_EQUAL, 0, 1, numbers.pop("clone3")), (_RETURN, 0, 0, _ABSENT)]
     for number in numbers.values():
@@ -112,12 +134,11 @@ def _program(machine: str, own_namespace: bool) -> list[_Instruction]:
     return [*made, (_RETURN, 0, 0, _ALLOW)]
 
 
-def _if(
-    number: int, argument: int, tests: list[tuple[int, int]], then: int, otherwise: int
-) -> list[_Instruction]:
-    """For one call: ``then`` where its argument passes one of the tests, else ``otherwise``."""
-    body: list[_Instruction] = [(_LOAD, 0, 0, argument)]
-    for code, value in tests:
-        body += [(code, 0, 1, value), (_RETURN, 0, 0, then)]
-    body.append((_RETURN, 0, 0, otherwise))
+def _of(number: int, body: list[_Instruction]) -> list[_Instruction]:
+    """What is done for one call; the body ends with a verdict."""
     return [(_EQUAL, 0, len(body), number), *body]
+
+
+def _tests(tests: list[tuple[int, int]], then: int) -> list[_Instruction]:
+    """``then`` where what was loaded passes one of the tests."""
+    return [one for code, value in tests for one in ((code, 0, 1, value), (_RETURN, 0, 0, then))]

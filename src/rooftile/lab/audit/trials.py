@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -18,21 +17,15 @@ from rooftile.lab.audit.contents import derived, some_items
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.judge import Judge, is_suspect
 from rooftile.lab.audit.poison import bits
-from rooftile.lab.audit.session import Arrays, Session, slots_for
+from rooftile.lab.audit.session import Arrays, Session
 from rooftile.lab.judge.exam import same_bits
 from rooftile.ops import AnyArray, Problem
 from rooftile.ops.problem import outputs_of
 
 _TRIES = 8
 """How many positions are tried until one changes the result."""
-_PAIRS, _SURE = 4, 16
-"""How often calls on new and on repeated contents are compared: at first, and to be sure."""
-_REPLAYED = 8
-"""Calls in one request: so many that a look-up gains more than an answer takes to arrive."""
 _ITEMS = 16
 """Items that are compared of each of many calls."""
-_TIMES_FASTER, _LEAST_GAIN_S = 2.5, 1e-3
-"""A look-up is at least so many times faster than the work, and by at least so many seconds."""
 
 
 @dataclass
@@ -65,7 +58,7 @@ class Trials:
             return None
         if not self._changes(problem) or not self._repeat():
             return None
-        self.findings.passed("cache")  # `replay` may yet find one.
+        self.findings.passed("cache")  # `Replays` may yet find one.
         for name in ("values", "complete", "stale", "seed", "precision"):
             self.findings.passed(name)
         return first.wall_s
@@ -195,42 +188,6 @@ class Trials:
                 "it returns depends on the calls before",
             )
 
-    def replay(self, problem: Problem) -> None:
-        """Calls on contents that it has seen, or that follow from those, must not be much faster
-        than calls on new ones."""
-        slots = range(min(_REPLAYED, slots_for(problem)))
-        self.session.lay(problem, len(slots))
-        seen, generator = [self.session.fresh() for _ in slots], np.random.default_rng()
-        self._seconds(seen)
-        times: dict[str, list[float]] = {"new": [], "known": [], "derived": []}
-        for count in (_PAIRS, _SURE):
-            for _ in range(count):
-                # On a busy machine the work before a request decides how soon it runs, so each
-                # kind of request has the same work before it.
-                for kind, found in times.items():
-                    fresh = [self.session.fresh() for _ in slots]
-                    if kind == "known":
-                        fresh = seen
-                    elif kind == "derived":
-                        fresh = [derived(problem, one, generator) for one in seen]
-                    found.append(self._seconds(fresh))
-            faster = [kind for kind in ("known", "derived") if _faster(times[kind], times["new"])]
-            if not faster:
-                self.findings.passed("cache")
-                return
-        kind = "that it had seen before" if "known" in faster else "that follow from earlier ones"
-        self.findings.failed(
-            "cache",
-            f"{1e3 * min(times[faster[0]]):.3g} ms on contents {kind}, "
-            f"{1e3 * min(times['new']):.3g} ms on new ones: it looks results up",
-        )
-
-    def _seconds(self, contents: list[Arrays]) -> float:
-        """The time of one request to call the kernel on each of these."""
-        for slot, arrays in enumerate(contents):
-            self.session.write(slot, arrays)
-        return self.session.run(range(len(contents)), look=False).wall_s
-
     def shapes(self, problem: Problem, fixed: bool) -> None:
         """Judge it on sizes that no tile divides, and on the smallest ones."""
         for check, made in (
@@ -307,13 +264,6 @@ class Trials:
                 "inputs that arrived late in the current stream were not waited for, or the "
                 "result was not there for what followed in it: the work is on another stream",
             )
-
-
-def _faster(known: list[float], new: list[float]) -> bool:
-    """Whether calls are so much faster than those on new contents that they cannot work."""
-    # On a busy machine the shortest time may be luck, but not the median as well.
-    all_ = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
-    return all_ and min(new) - min(known) >= _LEAST_GAIN_S
 
 
 def _changed(

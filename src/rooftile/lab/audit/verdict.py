@@ -19,6 +19,7 @@ from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.library import Inspection
 from rooftile.lab.audit.outcome import MOST_SHARE, Audit
 from rooftile.lab.audit.races import look_for_races
+from rooftile.lab.audit.replays import Replays
 from rooftile.lab.audit.rounding import check_claim
 from rooftile.lab.audit.session import Session, slots_for
 from rooftile.lab.audit.speed import Speed
@@ -34,13 +35,14 @@ from rooftile.lab.records import Error, Resources
 from rooftile.ops import Problem
 from rooftile.ops.nearby import drawn
 from rooftile.ops.problem import check_limit, check_seed
-from rooftile.runtime.timing.host import Timing
+from rooftile.runtime.timing.host import Timing, timing_of
 
 _STEPS, _TEXT_STEPS = 8, 6
 """How many steps an audit of a Python kernel tells of, and one of a text."""
 _REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
-    "read-only files", "private scratch", "hidden rooftile", "no_new_privs", "seccomp",
+    "read-only files", "own /dev", "own /proc", "private scratch", "hidden rooftile",
+    "no_new_privs", "seccomp",
 )  # fmt: skip
 """What ``require_isolation`` asks for."""
 _DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 130)
@@ -83,7 +85,8 @@ def audit(
     that two runs may differ in their last bits.  ``limit_s`` bounds the seconds of all requests to
     its process together.
     ``seed`` makes the inputs that anybody may know; the others are secret.  ``require_isolation``
-    refuses to judge a Python kernel whose process the machine does not let us isolate.
+    refuses to judge a Python kernel, or a text on a processor, whose process the machine does not
+    let us isolate.
 
     Raises `InputError`, `DeviceMissing`, `NotIsolated`, and `UnusableKernel` for a file or a
     function that cannot be called.  Whatever the kernel does is a verdict, not an exception.
@@ -128,12 +131,12 @@ class _Audit:
         self.noise: str | None = None
         self.known: Known | None = None
         self.resources = Resources()
+        self.speed: Speed | None = None
         self.drawn = self._drawn()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
             isolation = session.child.isolation
-            lacking = [name for name in _REQUIRED if name not in isolation.in_force]
-            if self.require_isolation and lacking and not self.kernel.text:
-                raise NotIsolated(f"required isolation is not to be had: {isolation}")
+            if self.require_isolation:
+                self._check_isolation(session)
             judge = Judge(session, self.findings, self.claim)
             try:
                 self._trials(session, judge)
@@ -166,7 +169,23 @@ class _Audit:
             self.known.ceilings if self.known else None,
             self._gpu(),
             isolation,
+            *self._apart(),
         )
+
+    def _check_isolation(self, session: Session) -> None:
+        isolation = session.child.isolation
+        # A text needs rooftile beside it, which compiles and launches it.
+        needed = {*_REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
+        if needed - {*isolation.in_force} and (session.on_host or not self.kernel.text):
+            raise NotIsolated(f"required isolation is not to be had: {isolation}")
+
+    def _apart(self) -> tuple[Timing | None, tuple[tuple[Problem, float], ...]]:
+        """The times on hard inputs, and those at sizes that were drawn."""
+        if self.speed is None or not self.findings.right:
+            return None, ()
+        hard = self.speed.hard_s
+        near = tuple((problem, 1e3 * seconds) for problem, seconds in self.speed.near_s)
+        return (timing_of(hard) if hard else None), near
 
     def _trials(self, session: Session, judge: Judge) -> None:
         trials = Trials(session, judge, self.findings, self.seed, self.deterministic)
@@ -192,7 +211,7 @@ class _Audit:
         if not self.kernel.text:
             self.report.next("contents that come again")
             trials.before(small)
-            trials.replay(small)
+            Replays(session, self.findings).look(small)
             if not self.findings.right:
                 return
         self.report.next("other shapes")
@@ -206,19 +225,23 @@ class _Audit:
         if not all(trials.many(*one) for one in self.drawn):
             return
         self.findings.passed("reference", "rooftile is not there to be called")
+        self._timed(session, judge, exact)
+        if self.time is not None:
+            trials.after()
+
+    def _timed(self, session: Session, judge: Judge, exact: bool) -> None:
+        """Time a Python kernel, and look who does the work."""
         self.report.next("timing")
         odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
         nearby = [problem for problem, _ in self.drawn]
-        speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
+        self.speed = speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
         inspection = Inspection(session, self.findings, self.allow_library)
-        time_ms = speed.measure(self.problem)
-        if time_ms is None:
+        self.time = speed.measure(self.problem)
+        if self.time is None:
             return
-        self.time = time_ms
         self.report.next("who does the work")
         self.noise = session.child.noise  # Later output may be a profiler's.
         inspection.look(speed)
-        trials.after()
 
     def _text(self, session: Session, judge: Judge) -> None:
         """The times of a text's kernel by the device's clock: no stranger's code is near it."""

@@ -29,7 +29,7 @@ NAMESPACES = {
     "IPC": _NEWIPC,
 }
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
-_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
+_MOUNT_SETATTR, _AT_FDCWD, AND_BELOW = 442, -100, 0x8000
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 # Rights of Landlock by its version: to write, remove and make files; to link and to cut them.
 _WRITES = {1: 0x1FF2, 2: 0x2000, 3: 0x4000}
@@ -70,14 +70,31 @@ def mount_private() -> None:
     _mount(None, "/", None, _REC | _PRIVATE)
 
 
-def mount_read_only() -> None:
-    """Make every file system read-only."""
+def mount_read_only(path: str, extent: int = 0) -> None:
+    """Make a file system read-only; ``extent`` may be `AND_BELOW`."""
     attributes = struct.pack("<QQQQ", _RDONLY | _NOSUID, 0, 0, 0)
     _check(
         _libc.syscall(
-            _MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, ctypes.c_size_t(32)
+            _MOUNT_SETATTR, _AT_FDCWD, path.encode(), extent, attributes, ctypes.c_size_t(32)
         )
     )
+
+
+def mount_devices(place: str) -> None:
+    """A ``/dev`` of the few devices that only give and take bytes: no terminal, and no disk.
+
+    It is built over a folder first.
+    """
+    _mount("tmpfs", place, "tmpfs", _NOSUID, "size=64k,mode=0755")
+    for name in ("null", "zero", "full", "random", "urandom"):
+        path = os.path.join(place, name)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+        _mount(f"/dev/{name}", path, None, _BIND)
+    os.mkdir(os.path.join(place, "shm"))
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink(f"/proc/self/fd{target}", os.path.join(place, name))
+    _mount(place, "/dev", None, _BIND | _REC)
+    mount_read_only("/dev")
 
 
 def mount_scratch(folder: str, nbytes: int) -> None:

@@ -1,12 +1,12 @@
 """Launches a foreign kernel's text once, for a tool that watches the process.
 
-This is a script; its argument says what to launch on which arrays, which lie in a folder.
+This is a script; its argument is an open file that says what to launch on which arrays.
 """
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,20 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.devices.select import open_gpu
+from rooftile.lab.audit.worker_emulated import handed
 from rooftile.lab.audit.worker_text import compile_text
+from rooftile.lab.judge.exam import as_bytes
+from rooftile.ops import AnyArray
 
 
-def launch(request: dict[str, Any]) -> None:
+def launch(request: dict[str, Any], values: Mapping[str, AnyArray]) -> None:
     """Compile, upload, launch, wait."""
     device: Any = open_gpu(request["device"])
-    folder, words = Path(request["folder"]), request["launch"]
+    words = request["launch"]
     text = Path(request["file"]).read_text(encoding="utf-8")
     with device.on():
         program = compile_text(device, text, request["function"], request["macros"])
-        arrays = {
-            name: device.upload(np.fromfile(folder / name, np.uint8)) for name in request["arrays"]
-        }
+        arrays = {name: device.upload(as_bytes(array)) for name, array in values.items()}
         grid, block = tuple(words["grid"]), tuple(words["block"])
         started = Launch(request["function"], grid, block, words["shared_bytes"])
         arguments = [
@@ -37,4 +38,4 @@ def launch(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    launch(json.loads(sys.argv[1]))
+    launch(*handed(sys.argv[1]))

@@ -10,7 +10,7 @@ clusters of them are not emulated.
 - `program`: the program, built and run.
 """
 
-from rooftile.lab.emulation.program import Finding, NotCompiled, missing, run, unwritten
+from rooftile.lab.emulation.program import Finding, NotCompiled, missing, run, shim, unwritten
 from rooftile.lab.emulation.translation import translated
 
-__all__ = ["Finding", "NotCompiled", "missing", "run", "translated", "unwritten"]
+__all__ = ["Finding", "NotCompiled", "missing", "run", "shim", "translated", "unwritten"]

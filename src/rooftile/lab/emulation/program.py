@@ -74,6 +74,7 @@ def run(
     watched: bool = False,
     opencl: bool = False,
     limit_s: float = _LIMIT_S,
+    header: Path | None = None,
 ) -> dict[str, AnyArray]:
     """The arrays after all launches of the kernels of a text.  Raises `Finding`, `NotCompiled`.
 
@@ -82,7 +83,8 @@ def run(
     one.
     ``fills`` are the arrays that constant memory is filled from, where not from those of its name.
     ``opencl``: the text is OpenCL C.  ``watched``: the program ends at a computation on shared
-    memory, or on arrays, that nobody wrote and `unwritten` marks.
+    memory, or on arrays, that nobody wrote and `unwritten` marks.  ``header``: what `shim` gave,
+    where the program is a stranger's: it then lies in ``folder`` too.
     """
     for name, array in arrays.items():
         np.ascontiguousarray(array).tofile(folder / name)
@@ -90,9 +92,13 @@ def run(
     if opencl:
         text = _OPENCL.read_text(encoding="utf-8") + from_opencl(text)
     try:
-        whole = translated(_preprocessed(text, folders))
+        whole = translated(_preprocessed(text, folders, limit_s))
         source = "\n".join(["namespace text {", whole, "}", main])
-        program = _built(source, sanitizer, limit_s)
+        program = (
+            _built(source, sanitizer, limit_s)
+            if header is None
+            else _compiled(folder / "program", header, sanitizer, limit_s, source)
+        )
     except Finding as finding:
         raise NotCompiled(str(finding)) from None
     _done([program, folder, *(["watched"] if watched else [])], limit_s)
@@ -109,14 +115,18 @@ def unwritten(nbytes: int) -> AnyArray:
 
 def _built(source: str, sanitizer: str, limit_s: float) -> Path:
     """The program of what stands behind the shim, which is compiled once only."""
-    header = _header(sanitizer)
+    header = shim(sanitizer)
     path = header.with_name(hashlib.sha256(source.encode()).hexdigest()[:32])
+    return _compiled(path, header, sanitizer, limit_s, source)
+
+
+def _compiled(path: Path, header: Path, sanitizer: str, limit_s: float, source: str) -> Path:
     options = (f"-I{header.parent}", "-include", _SHIM.name, "-x", "c++", "-")
     return _made(path, sanitizer, options, limit_s, source)
 
 
 @functools.cache
-def _header(sanitizer: str) -> Path:
+def shim(sanitizer: str) -> Path:
     """The compiled shim, in a folder of the programs that are compiled with it."""
     version = _done([_COMPILER, "--version"], _LIMIT_S)
     texts = [path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("*.h"))]
@@ -144,9 +154,9 @@ def _made(
     return path
 
 
-def _preprocessed(text: str, folders: Sequence[Path]) -> str:
+def _preprocessed(text: str, folders: Sequence[Path], limit_s: float) -> str:
     includes = [f"-I{folder}" for folder in folders]
-    return _done([_COMPILER, "-E", "-P", *includes, "-x", "c++", "-"], _LIMIT_S, text)
+    return _done([_COMPILER, "-E", "-P", *includes, "-x", "c++", "-"], limit_s, text)
 
 
 def _done(command: list[Any], limit_s: float, given: str | None = None) -> str:
@@ -190,4 +200,4 @@ def _main(started: Sequence[Started], arrays: Iterable[str], fills: Mapping[str,
     return "\n".join(["int main(int count, char** given) {", *lines, "}"])
 
 
-__all__ = ["Finding", "NotCompiled", "missing", "run", "unwritten"]
+__all__ = ["Finding", "NotCompiled", "missing", "run", "shim", "unwritten"]

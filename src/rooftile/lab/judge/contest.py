@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from rooftile.devices.device import Device, Memory
 from rooftile.lab.ceilings.cpu import Roof
+from rooftile.lab.judge.batch import judge_repeated, repeated
 from rooftile.lab.judge.clocks import ContestClock, clock_of
 from rooftile.lab.judge.entry import Entry, failed, traffic_of
 from rooftile.lab.judge.exam import Exam
@@ -30,7 +29,7 @@ from rooftile.lab.judge.verify import computing, wrong_neighbours
 from rooftile.lab.peers.arithmetic import array_bytes, excuse
 from rooftile.lab.records import Cause, Error, Resources, Row
 from rooftile.lab.verdict import Verdict
-from rooftile.ops import AnyArray, Array, ErrorModel, Problem, admits
+from rooftile.ops import AnyArray, ErrorModel, Problem, admits
 from rooftile.runtime.timing.device import Times
 from rooftile.runtime.timing.host import Interrupted
 from rooftile.strategies import Bound, Config, Strategy
@@ -88,7 +87,7 @@ class Contest:
         )
         self.exam = Exam(some, self.seed, first)
         whole = given if given is not None else self.exam.inputs
-        self.inputs = tuple(map(_whole, whole, self.problem.input_arrays))
+        self.inputs = tuple(map(repeated, whole, self.problem.input_arrays))
         self._held = Held(self.problem, self.device, self.inputs)
         self._repeats = all(
             len(array) <= self.verified
@@ -213,7 +212,7 @@ class Contest:
 
         def compute(*arrays: AnyArray) -> None:
             inputs, outs = arrays[: len(places)], arrays[len(places) :]
-            whole = tuple(map(_whole, inputs, places))
+            whole = tuple(map(repeated, inputs, places))
             call.give(whole)
             call.compute()
             for out, made in zip(outs, call.result(), strict=True):
@@ -308,31 +307,13 @@ class Contest:
         return below_floor(self.problem, entry.traffic, *rates, times.warm, times.cold, cache)
 
     def judge_batch(self, outs: tuple[AnyArray, ...], errors: ErrorModel) -> Verdict:
-        """The verdict on a whole batch.
-
-        A batch of random inputs repeats the verified items.  A later result with the same bits as
-        the first one is as right as that one, so only other results are compared.
-        """
-        exam, batch, some = self.exam, self.problem.batch_size, self.verified
-        if batch is None or batch <= some:
-            return exam.expected.judge(outs, errors)
-        first = tuple(out[:some].copy() for out in outs)
-        worst = exam.expected.judge(first, errors)
+        """The verdict on a whole batch; a batch of random inputs repeats the verified items."""
+        expected, some = self.exam.expected, self.verified
+        if self.problem.batch_size is None or self.problem.batch_size <= some:
+            return expected.judge(outs, errors)
         if not self._repeats:
-            return worst
-        for start in range(some, batch, some):
-            here = [out[start : start + some] for out in outs]
-            if not worst.passed:
-                break
-            if all(np.array_equal(a, b[: len(a)]) for a, b in zip(here, first, strict=True)):
-                continue
-            part = tuple(array.copy() for array in first)
-            for array, made in zip(part, here, strict=True):
-                array[: len(made)] = made
-            verdict = exam.expected.judge(part, errors)
-            if not verdict.passed or verdict.budget_fraction > worst.budget_fraction:
-                worst = verdict
-        return worst
+            return expected.judge(tuple(out[:some].copy() for out in outs), errors)
+        return judge_repeated(expected, outs, errors, some)
 
     def _estimate(self, bound: Bound, memory: Sequence[Memory]) -> float:
         """Seconds of a call on the whole batch, from a few items or a shrunk problem."""
@@ -355,8 +336,3 @@ class Contest:
         """The time of a second launch: the first one of a size makes its arguments."""
         launch()
         return self.clock.seconds(launch)
-
-
-def _whole(array: AnyArray, place: Array) -> AnyArray:
-    """An array's items, repeated to the batch."""
-    return array if array.shape == place.shape else np.resize(array, place.shape)

@@ -8,7 +8,7 @@ exact zero that a transform computes in double precision passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -108,10 +108,7 @@ class Expected:
     def _rounded(self, operands: str) -> Expected:
         """What is expected of arrays rounded to a precision's operands."""
         if operands not in self._of_rounded:
-            arrays = (
-                rounded(array, operands) if place.operand and place.dtype == "float32" else array
-                for place, array in zip(self._problem.given_arrays, self._arrays, strict=True)
-            )
+            arrays = as_operands(self._problem, self._arrays, operands)
             self._of_rounded[operands] = Expected(self._problem, *arrays)
         return self._of_rounded[operands]
 
@@ -154,6 +151,17 @@ def _chunk(problem: Problem, first: int, count: int | None, arrays: tuple[AnyArr
     return _Chunk(first, count, arrays, references, magnitudes)
 
 
+def as_operands(
+    problem: Problem, arrays: Sequence[AnyArray], operands: str
+) -> tuple[AnyArray, ...]:
+    """Inputs and parameters, of which those that are multiplied are rounded to a precision's
+    operands."""
+    return tuple(
+        rounded(array, operands) if place.operand and place.dtype == "float32" else array
+        for place, array in zip(problem.given_arrays, arrays, strict=True)
+    )
+
+
 def _finite(array: AnyArray) -> AnyArray:
     """The array with zeros for what is infinite or NaN."""
     if array.dtype.kind not in "fV":
@@ -172,4 +180,4 @@ def _malformed(output: Array, made: Any) -> str:
     return ""
 
 
-__all__ = ["Expected", "Verdict"]
+__all__ = ["Expected", "Verdict", "as_operands"]

@@ -1,0 +1,68 @@
+"""Whose code does a process run?  It is stopped at drawn moments, and read from outside."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import random
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rooftile.lab.audit.child import Child
+from rooftile.lab.audit.processes import running_libraries
+
+_FILES = re.compile(
+    r"openblas|libblas|libcblas|libmkl|libblis|dnnl|onednn|pocketfft|_nd_image|_sigtools|"
+    r"_fblas|_flapack|libfftw|onnxruntime|openvino|tensorflow|xla|accelerate|libarmpl|libnvpl",
+    re.IGNORECASE,
+)
+"""Native libraries that compute what a kernel should compute itself."""
+_LOOKS = (4, 40)
+"""How often a request is looked into: at least, and at most."""
+_BETWEEN_S = 0.001
+"""About so many seconds lie between the looks into a long request."""
+_ENOUGH, _SURE = 200, 4
+"""Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
+LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
+"""A library does work from this share of the threads on, and from this number."""
+
+
+@dataclass
+class Lookout:
+    """Stops a process in the middle of its work, and sees whose code its threads run.
+
+    A process may feel such a stop by a clock, but only once its threads have been seen.
+    """
+
+    child: Child
+    counts: collections.Counter[str] = field(default_factory=collections.Counter)
+    """The files whose code ran, and how often."""
+    unseen: str = ""
+    """Why nothing could be seen."""
+
+    def within(self, seconds: float) -> None:
+        """Look into a request that was begun, at moments that are drawn from so many seconds, the
+        fewest that one took: who works in another way once it was looked at takes longer."""
+        looks = int(min(max(seconds / _BETWEEN_S, _LOOKS[0]), _LOOKS[1]))
+        moments = sorted(random.SystemRandom().uniform(0, seconds) for _ in range(looks))
+        for pause in map(operator.sub, moments, [0.0, *moments]):
+            if self.child.answered(pause):
+                return
+            self.child.freeze()
+            try:
+                self.counts.update(running_libraries(self.child.pid))
+            except OSError as error:
+                self.unseen = f"its threads cannot be read ({error})"
+            finally:
+                self.child.go_on()
+
+    def is_open(self) -> bool:
+        """Whether few threads were seen; or some, but not clearly many, in vendors' libraries."""
+        total, vendors = self.counts.total(), sum(self.vendors().values())
+        unclear = 0 < vendors < max(2 * LEAST_SAMPLES, 2 * LEAST_SHARE * total)
+        return total < _ENOUGH or (unclear and total < _SURE * _ENOUGH)
+
+    def vendors(self) -> dict[str, int]:
+        """How often vendors' libraries were seen."""
+        return {Path(name).name: n for name, n in self.counts.items() if _FILES.search(name)}

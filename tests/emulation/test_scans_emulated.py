@@ -24,7 +24,7 @@ from rooftile.strategies import strategy
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
 LAST = Operator("b == 0 ? a : b", 0, commutative=False)
-SMALL = {"THREADS": 128, "ROWS": 2, "LOOK": 1}
+SMALL = {"THREADS": 128, "ROWS": 2}
 TEAMS = {"TEAM": 64, "LINES": 2, "ROWS": 2}
 
 
@@ -43,7 +43,7 @@ def judged(rung, problem, folder, config, **options):
         ("rows", Scan((5, 1101), exclusive=True), TEAMS),
         ("look_back", SegmentedScan(3001, 90), SMALL),
         ("look_back", Compact(9001), {"THREADS": 128, "ROWS": 2}),
-        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4, "LOOK": 2}),
+        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4}),
         ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),

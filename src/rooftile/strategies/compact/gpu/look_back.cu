@@ -4,7 +4,7 @@
 // run: nobody waits for a block that waits for room.  What a tile keeps gathers in shared memory
 // (`gather.h`).  What it removes: the second read of the mask, stores one by one.
 //
-// x[count], mask[count], y[count], kept[1], states[WINDOW + tiles], tickets[1].
+// x[count], mask[count], y[count], kept[1], states[32 + groups + tiles][PIECES], tickets[1].
 // Grid: x over tiles.
 // Block: x over THREADS threads.
 
@@ -49,12 +49,13 @@ __device__ __forceinline__ unsigned bring(struct vector* to, const item* x,
 
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void compact_tiles(
     const item* __restrict__ x, const unsigned char* __restrict__ mask, item* __restrict__ y,
-    int64* __restrict__ kept, state_word* states, unsigned* tickets, int64 tiles, int64 count)
+    int64* __restrict__ kept, state_word* states, unsigned* tickets, int64 tiles, int64 groups,
+    int64 count)
 {
     int64 tile = next_tile(tickets), low = first_vector(tile);
     struct vector vectors[ROWS];
     unsigned bits[ROWS];
     UNROLL for (int row = 0; row < ROWS; row++)
         bits[row] = bring(&vectors[row], x, mask, low + row * 32 * WIDTH, count);
-    put_tile(vectors, bits, y, kept, states, tile, tiles);
+    put_tile(vectors, bits, y, kept, states, tile, tiles, groups);
 }

@@ -4,7 +4,7 @@
 // As compact's rung of this name, but that an element is kept where it differs from the one before
 // it.  What it removes: the second read, the scan between, stores one by one.
 //
-// x[count], y[count], found[1], states[WINDOW + tiles], tickets[1].
+// x[count], y[count], found[1], states[32 + groups + tiles][PIECES], tickets[1].
 // Grid: x over tiles.
 // Block: x over THREADS threads.
 
@@ -40,12 +40,13 @@ __device__ __forceinline__ unsigned bring_runs(struct vector* to, const item* x,
 
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void unique_tiles(
     const item* __restrict__ x, item* __restrict__ y, int64* __restrict__ found,
-    state_word* states, unsigned* tickets, int64 tiles, int64 count)
+    state_word* states, unsigned* tickets, int64 tiles, int64 groups,
+    int64 count)
 {
     int64 tile = next_tile(tickets), low = first_vector(tile);
     struct vector vectors[ROWS];
     unsigned bits[ROWS];
     UNROLL for (int row = 0; row < ROWS; row++)
         bits[row] = bring_runs(&vectors[row], x, low + row * 32 * WIDTH, count);
-    put_tile(vectors, bits, y, found, states, tile, tiles);
+    put_tile(vectors, bits, y, found, states, tile, tiles, groups);
 }

@@ -204,6 +204,14 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         ranks[item / 2] += counts[warp][DIGIT(own[item], shift)] << 16 * (item % 2);
         tile.keys[RANK(ranks, item)] = own[item];
     }
+#if GIVES != VALUES
+    // They are on their way while the tile looks back.
+    unsigned with_it[ITEMS];
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = mine + 32 * item;
+        with_it[item] = e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
+    }
+#endif
     if (thread < DIGITS) {
         unsigned before = number ? looked_back(state) : 0;
         if (number) *state = (before + total) | UP_TO;
@@ -219,11 +227,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     }
 #if GIVES != VALUES
     __syncthreads();
-    UNROLL for (int item = 0; item < ITEMS; item++) {
-        int e = mine + 32 * item;
-        tile.along[RANK(ranks, item)] =
-            e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
-    }
+    UNROLL for (int item = 0; item < ITEMS; item++) tile.along[RANK(ranks, item)] = with_it[item];
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = item * THREADS + thread;

@@ -1,4 +1,4 @@
-"""What tiles tell each other in a single pass: the sizes of ``common/states.h``, and what clears them."""
+"""What tiles tell each other in a single pass (``common/states.h``): how much it is."""
 
 from __future__ import annotations
 

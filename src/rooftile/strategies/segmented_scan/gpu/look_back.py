@@ -74,12 +74,11 @@ class LookBack(GpuSegmentedScan):
         tiles = states.tiles
         find = Launch("find_firsts", (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1))
         scan = Launch("scan_segments", (tiles, 1, 1), (config["THREADS"], 1, 1))
-        found = ("offsets", "firsts", *wide(tiles, problem.segments))
-        given = ("x", "offsets", "y", "firsts", "states", "tickets")
+        numbers = wide(states.groups, problem.count)
         return (
-            Step(find, found),
+            Step(find, ("offsets", "firsts", *wide(tiles, problem.segments))),
             states.cleared(self.machine.multiprocessors),
-            Step(scan, (*given, *wide(states.groups, problem.count))),
+            Step(scan, ("x", "offsets", "y", "firsts", "states", "tickets", *numbers)),
         )
 
 

@@ -41,7 +41,7 @@ class LookBack(TilesInOrder):
         return {**found, "ROWS": min(6, found["ROWS"])}
 
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
-        """Keys of which equal elements have equal ones, and what all rungs of this kind are given."""
+        """Keys of which equal elements have equal ones, and what `TilesInOrder` has."""
         keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))
         return {**keys, **super().macros(problem, config)}
 

@@ -136,6 +136,11 @@ __device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
     return before;
 }
 
+__device__ __forceinline__ void ask_for(const unsigned* from)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 // As key_at and put_key, with a line's beginning taken out of the sum where its elements lie beside
 // each other: what is left has 32 bits.
 __device__ __forceinline__ key key_in(const key* from, int first, int64 line, int64 begin, int e,
@@ -204,14 +209,13 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         ranks[item / 2] += counts[warp][DIGIT(own[item], shift)] << 16 * (item % 2);
         tile.keys[RANK(ranks, item)] = own[item];
     }
-#if GIVES != VALUES
-    // They are on their way while the tile looks back.
-    unsigned with_it[ITEMS];
-    UNROLL for (int item = 0; item < ITEMS; item++) {
-        int e = mine + 32 * item;
-        with_it[item] = e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
+    // What goes with the keys comes as far as the cache while the tile looks back.
+    if (GIVES != VALUES && !(first && (GIVES == PLACES || !BESIDE))) {
+        UNROLL for (int item = 0; item < ITEMS; item++) {
+            int e = mine + 32 * item;
+            if (e < there) ask_for(along + line * count + begin + e);
+        }
     }
-#endif
     if (thread < DIGITS) {
         unsigned before = number ? looked_back(state) : 0;
         if (number) *state = (before + total) | UP_TO;
@@ -227,7 +231,11 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     }
 #if GIVES != VALUES
     __syncthreads();
-    UNROLL for (int item = 0; item < ITEMS; item++) tile.along[RANK(ranks, item)] = with_it[item];
+    UNROLL for (int item = 0; item < ITEMS; item++) {
+        int e = mine + 32 * item;
+        tile.along[RANK(ranks, item)] =
+            e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
+    }
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = item * THREADS + thread;

@@ -11,8 +11,12 @@
 // bit in the mask of its digit, and lanes whose digits agree find each other there.  So equal digits
 // keep their order.  (Votes, one for each bit of a digit, take twice as many instructions.)
 //
-// x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes;
-// starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes].
+// A pass whose digit all keys of every line share would move nothing, and is left out: its blocks end
+// at once, and whoever comes next reads what it would have read.
+//
+// x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes, as results
+// and moved are; the last pass leaves what moves along in `end`; starts[passes][lines][256];
+// states[passes][lines][tiles][256]; tickets[passes], moving[passes].
 // Grid: x over the tiles of all lines; over lines and passes.
 // Block: x over THREADS threads, for a tile of THREADS ITEMS keys.
 
@@ -29,12 +33,12 @@
 #define UP_TO (2u << 30)
 #define COUNT (ALONE - 1)
 
-__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, int64 counts,
-                      int64 words)
+__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, unsigned* moving,
+                      int64 counts, int64 words)
 {
     int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     int64 step = (int64)gridDim.x * blockDim.x;
-    if (first < BYTES) tickets[first] = 0;
+    if (first < BYTES) tickets[first] = moving[first] = 0;
     for (int64 e = first; e < counts; e += step) starts[e] = 0;
     for (int64 e = first; e < words; e += step) states[e] = 0;
 }
@@ -82,11 +86,14 @@ __device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
     return before;
 }
 
-// A block of 256 threads for each line of each pass: where each digit's keys begin.
-__global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
+// A block of 256 threads for each line of each pass: where each digit's keys begin, and whether the
+// pass has to move keys.
+__global__ void __launch_bounds__(DIGITS)
+scan_digits(unsigned* starts, unsigned* moving, int64 count, int64 lines)
 {
     __shared__ unsigned sums[DIGITS / 32];
     unsigned* own = starts + (int64)blockIdx.x * DIGITS + threadIdx.x;
+    if (*own && *own < count) moving[blockIdx.x / lines] = 1;
     *own = before_digit(*own, sums);
 }
 
@@ -160,12 +167,44 @@ __device__ __forceinline__ void put_key_in(key* to, key value, int last, int64 l
         (to + line * count)[element] = last ? bits_of(value) : value;
 }
 
+// Where a pass reads and writes.
+struct ends {
+    const key* keys;
+    const unsigned* along;
+    key* to;
+    unsigned* to_along;
+    int first, last;
+};
+
+// Returns whether the pass moves keys; where none has to, the last one brings them to the results.
+__device__ __forceinline__ bool find_ends(struct ends* ends, int pass, const unsigned* moving,
+                                          const key* x, const unsigned* with_it, key* keys,
+                                          unsigned* along, key* results, unsigned* moved,
+                                          unsigned* end)
+{
+    int before = 0, behind = 0;
+    UNROLL for (int other = 0; other < BYTES; other++) {
+        int moves = moving[other] != 0;
+        before += other < pass ? moves : 0;
+        behind += other > pass ? moves : 0;
+    }
+    if (!moving[pass] && (pass < BYTES - 1 || before)) return false;
+    bool to_results = behind % 2 == 0;
+    ends->first = before == 0, ends->last = behind == 0;
+    ends->keys = ends->first ? x : to_results ? keys : results;
+    ends->along = ends->first ? with_it : to_results ? along : moved;
+    ends->to = to_results ? results : keys;
+    ends->to_along = ends->last ? end : to_results ? moved : along;
+    return true;
+}
+
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
-    const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
-    unsigned* states, unsigned* tickets, int pass, int first, int last, int64 count, int64 inner,
-    int64 lines, int64 tiles)
+    const key* x, const unsigned* with_it, key* own_keys, unsigned* own_along, key* results,
+    unsigned* moved, unsigned* end, const unsigned* starts, unsigned* states, unsigned* tickets,
+    const unsigned* moving, int pass, int64 count, int64 inner, int64 lines, int64 tiles)
 {
+
     __shared__ union {
         unsigned masks[WARPS][DIGITS];
         key keys[TILE];
@@ -174,8 +213,13 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     __shared__ unsigned counts[WARPS][DIGITS], bases[DIGITS];
     __shared__ unsigned sums[DIGITS / 32], ticket;
     int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, shift = 8 * pass;
-    if (thread == 0) ticket = atomicAdd(tickets + pass, 1u);
+    struct ends ends;
+    unsigned taken = 0;
+    if (thread == 0) taken = atomicAdd(tickets + pass, 1u);
+    if (!find_ends(&ends, pass, moving, x, with_it, own_keys, own_along, results, moved, end)) return;
+    if (thread == 0) ticket = taken;
     __syncthreads();
+    int first = ends.first, last = ends.last;
     unsigned whose = ticket / (unsigned)tiles;
     int64 line = whose, number = ticket - whose * (unsigned)tiles, begin = number * TILE;
     int there = count - begin < TILE ? (int)(count - begin) : TILE;
@@ -183,7 +227,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     key own[ITEMS];
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
-        own[item] = e < there ? key_in(keys, first, line, begin, e, count, inner) : EVERY;
+        own[item] = e < there ? key_in(ends.keys, first, line, begin, e, count, inner) : EVERY;
     }
     unsigned ranks[RANKS];
     rank_keys(own, ranks, counts[warp], tile.masks[warp], shift);
@@ -213,7 +257,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     if (GIVES != VALUES && !(first && (GIVES == PLACES || !BESIDE))) {
         UNROLL for (int item = 0; item < ITEMS; item++) {
             int e = mine + 32 * item;
-            if (e < there) ask_for(along + line * count + begin + e);
+            if (e < there) ask_for(ends.along + line * count + begin + e);
         }
     }
     if (thread < DIGITS) {
@@ -227,20 +271,20 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         int e = item * THREADS + thread;
         key one = tile.keys[e];
         places[item] = bases[DIGIT(one, shift)] + e;
-        if (e < there) put_key_in(to, one, last, line, places[item], count, inner);
+        if (e < there) put_key_in(ends.to, one, last, line, places[item], count, inner);
     }
 #if GIVES != VALUES
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
         tile.along[RANK(ranks, item)] =
-            e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
+            e < there ? along_at(ends.along, first, line, begin + e, count, inner) : 0;
     }
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = item * THREADS + thread;
         if (e < there)
-            put_along(to_along, tile.along[e], last, line, places[item], count, inner);
+            put_along(ends.to_along, tile.along[e], last, line, places[item], count, inner);
     }
 #endif
 }

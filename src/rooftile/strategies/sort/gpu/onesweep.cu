@@ -167,35 +167,17 @@ __device__ __forceinline__ void put_key_in(key* to, key value, int last, int64 l
         (to + line * count)[element] = last ? bits_of(value) : value;
 }
 
-// Where a pass reads and writes.
-struct ends {
-    const key* keys;
-    const unsigned* along;
-    key* to;
-    unsigned* to_along;
-    int first, last;
-};
-
-// Returns whether the pass moves keys; where none has to, the last one brings them to the results.
-__device__ __forceinline__ bool find_ends(struct ends* ends, int pass, const unsigned* moving,
-                                          const key* x, const unsigned* with_it, key* keys,
-                                          unsigned* along, key* results, unsigned* moved,
-                                          unsigned* end)
+// How many passes that move keys come before one, and behind it; returns whether it moves keys itself.
+// Where none has to, the last one brings them to the results.
+__device__ __forceinline__ bool find_turn(int pass, const unsigned* moving, int* before, int* behind)
 {
-    int before = 0, behind = 0;
+    *before = *behind = 0;
     UNROLL for (int other = 0; other < BYTES; other++) {
         int moves = moving[other] != 0;
-        before += other < pass ? moves : 0;
-        behind += other > pass ? moves : 0;
+        *before += other < pass ? moves : 0;
+        *behind += other > pass ? moves : 0;
     }
-    if (!moving[pass] && (pass < BYTES - 1 || before)) return false;
-    bool to_results = behind % 2 == 0;
-    ends->first = before == 0, ends->last = behind == 0;
-    ends->keys = ends->first ? x : to_results ? keys : results;
-    ends->along = ends->first ? with_it : to_results ? along : moved;
-    ends->to = to_results ? results : keys;
-    ends->to_along = ends->last ? end : to_results ? moved : along;
-    return true;
+    return moving[pass] || (pass == BYTES - 1 && *before == 0);
 }
 
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
@@ -213,13 +195,18 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     __shared__ unsigned counts[WARPS][DIGITS], bases[DIGITS];
     __shared__ unsigned sums[DIGITS / 32], ticket;
     int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, shift = 8 * pass;
-    struct ends ends;
     unsigned taken = 0;
     if (thread == 0) taken = atomicAdd(tickets + pass, 1u);
-    if (!find_ends(&ends, pass, moving, x, with_it, own_keys, own_along, results, moved, end)) return;
+    int before_it, behind;
+    if (!find_turn(pass, moving, &before_it, &behind)) return;
     if (thread == 0) ticket = taken;
     __syncthreads();
-    int first = ends.first, last = ends.last;
+    // Results are written in the last turn, and in every other one before.
+    int first = before_it == 0, last = behind == 0, to_results = behind % 2 == 0;
+    const key* keys = first ? x : to_results ? own_keys : results;
+    const unsigned* along = first ? with_it : to_results ? own_along : moved;
+    key* to = to_results ? results : own_keys;
+    unsigned* to_along = last ? end : to_results ? moved : own_along;
     unsigned whose = ticket / (unsigned)tiles;
     int64 line = whose, number = ticket - whose * (unsigned)tiles, begin = number * TILE;
     int there = count - begin < TILE ? (int)(count - begin) : TILE;
@@ -227,7 +214,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     key own[ITEMS];
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
-        own[item] = e < there ? key_in(ends.keys, first, line, begin, e, count, inner) : EVERY;
+        own[item] = e < there ? key_in(keys, first, line, begin, e, count, inner) : EVERY;
     }
     unsigned ranks[RANKS];
     rank_keys(own, ranks, counts[warp], tile.masks[warp], shift);
@@ -257,7 +244,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     if (GIVES != VALUES && !(first && (GIVES == PLACES || !BESIDE))) {
         UNROLL for (int item = 0; item < ITEMS; item++) {
             int e = mine + 32 * item;
-            if (e < there) ask_for(ends.along + line * count + begin + e);
+            if (e < there) ask_for(along + line * count + begin + e);
         }
     }
     if (thread < DIGITS) {
@@ -271,20 +258,20 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         int e = item * THREADS + thread;
         key one = tile.keys[e];
         places[item] = bases[DIGIT(one, shift)] + e;
-        if (e < there) put_key_in(ends.to, one, last, line, places[item], count, inner);
+        if (e < there) put_key_in(to, one, last, line, places[item], count, inner);
     }
 #if GIVES != VALUES
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
         tile.along[RANK(ranks, item)] =
-            e < there ? along_at(ends.along, first, line, begin + e, count, inner) : 0;
+            e < there ? along_at(along, first, line, begin + e, count, inner) : 0;
     }
     __syncthreads();
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = item * THREADS + thread;
         if (e < there)
-            put_along(ends.to_along, tile.along[e], last, line, places[item], count, inner);
+            put_along(to_along, tile.along[e], last, line, places[item], count, inner);
     }
 #endif
 }

@@ -23,6 +23,7 @@
 #define AGGREGATE 1u
 #define PREFIX 2u
 #define MEMBERS 32
+#define PAUSE_NS 32
 #define EVERY_LANE 0xffffffffu
 #define PIECES ((int)(sizeof(struct carry) + 3) / 4)
 
@@ -79,15 +80,6 @@ __global__ void clear(state_word* states, unsigned* tickets, int64 words)
         states[e] = 0;
 }
 
-// How many groups back the nearest prefix is, where all that is nearer is known; else -1.
-__device__ __forceinline__ int nearest_prefix(unsigned flag)
-{
-    unsigned prefixes = __ballot_sync(EVERY_LANE, flag == PREFIX);
-    unsigned known = __ballot_sync(EVERY_LANE, flag != 0);
-    unsigned nearer = (prefixes & 0 - prefixes) - 1;
-    return prefixes && (known & nearer) == nearer ? __ffs(prefixes) - 1 : -1;
-}
-
 // What the values of a warp come to, in their order.
 __device__ __forceinline__ carried in_order(carried value)
 {
@@ -125,25 +117,34 @@ __device__ __forceinline__ struct carry look_back(state_word* states, int64 grou
     int lane = threadIdx.x % 32, member = tile % MEMBERS;
     state_word* group = states + (MEMBERS + tile / MEMBERS) * PIECES;
     const state_word* own = state_of(states, groups, tile);
-    struct carry value = nothing(), earlier = nothing();
-    unsigned known = lane < member ? 0 : AGGREGATE, flag = 0;
-    unsigned cuts, unknown;
+    struct carry value = nothing();
+    unsigned known = lane < member ? 0 : AGGREGATE, cuts;
     int first;
-    do {
+    for (;;) {
         if (!known) known = looked_up(own - (member - lane) * PIECES, &value);
-        if (flag != PREFIX) flag = looked_up(group - (1 + lane) * PIECES, &earlier);
         cuts = __ballot_sync(EVERY_LANE, known == PREFIX);
-        unknown = __ballot_sync(EVERY_LANE, known == 0);
         first = 31 - __clz(cuts | 1);
-    } while (unknown >> first);
+        if (!(__ballot_sync(EVERY_LANE, known == 0) >> first)) break;
+        __nanosleep(PAUSE_NS);
+    }
     carried within = in_order(first <= lane && lane < member ? value.high : IDENTITY);
     bool last = member == MEMBERS - 1 && lane == 0, closed = cuts || tile < MEMBERS;
     carried all = cut ? whole : combined(within, whole);
     if (last) publish(group, only(all), cut || closed ? PREFIX : AGGREGATE);
     if (closed) return only(within);
     int nearest;
-    while ((nearest = nearest_prefix(flag)) < 0)
-        if (flag != PREFIX) flag = looked_up(group - (1 + lane) * PIECES, &earlier);
+    struct carry earlier;
+    unsigned flag = 0;
+    for (;;) {
+        if (!flag) flag = looked_up(group - (1 + lane) * PIECES, &earlier);
+        unsigned prefixes = __ballot_sync(EVERY_LANE, flag == PREFIX);
+        unsigned unknown = __ballot_sync(EVERY_LANE, flag == 0);
+        nearest = __ffs(prefixes) - 1;
+        if (prefixes && !(unknown & ((1u << nearest) - 1))) break;
+        // Where all that is known is what groups come to alone, one of them has to become more.
+        if (!prefixes && lane == 31) flag = 0;
+        __nanosleep(PAUSE_NS);
+    }
     held[lane] = earlier;
     __syncwarp();
     struct carry before = held[nearest];

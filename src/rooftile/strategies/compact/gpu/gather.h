@@ -28,6 +28,25 @@ __device__ __forceinline__ item element(const struct vector* vector, int e)
 #endif
 }
 
+// Brings a lane's vector from `at` on.
+__device__ __forceinline__ void bring(struct vector* to, const item* x, int64 at, int64 count)
+{
+    if (at + WIDTH <= count) {
+        *to = *(const struct vector*)(x + at);
+        return;
+    }
+    UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
+    UNROLL for (int e = 0; e < WIDTH; e++) {
+        if (at + e >= count) continue;
+#if SIZE == 8
+        to->of[2 * e] = (unsigned)x[at + e];
+        to->of[2 * e + 1] = (unsigned)(x[at + e] >> 32);
+#else
+        to->of[e * SIZE / 4] |= (unsigned)x[at + e] << 8 * (e * SIZE % 4);
+#endif
+    }
+}
+
 // How many elements of the warp lie before each of a lane's vectors; returns how many there are.
 __device__ __forceinline__ int ranks(const unsigned* bits, int* before)
 {

@@ -18,13 +18,11 @@ __device__ __forceinline__ unsigned bits_of(unsigned bytes)
     return (highest >> 7) * 0x01020408u >> 24 & 15;
 }
 
-// Brings a lane's vector from `at` on; returns a bit for each element that is kept.
-__device__ __forceinline__ unsigned bring(struct vector* to, const item* x,
-                                          const unsigned char* mask, int64 at, int64 count)
+// A bit for each element of a lane's vector from `at` on that is kept.
+__device__ __forceinline__ unsigned kept_from(const unsigned char* mask, int64 at, int64 count)
 {
     unsigned bits = 0;
     if (at + WIDTH <= count) {
-        *to = *(const struct vector*)(x + at);
 #if SIZE == 8
         bits = bits_of(*(const unsigned short*)(mask + at));
 #else
@@ -32,17 +30,8 @@ __device__ __forceinline__ unsigned bring(struct vector* to, const item* x,
             bits |= bits_of(*(const unsigned*)(mask + at + e)) << e;
 #endif
     } else {
-        UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
-        UNROLL for (int e = 0; e < WIDTH; e++) {
-            if (at + e >= count) continue;
-            bits |= (unsigned)(mask[at + e] != 0) << e;
-#if SIZE == 8
-            to->of[2 * e] = (unsigned)x[at + e];
-            to->of[2 * e + 1] = (unsigned)(x[at + e] >> 32);
-#else
-            to->of[e * SIZE / 4] |= (unsigned)x[at + e] << 8 * (e * SIZE % 4);
-#endif
-        }
+        UNROLL for (int e = 0; e < WIDTH; e++)
+            if (at + e < count) bits |= (unsigned)(mask[at + e] != 0) << e;
     }
     return bits;
 }
@@ -55,7 +44,10 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void compact_tiles(
     int64 tile = next_tile(tickets), low = first_vector(tile);
     struct vector vectors[ROWS];
     unsigned bits[ROWS];
+    // Masks come first: they alone say what the tile keeps, which others wait for.
     UNROLL for (int row = 0; row < ROWS; row++)
-        bits[row] = bring(&vectors[row], x, mask, low + row * 32 * WIDTH, count);
+        bits[row] = kept_from(mask, low + row * 32 * WIDTH, count);
+    UNROLL for (int row = 0; row < ROWS; row++)
+        bring(&vectors[row], x, low + row * 32 * WIDTH, count);
     put_tile(vectors, bits, y, kept, states, tile, tiles, groups);
 }

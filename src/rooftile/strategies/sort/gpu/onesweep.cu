@@ -11,12 +11,8 @@
 // bit in the mask of its digit, and lanes whose digits agree find each other there.  So equal digits
 // keep their order.  (Votes, one for each bit of a digit, take twice as many instructions.)
 //
-// A pass whose digit all keys of every line share would move nothing, and is left out: its blocks end
-// at once, and whoever comes next reads what it would have read.
-//
-// x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes, as results
-// and moved are; the last pass leaves what moves along in `end`; starts[passes][lines][256];
-// states[passes][lines][tiles][256]; tickets[passes], moving[passes].
+// x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes;
+// starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes].
 // Grid: x over the tiles of all lines; over lines and passes.
 // Block: x over THREADS threads, for a tile of THREADS ITEMS keys.
 
@@ -33,12 +29,12 @@
 #define UP_TO (2u << 30)
 #define COUNT (ALONE - 1)
 
-__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, unsigned* moving,
-                      int64 counts, int64 words)
+__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, int64 counts,
+                      int64 words)
 {
     int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     int64 step = (int64)gridDim.x * blockDim.x;
-    if (first < BYTES) tickets[first] = moving[first] = 0;
+    if (first < BYTES) tickets[first] = 0;
     for (int64 e = first; e < counts; e += step) starts[e] = 0;
     for (int64 e = first; e < words; e += step) states[e] = 0;
 }
@@ -86,14 +82,11 @@ __device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
     return before;
 }
 
-// A block of 256 threads for each line of each pass: where each digit's keys begin, and whether the
-// pass has to move keys.
-__global__ void __launch_bounds__(DIGITS)
-scan_digits(unsigned* starts, unsigned* moving, int64 count, int64 lines)
+// A block of 256 threads for each line of each pass: where each digit's keys begin.
+__global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
 {
     __shared__ unsigned sums[DIGITS / 32];
     unsigned* own = starts + (int64)blockIdx.x * DIGITS + threadIdx.x;
-    if (*own && *own < count) moving[blockIdx.x / lines] = 1;
     *own = before_digit(*own, sums);
 }
 
@@ -143,11 +136,6 @@ __device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
     return before;
 }
 
-__device__ __forceinline__ void ask_for(const unsigned* from)
-{
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-}
-
 // As key_at and put_key, with a line's beginning taken out of the sum where its elements lie beside
 // each other: what is left has 32 bits.
 __device__ __forceinline__ key key_in(const key* from, int first, int64 line, int64 begin, int e,
@@ -167,26 +155,12 @@ __device__ __forceinline__ void put_key_in(key* to, key value, int last, int64 l
         (to + line * count)[element] = last ? bits_of(value) : value;
 }
 
-// How many passes that move keys come before one, and behind it; returns whether it moves keys itself.
-// Where none has to, the last one brings them to the results.
-__device__ __forceinline__ bool find_turn(int pass, const unsigned* moving, int* before, int* behind)
-{
-    *before = *behind = 0;
-    UNROLL for (int other = 0; other < BYTES; other++) {
-        int moves = moving[other] != 0;
-        *before += other < pass ? moves : 0;
-        *behind += other > pass ? moves : 0;
-    }
-    return moving[pass] || (pass == BYTES - 1 && *before == 0);
-}
-
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
-    const key* x, const unsigned* with_it, key* own_keys, unsigned* own_along, key* results,
-    unsigned* moved, unsigned* end, const unsigned* starts, unsigned* states, unsigned* tickets,
-    const unsigned* moving, int pass, int64 count, int64 inner, int64 lines, int64 tiles)
+    const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
+    unsigned* states, unsigned* tickets, int pass, int first, int last, int64 count, int64 inner,
+    int64 lines, int64 tiles)
 {
-
     __shared__ union {
         unsigned masks[WARPS][DIGITS];
         key keys[TILE];
@@ -195,18 +169,8 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     __shared__ unsigned counts[WARPS][DIGITS], bases[DIGITS];
     __shared__ unsigned sums[DIGITS / 32], ticket;
     int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, shift = 8 * pass;
-    unsigned taken = 0;
-    if (thread == 0) taken = atomicAdd(tickets + pass, 1u);
-    int before_it, behind;
-    if (!find_turn(pass, moving, &before_it, &behind)) return;
-    if (thread == 0) ticket = taken;
+    if (thread == 0) ticket = atomicAdd(tickets + pass, 1u);
     __syncthreads();
-    // Results are written in the last turn, and in every other one before.
-    int first = before_it == 0, last = behind == 0, to_results = behind % 2 == 0;
-    const key* keys = first ? x : to_results ? own_keys : results;
-    const unsigned* along = first ? with_it : to_results ? own_along : moved;
-    key* to = to_results ? results : own_keys;
-    unsigned* to_along = last ? end : to_results ? moved : own_along;
     unsigned whose = ticket / (unsigned)tiles;
     int64 line = whose, number = ticket - whose * (unsigned)tiles, begin = number * TILE;
     int there = count - begin < TILE ? (int)(count - begin) : TILE;
@@ -239,13 +203,6 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
         // Places in the tile have 16 bits as well, so that no sum reaches the other half.
         ranks[item / 2] += counts[warp][DIGIT(own[item], shift)] << 16 * (item % 2);
         tile.keys[RANK(ranks, item)] = own[item];
-    }
-    // What goes with the keys comes as far as the cache while the tile looks back.
-    if (GIVES != VALUES && !(first && (GIVES == PLACES || !BESIDE))) {
-        UNROLL for (int item = 0; item < ITEMS; item++) {
-            int e = mine + 32 * item;
-            if (e < there) ask_for(along + line * count + begin + e);
-        }
     }
     if (thread < DIGITS) {
         unsigned before = number ? looked_back(state) : 0;

@@ -10,21 +10,13 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.sort.gpu._base import GpuSort, wide
+from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
 
 _DIGITS = 256
 _CLEARING = 256
 """Threads of a block that clears."""
 _COUNTED = 64
 """Keys that a thread counts, at least."""
-
-
-_ARRAYS = {
-    "values": ("x", "x", "keys", "keys", "y", "keys", "keys"),
-    "pairs": ("x", "with_it", "keys", "along", "y", "moved", "moved"),
-    "places": ("x", "x", "keys", "along", "more_keys", "more_along", "places"),
-}
-"""What passes read first, have for each other, and leave: keys, and what moves along."""
 
 
 class Onesweep(GpuSort):
@@ -77,7 +69,6 @@ class Onesweep(GpuSort):
             "starts": passes * problem.lines * _DIGITS,
             "states": passes * self.blocks(problem, config) * _DIGITS,
             "tickets": passes,
-            "moving": passes,
         }
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
@@ -94,15 +85,14 @@ class Onesweep(GpuSort):
         sweep = Launch("sweep", (self.blocks(problem, config), 1, 1), block)
         sizes = wide(problem.count, problem.inner, lines)
         found = [
-            Step(clear, ("starts", "states", "tickets", "moving", *wide(*words))),
+            Step(clear, ("starts", "states", "tickets", *wide(*words))),
             Step(count, ("x", "starts", *sizes, *wide(share))),
-            Step(scan, ("starts", "moving", *wide(problem.count, lines))),
+            Step(scan, ("starts",)),
         ]
-        arrays = *_ARRAYS[problem.gives], "starts", "states", "tickets", "moving"
         tiles = wide(self.tiles(problem, config))
-        found += [
-            Step(sweep, (*arrays, number, *sizes, *tiles)) for number in range(problem.key_bytes)
-        ]
+        for number, ends in enumerate(ends_of(problem, problem.key_bytes)):
+            arrays = *ends.names, "starts", "states", "tickets"
+            found.append(Step(sweep, (*arrays, number, ends.first, ends.last, *sizes, *tiles)))
         return tuple(found)
 
 

@@ -16,23 +16,11 @@ __device__ __forceinline__ unsigned bring_runs(struct vector* to, const item* x,
                                                int64 count)
 {
     unsigned bits = 0;
-    UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
-    if (at >= count) return 0;
-    bool whole = at + WIDTH <= count;
-    if (whole) *to = *(const struct vector*)(x + at);
-    key before = at ? key_of((key)x[at - 1]) : 0;
+    bring(to, x, at, count);
+    key before = at && at < count ? key_of((key)x[at - 1]) : 0;
     UNROLL for (int e = 0; e < WIDTH; e++) {
-        if (!whole && at + e >= count) continue;
-        if (!whole) {
-#if SIZE == 8
-            to->of[2 * e] = (unsigned)x[at + e];
-            to->of[2 * e + 1] = (unsigned)(x[at + e] >> 32);
-#else
-            to->of[e * SIZE / 4] |= (unsigned)x[at + e] << 8 * (e * SIZE % 4);
-#endif
-        }
         key own = key_of((key)element(to, e));
-        bits |= (unsigned)(at + e == 0 || own != before) << e;
+        bits |= (unsigned)(at + e < count && (at + e == 0 || own != before)) << e;
         before = own;
     }
     return bits;

@@ -24,11 +24,11 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (threadIdx.x == 0) ticket = atomicAdd(tickets, 1u);
     __syncthreads();
-    int64 line = ticket / tiles, tile = ticket % tiles;
-    int64 low = (REVERSE ? tiles - 1 - tile : tile) * TILE +
+    unsigned line = ticket / (unsigned)tiles, tile = ticket - line * (unsigned)tiles;
+    int64 low = (int64)(REVERSE ? tiles - 1 - tile : tile) * TILE +
                 (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
     struct rows rows;
-    load_rows(&rows, x + line * count, low, count);
+    load_rows(&rows, x + (int64)line * count, low, count);
     carried all = scan_rows(&rows);
     if (lane == 0) totals[warp] = all;
     __syncthreads();
@@ -46,5 +46,5 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
         if (lane < WARPS) before[lane] = value_of(lane ? joined(prefix, earlier) : prefix);
     }
     __syncthreads();
-    store_rows(&rows, before[warp], y + line * count, low, count);
+    store_rows(&rows, before[warp], y + (int64)line * count, low, count);
 }

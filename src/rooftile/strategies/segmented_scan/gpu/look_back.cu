@@ -130,5 +130,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_segments(
         else if (lane < WARPS) before[lane] = open ? value_of(joined(prefix, earlier)) : earlier;
     }
     __syncthreads();
+    // They are loaded again: while a tile waits, registers are short.
+    load_cuts(&cuts, heads, warp * (ROWS * SPAN));
     store_cut_rows(&rows, &cuts, before[warp], y, low, count);
 }

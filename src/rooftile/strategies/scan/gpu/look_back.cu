@@ -14,6 +14,20 @@
 #define WARPS (THREADS / 32)
 #define TILE (WARPS * ROWS * SPAN)
 
+__device__ __forceinline__ int64 line_of(unsigned ticket, int64 tiles)
+{
+    return ticket / (unsigned)tiles;
+}
+
+// Where the elements of this thread's warp begin in the line.
+__device__ __forceinline__ int64 low_of(unsigned ticket, int64 tiles)
+{
+    int64 tile = ticket % (unsigned)tiles;
+    int warp = threadIdx.x / 32;
+    return (REVERSE ? tiles - 1 - tile : tile) * TILE +
+           (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
+}
+
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
     const given* __restrict__ x, result* __restrict__ y, state_word* states, unsigned* tickets,
     int64 tiles, int64 groups, int64 count)
@@ -24,11 +38,8 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (threadIdx.x == 0) ticket = atomicAdd(tickets, 1u);
     __syncthreads();
-    unsigned line = ticket / (unsigned)tiles, tile = ticket - line * (unsigned)tiles;
-    int64 low = (int64)(REVERSE ? tiles - 1 - tile : tile) * TILE +
-                (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
     struct rows rows;
-    load_rows(&rows, x + (int64)line * count, low, count);
+    load_rows(&rows, x + line_of(ticket, tiles) * count, low_of(ticket, tiles), count);
     carried all = scan_rows(&rows);
     if (lane == 0) totals[warp] = all;
     __syncthreads();
@@ -40,11 +51,13 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
         }
         carried whole = __shfl_sync(EVERY_LANE, sum, WARPS - 1);
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
-        if (lane == 0) publish_tile(states, groups, ticket, whole, tile == 0);
-        struct carry prefix = look_back(states, groups, ticket, whole, tile == 0, held);
-        if (tile == 0) prefix = nothing();
+        bool first = ticket % (unsigned)tiles == 0;
+        if (lane == 0) publish_tile(states, groups, ticket, whole, first);
+        struct carry prefix = look_back(states, groups, ticket, whole, first, held);
+        if (first) prefix = nothing();
         if (lane < WARPS) before[lane] = value_of(lane ? joined(prefix, earlier) : prefix);
     }
     __syncthreads();
-    store_rows(&rows, before[warp], y + (int64)line * count, low, count);
+    // Places are found again: while a tile waits, registers are short.
+    store_rows(&rows, before[warp], y + line_of(ticket, tiles) * count, low_of(ticket, tiles), count);
 }

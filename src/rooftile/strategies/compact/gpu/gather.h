@@ -28,13 +28,9 @@ __device__ __forceinline__ item element(const struct vector* vector, int e)
 #endif
 }
 
-// Brings a lane's vector from `at` on.
-__device__ __forceinline__ void bring(struct vector* to, const item* x, int64 at, int64 count)
+// Brings a lane's vector from `at` on, where not all of it lies below `count`.
+__device__ __forceinline__ void bring_rest(struct vector* to, const item* x, int64 at, int64 count)
 {
-    if (at + WIDTH <= count) {
-        *to = *(const struct vector*)(x + at);
-        return;
-    }
     UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
     UNROLL for (int e = 0; e < WIDTH; e++) {
         if (at + e >= count) continue;
@@ -45,6 +41,12 @@ __device__ __forceinline__ void bring(struct vector* to, const item* x, int64 at
         to->of[e * SIZE / 4] |= (unsigned)x[at + e] << 8 * (e * SIZE % 4);
 #endif
     }
+}
+
+// Whether all of a warp's elements lie below `count`; `low` is where a lane's first vector lies.
+__device__ __forceinline__ bool all_there(int64 low, int64 count)
+{
+    return low + (ROWS * 32 - threadIdx.x % 32) * WIDTH <= count;
 }
 
 // How many elements of the warp lie before each of a lane's vectors; returns how many there are.

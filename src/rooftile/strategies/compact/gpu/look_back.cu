@@ -18,22 +18,29 @@ __device__ __forceinline__ unsigned bits_of(unsigned bytes)
     return (highest >> 7) * 0x01020408u >> 24 & 15;
 }
 
-// A bit for each element of a lane's vector from `at` on that is kept.
-__device__ __forceinline__ unsigned kept_from(const unsigned char* mask, int64 at, int64 count)
+#define FLAG_WORDS ((WIDTH + 3) / 4)
+
+// Brings a lane's vectors, and a bit for each element that is kept.  All loads are under way before
+// the first of them is waited for.
+__device__ __forceinline__ void bring(struct vector* vectors, unsigned* bits, const item* x,
+                                      const unsigned char* mask, int64 low)
 {
-    unsigned bits = 0;
-    if (at + WIDTH <= count) {
+    unsigned flags[ROWS][FLAG_WORDS];
+    UNROLL for (int row = 0; row < ROWS; row++) {
+        int64 at = low + row * 32 * WIDTH;
 #if SIZE == 8
-        bits = bits_of(*(const unsigned short*)(mask + at));
+        flags[row][0] = *(const unsigned short*)(mask + at);
 #else
-        UNROLL for (int e = 0; e < WIDTH; e += 4)
-            bits |= bits_of(*(const unsigned*)(mask + at + e)) << e;
+        UNROLL for (int word = 0; word < FLAG_WORDS; word++)
+            flags[row][word] = *(const unsigned*)(mask + at + 4 * word);
 #endif
-    } else {
-        UNROLL for (int e = 0; e < WIDTH; e++)
-            if (at + e < count) bits |= (unsigned)(mask[at + e] != 0) << e;
+        vectors[row] = *(const struct vector*)(x + at);
     }
-    return bits;
+    UNROLL for (int row = 0; row < ROWS; row++) {
+        bits[row] = 0;
+        UNROLL for (int word = 0; word < FLAG_WORDS; word++)
+            bits[row] |= bits_of(flags[row][word]) << 4 * word;
+    }
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void compact_tiles(
@@ -44,10 +51,16 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void compact_tiles(
     int64 tile = next_tile(tickets), low = first_vector(tile);
     struct vector vectors[ROWS];
     unsigned bits[ROWS];
-    // Masks come first: they alone say what the tile keeps, which others wait for.
-    UNROLL for (int row = 0; row < ROWS; row++)
-        bits[row] = kept_from(mask, low + row * 32 * WIDTH, count);
-    UNROLL for (int row = 0; row < ROWS; row++)
-        bring(&vectors[row], x, low + row * 32 * WIDTH, count);
+    if (all_there(low, count)) {
+        bring(vectors, bits, x, mask, low);
+    } else {
+        UNROLL for (int row = 0; row < ROWS; row++) {
+            int64 at = low + row * 32 * WIDTH;
+            bring_rest(&vectors[row], x, at, count);
+            bits[row] = 0;
+            UNROLL for (int e = 0; e < WIDTH; e++)
+                if (at + e < count) bits[row] |= (unsigned)(mask[at + e] != 0) << e;
+        }
+    }
     put_tile(vectors, bits, y, kept, states, tile, tiles, groups);
 }

@@ -29,7 +29,7 @@ class LookBack(TileScan):
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
     )
 
     def defaults(self, problem: Scan) -> dict[str, int]:

@@ -11,17 +11,17 @@
 #include "sort/gpu/keys.h"
 #include "compact/gpu/gather.h"
 
-// Brings a lane's vector from `at` on; returns a bit for each element at which a run begins.
-__device__ __forceinline__ unsigned bring_runs(struct vector* to, const item* x, int64 at,
+// A bit for each element of a lane's vector from `at` on at which a run begins; `before` is the one
+// before it.
+__device__ __forceinline__ unsigned beginnings(const struct vector* vector, item before, int64 at,
                                                int64 count)
 {
     unsigned bits = 0;
-    bring(to, x, at, count);
-    key before = at && at < count ? key_of((key)x[at - 1]) : 0;
+    key last = key_of((key)before);
     UNROLL for (int e = 0; e < WIDTH; e++) {
-        key own = key_of((key)element(to, e));
-        bits |= (unsigned)(at + e < count && (at + e == 0 || own != before)) << e;
-        before = own;
+        key own = key_of((key)element(vector, e));
+        bits |= (unsigned)(at + e < count && (at + e == 0 || own != last)) << e;
+        last = own;
     }
     return bits;
 }
@@ -34,7 +34,22 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void unique_tiles(
     int64 tile = next_tile(tickets), low = first_vector(tile);
     struct vector vectors[ROWS];
     unsigned bits[ROWS];
+    item before[ROWS];
+    // All loads are under way before the first of them is waited for.
+    if (all_there(low, count)) {
+        UNROLL for (int row = 0; row < ROWS; row++) {
+            int64 at = low + row * 32 * WIDTH;
+            vectors[row] = *(const struct vector*)(x + at);
+            before[row] = x[at ? at - 1 : 0];
+        }
+    } else {
+        UNROLL for (int row = 0; row < ROWS; row++) {
+            int64 at = low + row * 32 * WIDTH;
+            bring_rest(&vectors[row], x, at, count);
+            before[row] = x[at == 0 ? 0 : at < count ? at - 1 : count - 1];
+        }
+    }
     UNROLL for (int row = 0; row < ROWS; row++)
-        bits[row] = bring_runs(&vectors[row], x, low + row * 32 * WIDTH, count);
+        bits[row] = beginnings(&vectors[row], before[row], low + row * 32 * WIDTH, count);
     put_tile(vectors, bits, y, found, states, tile, tiles, groups);
 }

@@ -73,6 +73,22 @@ def test_threads_do_not_race(name, problem, config, tmp_path):
     assert judged(rung, problem, tmp_path, config, sanitizer="thread").passed
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("return joined(before, within);", "return before;"), ("joined(before, all)", "only(all)")],
+)
+def test_what_is_forgotten_of_a_group_is_caught(before, after, tmp_path):
+    """79 tiles: the third group looks back at the second, and that at the first."""
+    rung = copy.copy(strategy("scan", "look_back", "cuda"))
+    text = rung.whole_text
+    assert before in text
+    rung.text = text.replace(before, after)
+    config = {"THREADS": 128, "ROWS": 1}
+    problem = Scan((40_000,))
+    assert judged(strategy("scan", "look_back", "cuda"), problem, tmp_path, config).passed
+    assert not judged(rung, problem, tmp_path, config).passed
+
+
 def test_kogge_and_stone_in_place_race(tmp_path):
     """As the lecture's first version: others are read while they are overwritten."""
     rung = copy.copy(strategy("scan", "kogge_stone", "cuda"))

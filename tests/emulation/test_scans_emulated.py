@@ -24,7 +24,7 @@ from rooftile.strategies import strategy
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
 LAST = Operator("b == 0 ? a : b", 0, commutative=False)
-SMALL = {"THREADS": 128, "ROWS": 2, "LOOK": 1}
+SMALL = {"THREADS": 128, "ROWS": 2}
 TEAMS = {"TEAM": 64, "LINES": 2, "ROWS": 2}
 
 
@@ -43,7 +43,7 @@ def judged(rung, problem, folder, config, **options):
         ("rows", Scan((5, 1101), exclusive=True), TEAMS),
         ("look_back", SegmentedScan(3001, 90), SMALL),
         ("look_back", Compact(9001), {"THREADS": 128, "ROWS": 2}),
-        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4, "LOOK": 2}),
+        ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4}),
         ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
@@ -71,6 +71,22 @@ def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path)
 def test_threads_do_not_race(name, problem, config, tmp_path):
     rung = strategy(problem.operation, name, "cuda")
     assert judged(rung, problem, tmp_path, config, sanitizer="thread").passed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("return joined(before, within);", "return before;"), ("joined(before, all)", "only(all)")],
+)
+def test_what_is_forgotten_of_a_group_is_caught(before, after, tmp_path):
+    """79 tiles: the third group looks back at the second, and that at the first."""
+    rung = copy.copy(strategy("scan", "look_back", "cuda"))
+    text = rung.whole_text
+    assert before in text
+    rung.text = text.replace(before, after)
+    config = {"THREADS": 128, "ROWS": 1}
+    problem = Scan((40_000,))
+    assert judged(strategy("scan", "look_back", "cuda"), problem, tmp_path, config).passed
+    assert not judged(rung, problem, tmp_path, config).passed
 
 
 def test_kogge_and_stone_in_place_race(tmp_path):

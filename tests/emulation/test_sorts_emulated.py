@@ -38,6 +38,16 @@ def test_right(problem, kind, tmp_path):
     assert judged(problem, kind, tmp_path).passed
 
 
+@pytest.mark.parametrize("gives", ["values", "pairs", "places"])
+@pytest.mark.parametrize("mask", [0, 0xFF00FF])
+def test_digits_that_all_keys_share(gives, mask, tmp_path):
+    problem = Sort((1500,), dtype="int32", gives=gives)
+    x, *others = problem.random(1)
+    given = (x & mask, *others)
+    made = emulate(strategy("sort", "onesweep", "cuda"), problem, given, (), SMALL, tmp_path)
+    assert Expected(problem, *given).judge(made, ERROR_MODELS["ieee"]).passed
+
+
 def test_threads_do_not_race(tmp_path):
     assert judged(Sort((1030,), dtype="uint8"), "random", tmp_path, sanitizer="thread").passed
 

@@ -158,6 +158,7 @@ template <class T> static T atomicOr(T* address, T value)
 }
 static void __threadfence() {}
 static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
+static void __nanosleep(unsigned) {}
 static void load_word(unsigned long long& word, const unsigned long long* from) { word = *from; }
 static void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from)
 {

@@ -11,16 +11,13 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.states import States
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
-_WARP = 32
 _VECTOR_BYTES = 16
-_CLEARING = 256
-"""Threads of a block that clears states."""
 LOOKING = (
     Tunable("THREADS", (128, 256, 384, 512), 256),
     Tunable("ROWS", (2, 4, 6, 8), 8),
-    Tunable("LOOK", (1, 2, 4, 8), 1),
     Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
 )
 
@@ -50,18 +47,26 @@ class TilesInOrder(GpuStrategy):
         width = _VECTOR_BYTES // self.itemsize(problem)
         return blocks(problem.count, config["THREADS"] * config["ROWS"] * width)
 
-    def states(self, problem: Any, config: Config) -> int:
-        """Those of all tiles, and a window before the first."""
-        return _WARP * config["LOOK"] + self.tiles(problem, config)
+    def states(self, problem: Any, config: Config) -> States:
+        """Those of all tiles, which count in 64 bits."""
+        return States(self.tiles(problem, config), 8)
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """The states, of 64 bits, and the counter of tiles."""
-        return {"states": 2 * self.states(problem, config), "tickets": 1}
+        """The states and the counter of tiles."""
+        return self.states(problem, config).workspace()
 
-    def launches(self, problem: Any, config: Config, kernel: str) -> tuple[Step, Launch]:
-        """What clears the states, and the launch over tiles."""
-        words = self.states(problem, config)
-        clearing = min(blocks(words, _CLEARING), 2 * self.machine.multiprocessors)
-        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
-        tiles = Launch(kernel, (self.tiles(problem, config), 1, 1), (config["THREADS"], 1, 1))
-        return Step(clear, ("states", "tickets", np.int64(words))), tiles
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """The bytes of an element, and the tunables."""
+        return {"SIZE": self.itemsize(problem), **config}
+
+    def passes(
+        self, problem: Any, config: Config, kernel: str, arrays: tuple[str, ...]
+    ) -> tuple[Step, ...]:
+        """States are cleared, then a kernel goes through the tiles of these arrays."""
+        states = self.states(problem, config)
+        launch = Launch(kernel, (states.tiles, 1, 1), (config["THREADS"], 1, 1))
+        numbers = map(np.int64, (states.tiles, states.groups, problem.count))
+        return (
+            states.cleared(self.machine.multiprocessors),
+            Step(launch, (*arrays, "states", "tickets", *numbers)),
+        )

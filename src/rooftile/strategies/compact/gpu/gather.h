@@ -5,11 +5,12 @@
 // word.  Elements gather in shared memory and leave it beside each other, while what is before the
 // tile is looked up.
 //
-// y[count], kept[1], states[WINDOW + tiles], tickets[1].
+// y[count], kept[1], states[32 + groups + tiles][PIECES], tickets[1].
 
 #pragma once
+#include "compact/gpu/counts.h"
+#include "common/states.h"
 #include "items.h"
-#include "states.h"
 
 #define WIDTH (16 / SIZE)
 #define WARPS (THREADS / 32)
@@ -25,6 +26,27 @@ __device__ __forceinline__ item element(const struct vector* vector, int e)
 #else
     return (item)(vector->of[e * SIZE / 4] >> 8 * (e * SIZE % 4));
 #endif
+}
+
+// Brings a lane's vector from `at` on, where not all of it lies below `count`.
+__device__ __forceinline__ void bring_rest(struct vector* to, const item* x, int64 at, int64 count)
+{
+    UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
+    UNROLL for (int e = 0; e < WIDTH; e++) {
+        if (at + e >= count) continue;
+#if SIZE == 8
+        to->of[2 * e] = (unsigned)x[at + e];
+        to->of[2 * e + 1] = (unsigned)(x[at + e] >> 32);
+#else
+        to->of[e * SIZE / 4] |= (unsigned)x[at + e] << 8 * (e * SIZE % 4);
+#endif
+    }
+}
+
+// Whether all of a warp's elements lie below `count`; `low` is where a lane's first vector lies.
+__device__ __forceinline__ bool all_there(int64 low, int64 count)
+{
+    return low + (ROWS * 32 - threadIdx.x % 32) * WIDTH <= count;
 }
 
 // How many elements of the warp lie before each of a lane's vectors; returns how many there are.
@@ -65,10 +87,12 @@ __device__ __forceinline__ int64 first_vector(int64 tile)
 // Stores what is kept of a tile, and how many elements all tiles keep behind the last.
 __device__ __forceinline__ void put_tile(const struct vector* vectors, const unsigned* bits,
                                          item* __restrict__ y, int64* __restrict__ kept,
-                                         state_word* states, int64 tile, int64 tiles)
+                                         state_word* states, int64 tile, int64 tiles,
+                                         int64 groups)
 {
     __shared__ item gathered[TILE];
     __shared__ int totals[WARPS];
+    __shared__ struct carry held[MEMBERS];
     __shared__ int64 place;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, before[ROWS];
     int own = ranks(bits, before);
@@ -79,17 +103,15 @@ __device__ __forceinline__ void put_tile(const struct vector* vectors, const uns
         if (w < warp) earlier += totals[w];
         all += totals[w];
     }
-    state_word* state = states + WINDOW + tile;
-    if (threadIdx.x == 0) publish(state, all, AGGREGATE);
+    if (threadIdx.x == 0) publish_tile(states, groups, tile, all, tile == 0);
     UNROLL for (int row = 0; row < ROWS; row++) {
         int at = earlier + before[row];
         UNROLL for (int e = 0; e < WIDTH; e++)
             if (bits[row] >> e & 1) gathered[at++] = element(&vectors[row], e);
     }
     if (warp == 0) {
-        int64 found = look_back(state);
+        int64 found = look_back(states, groups, tile, all, tile == 0, held).high;
         if (lane == 0) {
-            publish(state, found + all, PREFIX);
             place = found;
             if (tile == tiles - 1) kept[0] = found + all;
         }

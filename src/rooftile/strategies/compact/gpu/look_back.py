@@ -6,8 +6,6 @@ NVR-2016-002, 2016).
 
 from __future__ import annotations
 
-import numpy as np
-
 from rooftile.ops.compact import Compact
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
 from rooftile.strategies.gpu import Config, Step
@@ -34,16 +32,9 @@ class LookBack(TilesInOrder):
         """See `TilesInOrder.itemsize`."""
         return problem.itemsize
 
-    def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
-        """The bytes of an element, and the tunables."""
-        return {"SIZE": problem.itemsize, **config}
-
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are compacted."""
-        clear, tiles = self.launches(problem, config, "compact_tiles")
-        arrays = "x", "mask", "y", "kept", "states", "tickets"
-        numbers = np.int64(self.tiles(problem, config)), np.int64(problem.count)
-        return clear, Step(tiles, (*arrays, *numbers))
+        return self.passes(problem, config, "compact_tiles", ("x", "mask", "y", "kept"))
 
 
 STRATEGY = LookBack()

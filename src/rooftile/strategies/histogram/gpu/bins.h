@@ -85,20 +85,22 @@ __device__ __forceinline__ int bin_of(given x, int bins, int least)
 // The integers below 2^23 are the last bits of floats from 2^23 on, so that an addition which rounds
 // down finds the bin; conversions take four times as long.
 #ifdef __OPENCL_VERSION__
-#define BELOW(estimate) floor(estimate)
-#define TO_INT(whole) ((int)(whole))
+#define SHIFTED(estimate) floor(estimate)
+#define WHOLE(shifted) (shifted)
+#define TO_INT(shifted) ((int)(shifted))
 #else
-#define BELOW(estimate) (__fadd_rd(estimate, 8388608.0f) - 8388608.0f)
-#define TO_INT(whole) (__float_as_int((whole) + 8388608.0f) - 0x4b000000)
+#define SHIFTED(estimate) __fadd_rd(estimate, 8388608.0f)
+#define WHOLE(shifted) ((shifted) - 8388608.0f)
+#define TO_INT(shifted) (__float_as_int(shifted) - 0x4b000000)
 #endif
 
 // The bin by the estimate alone; `close` becomes true where an edge may decide otherwise, and for
 // what lies in no bin.
 __device__ __forceinline__ int likely_bin(given x, bool* close, RULE_PARAMETERS)
 {
-    float estimate = DISTANCE(x) * scale + start, whole = BELOW(estimate);
-    float off = fabsf(estimate - whole - 0.5f);
-    int bin = TO_INT(whole);
+    float estimate = DISTANCE(x) * scale + start, shifted = SHIFTED(estimate);
+    float off = fabsf(estimate - WHOLE(shifted) - 0.5f);
+    int bin = TO_INT(shifted);
     // The negation is true of NaN, too.
     if ((unsigned)bin >= (unsigned)bins || !(off <= 0.5f - slack)) *close = true;
     return bin;

@@ -14,6 +14,7 @@
 #include "bins.h"
 
 #define VECTOR (16 / (int)sizeof(given))
+#define ESTIMATED (RULE == 1)
 
 __global__ void RESIDENT_BOUNDS(BLOCK, BLOCKS)
 lanes(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts, int64 count,
@@ -43,14 +44,17 @@ lanes(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts, int64 c
                 bool close = false;
                 UNROLL
                 for (int j = 0; j < 4; j++) found[j] = LIKELY_BIN(four[j], &close);
-                if (close) {
+                if (close || !ESTIMATED) {
                     UNROLL
-                    for (int j = 0; j < 4; j++) found[j] = BIN(four[j]);
+                    for (int j = 0; j < 4; j++) {
+                        if (ESTIMATED) found[j] = BIN(four[j]);
+                        if (found[j] < 0) found[j] = bins;
+                    }
                 }
                 UNROLL
                 for (int j = 0; j < 4; j++) {
                     int64 i = (at + load * stride) * VECTOR + part + j;
-                    GROW_SHARED(mine, (found[j] < 0 ? bins : found[j]) * COPIES, WEIGHT(i));
+                    GROW_SHARED(mine, found[j] * COPIES, WEIGHT(i));
                 }
             }
         }

@@ -2,38 +2,44 @@
 //
 // A block takes the next tile by an atomic counter, so that all tiles before it have been begun by
 // blocks that run: nobody waits for a block that waits for room.  It publishes what its tile comes
-// to, and a warp looks back over the WINDOW tiles before it until it finds one that knows what all
-// tiles up to it come to.  What it removes: the second read of x.
+// to, and a warp looks back (`common/states.h`).  What it removes: the second read of x.
 //
-// Results do not depend on the run.  What is before a tile is always ((t0 op t1) op t2) op ...: a
-// warp that has found a prefix adds the tiles behind it one after the other, and whoever found
-// another one has made the same sums before.
-//
-// x[lines][count], y[lines][count], states[WINDOW + lines * tiles][PIECES], tickets[1].
+// x[lines][count], y[lines][count], states[32 + groups + lines * tiles][PIECES], tickets[1].
 // Grid: x over the tiles of all lines.
 // Block: x over WARPS warps.
 
-#include "states.h"
 #include "tile.h"
+#include "common/states.h"
 
 #define WARPS (THREADS / 32)
 #define TILE (WARPS * ROWS * SPAN)
 
+__device__ __forceinline__ int64 line_of(unsigned ticket, int64 tiles)
+{
+    return ticket / (unsigned)tiles;
+}
+
+// Where the elements of this thread's warp begin in the line.
+__device__ __forceinline__ int64 low_of(unsigned ticket, int64 tiles)
+{
+    int64 tile = ticket % (unsigned)tiles;
+    int warp = threadIdx.x / 32;
+    return (REVERSE ? tiles - 1 - tile : tile) * TILE +
+           (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
+}
+
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
     const given* __restrict__ x, result* __restrict__ y, state_word* states, unsigned* tickets,
-    int64 tiles, int64 count)
+    int64 tiles, int64 groups, int64 count)
 {
-    __shared__ struct carry held[WINDOW];
+    __shared__ struct carry held[MEMBERS];
     __shared__ carried totals[WARPS], before[WARPS];
     __shared__ unsigned ticket;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (threadIdx.x == 0) ticket = atomicAdd(tickets, 1u);
     __syncthreads();
-    int64 line = ticket / tiles, tile = ticket % tiles;
-    int64 low = (REVERSE ? tiles - 1 - tile : tile) * TILE +
-                (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
     struct rows rows;
-    load_rows(&rows, x + line * count, low, count);
+    load_rows(&rows, x + line_of(ticket, tiles) * count, low_of(ticket, tiles), count);
     carried all = scan_rows(&rows);
     if (lane == 0) totals[warp] = all;
     __syncthreads();
@@ -45,16 +51,13 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
         }
         carried whole = __shfl_sync(EVERY_LANE, sum, WARPS - 1);
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
-        state_word* state = states + ((int64)ticket + WINDOW) * PIECES;
-        struct carry prefix = nothing(), alone = nothing();
-        alone.high = whole;
-        if (tile > 0) {
-            if (lane == 0) publish(state, alone, AGGREGATE);
-            prefix = look_back(state, held);
-        }
-        if (lane == 0) publish(state, joined(prefix, whole), PREFIX);
+        bool first = ticket % (unsigned)tiles == 0;
+        if (lane == 0) publish_tile(states, groups, ticket, whole, first);
+        struct carry prefix = look_back(states, groups, ticket, whole, first, held);
+        if (first) prefix = nothing();
         if (lane < WARPS) before[lane] = value_of(lane ? joined(prefix, earlier) : prefix);
     }
     __syncthreads();
-    store_rows(&rows, before[warp], y + line * count, low, count);
+    // Places are found again: while a tile waits, registers are short.
+    store_rows(&rows, before[warp], y + line_of(ticket, tiles) * count, low_of(ticket, tiles), count);
 }

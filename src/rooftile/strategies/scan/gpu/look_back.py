@@ -9,13 +9,10 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.states import States
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import itemsize, wide
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
-
-_WARP = 32
-_CLEARING = 256
-"""Threads of a block that clears states."""
 
 
 class LookBack(TileScan):
@@ -32,8 +29,7 @@ class LookBack(TileScan):
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
-        Tunable("LOOK", (1, 2, 4, 8), 2),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
     )
 
     def defaults(self, problem: Scan) -> dict[str, int]:
@@ -52,26 +48,23 @@ class LookBack(TileScan):
         """Tiles of all lines."""
         return problem.lines * self.tiles(problem, config)
 
-    def words(self, problem: Scan, config: Config) -> int:
-        """Words of 64 bits of all states: each has 32 bits of a value."""
-        macros = self.macros(problem, config)
-        size = itemsize(problem) * (2 if macros["COMPENSATED"] else 1)
-        states = self.blocks(problem, config) + _WARP * config["LOOK"]
-        return states * blocks(size, 4)
+    def states(self, problem: Scan, config: Config) -> States:
+        """Those of all tiles."""
+        compensated = self.macros(problem, config)["COMPENSATED"]
+        size = itemsize(problem) * (2 if compensated else 1)
+        return States(self.blocks(problem, config), size)
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
         """The states and the counter of tiles."""
-        return {"states": 2 * self.words(problem, config), "tickets": 1}
+        return self.states(problem, config).workspace()
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are scanned."""
-        words, grid = self.words(problem, config), self.blocks(problem, config)
-        clearing = min(blocks(words, _CLEARING), 2 * self.machine.multiprocessors)
-        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
-        scan = Launch("scan_tiles", (grid, 1, 1), (config["THREADS"], 1, 1))
-        numbers = wide(self.tiles(problem, config), problem.count)
+        states = self.states(problem, config)
+        scan = Launch("scan_tiles", (states.tiles, 1, 1), (config["THREADS"], 1, 1))
+        numbers = wide(self.tiles(problem, config), states.groups, problem.count)
         return (
-            Step(clear, ("states", "tickets", *wide(words))),
+            states.cleared(self.machine.multiprocessors),
             Step(scan, ("x", "y", "states", "tickets", *numbers)),
         )
 

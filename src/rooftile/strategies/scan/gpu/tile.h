@@ -26,16 +26,29 @@ __device__ __forceinline__ int64 vector_place(int64 low, int row)
     return low + (REVERSE ? ROWS - 1 - row : row) * SPAN + (REVERSE ? 31 - lane : lane) * WIDTH;
 }
 
+// The elements of a vector, in the order in which they are scanned.
+__device__ __forceinline__ void take_up(carried* own, const struct given_vector* vector)
+{
+    UNROLL for (int e = 0; e < WIDTH; e++) own[e] = taken(vector->of[REVERSE ? WIDTH - 1 - e : e]);
+}
+
 // Elements behind the last of the line are identities.
 __device__ __forceinline__ void load_rows(struct rows* rows, const given* line, int64 low,
                                           int64 count)
 {
+    if (ALIGNED && low + ROWS * SPAN <= count) {
+        // All loads are under way before the first of them is waited for.
+        struct given_vector vectors[ROWS];
+        UNROLL for (int row = 0; row < ROWS; row++)
+            vectors[row] = *(const struct given_vector*)(line + vector_place(low, row));
+        UNROLL for (int row = 0; row < ROWS; row++) take_up(rows->own[row], &vectors[row]);
+        return;
+    }
     UNROLL for (int row = 0; row < ROWS; row++) {
         int64 at = vector_place(low, row);
         if (ALIGNED && at + WIDTH <= count) {
             struct given_vector vector = *(const struct given_vector*)(line + at);
-            UNROLL for (int e = 0; e < WIDTH; e++)
-                rows->own[row][e] = taken(vector.of[REVERSE ? WIDTH - 1 - e : e]);
+            take_up(rows->own[row], &vector);
         } else {
             UNROLL for (int e = 0; e < WIDTH; e++) {
                 int64 one = at + (REVERSE ? WIDTH - 1 - e : e);

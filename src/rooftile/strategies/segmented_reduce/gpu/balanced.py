@@ -14,9 +14,6 @@ from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented
 
-_LONG = 64
-"""Elements of an average segment from which on tiles have few ends."""
-
 
 class Balanced(GpuSegmented):
     """Results are the same in every run; neighbours are combined, and never out of order."""
@@ -25,8 +22,8 @@ class Balanced(GpuSegmented):
     order = 3
     summary = "every thread takes as many elements and ends of segments"
     tunables = (
-        Tunable("THREADS", (64, 128, 256), 256),
-        Tunable("PER", (7, 11, 15, 19), 15),
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("PER", (7, 11, 15, 19), 19),
     )
 
     def why_not(self, problem: SegmentedReduce) -> str | None:
@@ -36,13 +33,10 @@ class Balanced(GpuSegmented):
         return super().why_not(problem)
 
     def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
-        """Fewer items a thread where they have eight bytes, for shared memory's sake; more of them,
-        and fewer threads, where few segments end in a tile."""
+        """Fewer items a thread where they have eight bytes, for shared memory's sake."""
         if CARRIED_BYTES[problem.carried] == 8:
-            return {**super().defaults(problem), "PER": 11}
-        if problem.count >= _LONG * problem.segments:
-            return {**super().defaults(problem), "THREADS": 128, "PER": 19}
-        return super().defaults(problem)
+            return {"THREADS": 256, "PER": 11}
+        return {"THREADS": 128, "PER": 19}
 
     def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
         """More shared memory than a block has."""

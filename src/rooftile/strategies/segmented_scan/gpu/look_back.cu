@@ -4,13 +4,13 @@
 // such a bit is cut off: within a vector, between lanes, rows and warps, and between tiles: the sum
 // behind a tile's last beginning is final at once, and nobody has to look further back.
 //
-// x[count], offsets[segments + 1], y[count], firsts[tiles + 1], states[WINDOW + tiles][PIECES],
-// tickets[1].
+// x[count], offsets[segments + 1], y[count], firsts[tiles + 1],
+// states[32 + groups + tiles][PIECES], tickets[1].
 // Grid: x over tiles.
 // Block: x over WARPS warps.
 
-#include "scan/gpu/states.h"
 #include "scan/gpu/tile.h"
+#include "common/states.h"
 
 #define WARPS (THREADS / 32)
 #define TILE (WARPS * ROWS * SPAN)
@@ -91,10 +91,11 @@ __device__ __forceinline__ void store_cut_rows(const struct rows* rows, const st
 
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_segments(
     const given* __restrict__ x, const offset* __restrict__ offsets, result* __restrict__ y,
-    const int64* __restrict__ firsts, state_word* states, unsigned* tickets, int64 count)
+    const int64* __restrict__ firsts, state_word* states, unsigned* tickets, int64 groups,
+    int64 count)
 {
     __shared__ unsigned heads[TILE / 32];
-    __shared__ struct carry held[WINDOW];
+    __shared__ struct carry held[MEMBERS];
     __shared__ carried totals[WARPS], before[WARPS];
     __shared__ unsigned cut_warps[WARPS], ticket;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -122,17 +123,14 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_segments(
         }
         carried whole = __shfl_sync(EVERY_LANE, sum, WARPS - 1);
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
-        state_word* state = states + (tile + WINDOW) * PIECES;
-        struct carry prefix = nothing(), alone = nothing();
-        alone.high = whole;
-        bool final = begins || tile == 0;
-        if (lane == 0) publish(state, alone, final ? PREFIX : AGGREGATE);
-        if (tile > 0) prefix = look_back(state, held);
-        if (lane == 0 && !final) publish(state, joined(prefix, whole), PREFIX);
+        if (lane == 0) publish_tile(states, groups, tile, whole, begins != 0);
+        struct carry prefix = look_back(states, groups, tile, whole, begins != 0, held);
         bool open = (begins & up_to >> 1) == 0;
         if (lane == 0) before[0] = value_of(prefix);
         else if (lane < WARPS) before[lane] = open ? value_of(joined(prefix, earlier)) : earlier;
     }
     __syncthreads();
+    // They are loaded again: while a tile waits, registers are short.
+    load_cuts(&cuts, heads, warp * (ROWS * SPAN));
     store_cut_rows(&rows, &cuts, before[warp], y, low, count);
 }

@@ -7,18 +7,17 @@ Hardware 2007).
 
 from __future__ import annotations
 
-import numpy as np
-
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.common.states import States
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 
-_WARP = 32
 _FINDING = 128
-"""Threads of a block that finds the tiles' first offsets, or clears states."""
+"""Threads of a block that finds the tiles' first offsets."""
 _VECTOR_BYTES = 16
 
 
@@ -32,8 +31,7 @@ class LookBack(GpuSegmentedScan):
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8), 6),
-        Tunable("LOOK", (1, 2, 4, 8), 2),
-        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 2),
+        Tunable("BLOCKS", (1, 2, 3, 4, 6, 8), 4),
     )
 
     def defaults(self, problem: SegmentedScan) -> dict[str, int]:
@@ -59,30 +57,28 @@ class LookBack(GpuSegmentedScan):
         """Tiles of all elements."""
         return blocks(problem.count, config["THREADS"] * config["ROWS"] * self.width(problem))
 
-    def words(self, problem: SegmentedScan, config: Config) -> int:
-        """Words of 64 bits of all states: each has 32 bits of a value."""
-        macros = self.macros(problem, config)
-        size = CARRIED_BYTES[problem.carried] * (2 if macros["COMPENSATED"] else 1)
-        return (self.tiles(problem, config) + _WARP * config["LOOK"]) * blocks(size, 4)
+    def states(self, problem: SegmentedScan, config: Config) -> States:
+        """Those of all tiles."""
+        compensated = self.macros(problem, config)["COMPENSATED"]
+        size = CARRIED_BYTES[problem.carried] * (2 if compensated else 1)
+        return States(self.tiles(problem, config), size)
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:
         """The tiles' first offsets, states, and the counter of tiles."""
-        firsts = 2 * (self.tiles(problem, config) + 1)
-        return {"firsts": firsts, "states": 2 * self.words(problem, config), "tickets": 1}
+        states = self.states(problem, config)
+        return {"firsts": 2 * (states.tiles + 1), **states.workspace()}
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
         """Tiles find their offsets, states are cleared, then tiles are scanned."""
-        words, tiles = self.words(problem, config), self.tiles(problem, config)
+        states = self.states(problem, config)
+        tiles = states.tiles
         find = Launch("find_firsts", (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1))
-        clearing = min(blocks(words, _FINDING), 4 * self.machine.multiprocessors)
-        clear = Launch("clear", (clearing, 1, 1), (_FINDING, 1, 1))
         scan = Launch("scan_segments", (tiles, 1, 1), (config["THREADS"], 1, 1))
-        found = ("offsets", "firsts", np.int64(tiles), np.int64(problem.segments))
-        given = ("x", "offsets", "y", "firsts", "states", "tickets", np.int64(problem.count))
+        numbers = wide(states.groups, problem.count)
         return (
-            Step(find, found),
-            Step(clear, ("states", "tickets", np.int64(words))),
-            Step(scan, given),
+            Step(find, ("offsets", "firsts", *wide(tiles, problem.segments))),
+            states.cleared(self.machine.multiprocessors),
+            Step(scan, ("x", "offsets", "y", "firsts", "states", "tickets", *numbers)),
         )
 
 

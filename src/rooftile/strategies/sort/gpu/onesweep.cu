@@ -11,8 +11,11 @@
 // bit in the mask of its digit, and lanes whose digits agree find each other there.  So equal digits
 // keep their order.  (Votes, one for each bit of a digit, take twice as many instructions.)
 //
+// In a pass whose digit all keys of a line share, they stay in their order: its tiles are copied.
+//
 // x[outer][count][inner]; keys[lines][count] and along[lines][count] between two passes;
-// starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes].
+// starts[passes][lines][256]; states[passes][lines][tiles][256]; tickets[passes];
+// moving[passes][lines], whether a pass changes the order.
 // Grid: x over the tiles of all lines; over lines and passes.
 // Block: x over THREADS threads, for a tile of THREADS ITEMS keys.
 
@@ -29,13 +32,14 @@
 #define UP_TO (2u << 30)
 #define COUNT (ALONE - 1)
 
-__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, int64 counts,
-                      int64 words)
+__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, unsigned* moving,
+                      int64 counts, int64 words)
 {
     int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     int64 step = (int64)gridDim.x * blockDim.x;
     if (first < BYTES) tickets[first] = 0;
     for (int64 e = first; e < counts; e += step) starts[e] = 0;
+    for (int64 e = first; e < counts / DIGITS; e += step) moving[e] = 1;
     for (int64 e = first; e < words; e += step) states[e] = 0;
 }
 
@@ -82,11 +86,14 @@ __device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
     return before;
 }
 
-// A block of 256 threads for each line of each pass: where each digit's keys begin.
-__global__ void __launch_bounds__(DIGITS) scan_digits(unsigned* starts)
+// A block of 256 threads for each line of each pass: where each digit's keys begin, and whether there
+// are several digits.
+__global__ void __launch_bounds__(DIGITS)
+scan_digits(unsigned* starts, unsigned* moving, int64 count)
 {
     __shared__ unsigned sums[DIGITS / 32];
     unsigned* own = starts + (int64)blockIdx.x * DIGITS + threadIdx.x;
+    if (*own == count) moving[blockIdx.x] = 0;
     *own = before_digit(*own, sums);
 }
 
@@ -155,11 +162,24 @@ __device__ __forceinline__ void put_key_in(key* to, key value, int last, int64 l
         (to + line * count)[element] = last ? bits_of(value) : value;
 }
 
+// Not inlined, so that a tile that is sorted has all registers.
+__device__ __noinline__ void copy_tile(const key* keys, const unsigned* along, key* to,
+                                       unsigned* to_along, int ends, int64 line, int64 begin,
+                                       int64 count, int64 inner)
+{
+    int first = ends & 1, last = ends >> 1;
+    for (int64 e = begin + threadIdx.x; e < begin + TILE && e < count; e += THREADS) {
+        put_key(to, key_at(keys, first, line, e, count, inner), last, line, e, count, inner);
+        put_along(to_along, along_at(along, first, line, e, count, inner), last, line, e, count,
+                  inner);
+    }
+}
+
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
 __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
-    unsigned* states, unsigned* tickets, int pass, int first, int last, int64 count, int64 inner,
-    int64 lines, int64 tiles)
+    unsigned* states, unsigned* tickets, const unsigned* moving, int pass, int first, int last,
+    int64 count, int64 inner, int64 lines, int64 tiles)
 {
     __shared__ union {
         unsigned masks[WARPS][DIGITS];
@@ -179,6 +199,11 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
     UNROLL for (int item = 0; item < ITEMS; item++) {
         int e = mine + 32 * item;
         own[item] = e < there ? key_in(keys, first, line, begin, e, count, inner) : EVERY;
+    }
+    // Asked here, it comes with the keys.
+    if (!moving[pass * lines + line]) {
+        copy_tile(keys, along, to, to_along, first + 2 * last, line, begin, count, inner);
+        return;
     }
     unsigned ranks[RANKS];
     rank_keys(own, ranks, counts[warp], tile.masks[warp], shift);

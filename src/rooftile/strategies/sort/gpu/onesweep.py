@@ -69,6 +69,7 @@ class Onesweep(GpuSort):
             "starts": passes * problem.lines * _DIGITS,
             "states": passes * self.blocks(problem, config) * _DIGITS,
             "tickets": passes,
+            "moving": passes * problem.lines,
         }
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
@@ -85,13 +86,13 @@ class Onesweep(GpuSort):
         sweep = Launch("sweep", (self.blocks(problem, config), 1, 1), block)
         sizes = wide(problem.count, problem.inner, lines)
         found = [
-            Step(clear, ("starts", "states", "tickets", *wide(*words))),
+            Step(clear, ("starts", "states", "tickets", "moving", *wide(*words))),
             Step(count, ("x", "starts", *sizes, *wide(share))),
-            Step(scan, ("starts",)),
+            Step(scan, ("starts", "moving", *wide(problem.count))),
         ]
         tiles = wide(self.tiles(problem, config))
         for number, ends in enumerate(ends_of(problem, problem.key_bytes)):
-            arrays = *ends.names, "starts", "states", "tickets"
+            arrays = *ends.names, "starts", "states", "tickets", "moving"
             found.append(Step(sweep, (*arrays, number, ends.first, ends.last, *sizes, *tiles)))
         return tuple(found)
 

@@ -6,8 +6,6 @@ NVR-2016-002, 2016).
 
 from __future__ import annotations
 
-import numpy as np
-
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
@@ -43,16 +41,13 @@ class LookBack(TilesInOrder):
         return {**found, "ROWS": min(6, found["ROWS"])}
 
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
-        """Keys of which equal elements have equal ones, and the tunables."""
+        """Keys of which equal elements have equal ones, and what `TilesInOrder` has."""
         keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))
-        return {**keys, "SIZE": self.itemsize(problem), **config}
+        return {**keys, **super().macros(problem, config)}
 
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are gone through."""
-        clear, tiles = self.launches(problem, config, "unique_tiles")
-        arrays = "x", "y", "found", "states", "tickets"
-        numbers = np.int64(self.tiles(problem, config)), np.int64(problem.count)
-        return clear, Step(tiles, (*arrays, *numbers))
+        return self.passes(problem, config, "unique_tiles", ("x", "y", "found"))
 
 
 STRATEGY = LookBack()

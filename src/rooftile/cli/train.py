@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
     parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
+    parser.add_argument(
+        "--precision", metavar="ieee|tf32|bf16|fp16", help="of a CUDA device's layers; default ieee"
+    )
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
     for name, (kind, meaning) in _OPTIONS.items():
         metavar = "N" if kind is int else "X"
@@ -129,6 +132,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that the command line sets, by their field's name."""
     given = {name: getattr(arguments, name) for name in _OPTIONS}
     given |= {"optimiser": arguments.optimizer, "schedule": arguments.schedule}
+    given["precision"] = arguments.precision
     given["flip"] = arguments.flip or None
     return {name: value for name, value in given.items() if value is not None}
 

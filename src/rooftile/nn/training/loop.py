@@ -69,7 +69,7 @@ def train(
     `UnsupportedProblem` for what a device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
-    _check(network, data, targets, options, checkpoint, resume)
+    _check(network, data, targets, options, checkpoint, resume, device)
     start = network if network.parameters else network.initialise(options.seed)
     parameters = {key: value.astype(options.dtype) for key, value in start.parameters.items()}
     # Another stream of random numbers than the one that the initial weights are drawn from.
@@ -249,6 +249,7 @@ def _check(
     options: TrainingOptions,
     checkpoint: Path | None,
     resume: bool,
+    device: DeviceName | None,
 ) -> None:
     """Raise `InputError` for what would only fail later, or never."""
     if len(targets) != len(data):
@@ -258,5 +259,8 @@ def _check(
         raise InputError("holdout", options.holdout, f"fewer than the {len(data)} images")
     if any(layer.activation == "sign" for layer in network.layers):
         raise InputError("activation", "'sign'", "one with a derivative: sign has none")
+    on_cpu = device is None or parse_device(device)[0] == "cpu"
+    if on_cpu and options.precision != "ieee":
+        raise InputError("precision", options.precision, "'ieee' on a CPU; 'cuda' rounds operands")
     if resume and checkpoint is None:
         raise InputError("resume", resume, "a checkpoint to resume from")

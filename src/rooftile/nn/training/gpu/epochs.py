@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import DeviceName, open_gpu
-from rooftile.errors import UnsupportedProblem
+from rooftile.devices.select import DeviceName, open_gpu, parse_device
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.runtime.choice import ROUNDING_KINDS
 
 _PATIENCE_S = 0.1
 """So long the host leaves the device alone, before it asks for the losses."""
@@ -36,11 +37,11 @@ class DeviceSteps:
         Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
         `CompileFailure`, `OutOfMemory`.
         """
-        _check(network, data, options)
+        _check(network, data, options, device)
         self._network, self._options = network, options
         self._gpu, self._count = open_gpu(device), len(data)
         with self._gpu.on():
-            self.held = Resident(network, data, labels, options, self._gpu)
+            self.held = Resident(network, data, labels, options, self._gpu, options.precision)
         self._made: dict[int, Step] = {}
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
@@ -49,6 +50,8 @@ class DeviceSteps:
             self.held.load("parameters", parameters)
             for name in self.held.memories:
                 self.held.load(name, {key: memory[f"{name}.{key}"] for key in parameters})
+            if self.held.scaling is not None:
+                self._gpu.copy_in(memory["scale"], self.held.scaling)
 
     def fetch(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring them back, into arrays of the same names."""
@@ -56,6 +59,8 @@ class DeviceSteps:
             self.held.fetch("parameters", parameters)
             for name in self.held.memories:
                 self.held.fetch(name, {key: memory[f"{name}.{key}"] for key in parameters})
+            if self.held.scaling is not None:
+                self._gpu.copy_out(self.held.scaling, memory["scale"])
 
     def losses(
         self, order: NDArray[Any], variation: NDArray[np.int32], rates: NDArray[Any], first: int
@@ -113,9 +118,15 @@ def variation_of(
     return found
 
 
-def _check(network: Network, data: NDArray[Any], options: TrainingOptions) -> None:
-    """Raise `UnsupportedProblem` for what only the CPU trains."""
+def _check(
+    network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
+) -> None:
+    """Raise `UnsupportedProblem` for what only the CPU trains, and `InputError` for a precision
+    that the device has not."""
     last = network.layers[-1].activation
+    if options.precision != "ieee" and parse_device(device)[0] not in ROUNDING_KINDS:
+        expected = f"'ieee' on {device}: only tensor cores of device 'cuda' round their operands"
+        raise InputError("precision", options.precision, expected)
     for wrong, found in (
         (getattr(options, "loss", "cross_entropy") != "cross_entropy", "another loss"),
         (last != "none", f"{last} in the last layer"),

@@ -20,7 +20,7 @@ class Work:
     """Launches in a row on buffers that stay, and the memory that they work in."""
 
     def __init__(self, gpu: GpuDevice, precision: Precision = "ieee") -> None:
-        self.gpu, self._precision = gpu, precision
+        self.gpu, self.precision = gpu, precision
         self.starts: list[tuple[str, Callable[[], None]]] = []
         """What starts each of them, with a name: an operation and its strategy, or a kernel."""
         self._held: list[Any] = []
@@ -48,7 +48,7 @@ class Work:
         gpu = self.gpu
         config = None
         if strategy is None:
-            choice = decide(problem, self._precision, gpu.description.device)
+            choice = decide(problem, self.precision, gpu.description.device)
             strategy, config = of_launches(choice.strategy), choice.config
         resident = Resident(strategy.compile(problem, gpu, config), alone=True)
         launches, counts = resident.launches(None)

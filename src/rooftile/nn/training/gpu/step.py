@@ -38,6 +38,8 @@ class Step:
         self.scores, classes = x, network.output_shape[0]
         dz = work.floats(count * classes)
         work.run(SoftmaxCrossEntropy(count, classes, divisor=count), x, labels, loss, dz)
+        for call in held.scaled(dz, count * classes):
+            work.call(call)
         times_derivative(work, stages[-1].before, x, dz, count * classes)
         for number in reversed(range(len(stages))):
             name, problem = problems[number]

@@ -11,22 +11,19 @@
 //
 // Each warp of a block has some of the maps, and rows of its own; sums over warps have a fixed order.
 //
-// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dy and where: see common/places.h; weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH].
 // Grid: x over images; y over groups of GROUP_CHANNELS channels.  Block: WARPS warps.
 
-#include "common/places.h"
+#include "common/window_places.h"
 
 #ifdef __OPENCL_VERSION__
-#define FLOAT_BITS(value) as_int(value)
 #define WARP_READY() __syncthreads()
 #else
-#define FLOAT_BITS(value) __float_as_int(value)
 #define WARP_READY() __syncwarp()
 #endif
 
 #define THREADS (32 * WARPS)
-#define WARP_MAPS ((MAPS + WARPS - 1) / WARPS)
 #define PATCH_COLUMNS (WINDOW_WIDTH + MASK_WIDTH - 1)
 #define LANES (GROUP_CHANNELS * MASK_HEIGHT)
 // Steps of a window until all rows, and all columns, are complete.
@@ -36,46 +33,17 @@
 #define RING (WINDOW_HEIGHT + MASK_HEIGHT - 1)
 #define PLANE (RING * PITCH)
 
-// Adds a row of a mask, times a gradient, from where the winner stands in its window.
-#define CASE(e)                                                                                \
-    case e:                                                                                    \
-        UNROLL for (int q = 0; q < MASK_WIDTH; q++)                                            \
-            patch[(e) / WINDOW_WIDTH % WINDOW_HEIGHT][(e) % WINDOW_WIDTH + q] += gradient * taps[q]; \
-        break;
-
-__device__ __forceinline__ void add_row(float patch[WINDOW_HEIGHT][PATCH_COLUMNS], int place,
-                                        float gradient, const float taps[MASK_WIDTH])
-{
-    switch (place) {
-        CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7)
-        CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15)
-    }
-}
-
-// Puts the image's gradients and their places in their windows into shared memory; maps that a warp
-// lacks have gradients of zero.
-__device__ __forceinline__ void stage(const GLOBAL float* dy, const GLOBAL int* where, int64 n,
-                                      SHARED int2* held)
-{
-    for (int at = threadIdx.x; at < WARPS * WARP_MAPS * GRADIENTS; at += THREADS) {
-        int e = at % GRADIENTS, there = at < MAPS * GRADIENTS;
-        int64 number = n * MAPS * GRADIENTS + (there ? at : 0);
-        int place = where[number];
-        int i = place / CONV_COLUMNS - e / COLUMNS * WINDOW_HEIGHT;
-        int j = place % CONV_COLUMNS - e % COLUMNS * WINDOW_WIDTH;
-        int2 one;
-        one.x = there ? FLOAT_BITS(dy[number]) : 0;
-        one.y = there ? i * WINDOW_WIDTH + j : 0;
-        held[at] = one;
-    }
-}
+// A row of a mask, times a gradient, falls on a row of the window's patch.
+#define ADD_ROW(place)                          \
+    UNROLL for (int q = 0; q < MASK_WIDTH; q++) \
+        patch[ROW_OF(place)][COLUMN_OF(place) + q] += gradient * taps[m][q];
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void input_gradient(
     const GLOBAL float* __restrict__ dy, const GLOBAL int* __restrict__ where,
     const GLOBAL float* __restrict__ weights, GLOBAL float* __restrict__ dx)
 {
     __shared__ __attribute__((aligned(16))) float ring[WARPS * GROUP_CHANNELS * PLANE];
-    __shared__ int2 held[WARPS * WARP_MAPS * GRADIENTS];
+    __shared__ int2 held[HELD];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.y * GROUP_CHANNELS;
     int channel = lane / MASK_HEIGHT, p = lane % MASK_HEIGHT;
     int64 n = blockIdx.x;
@@ -89,7 +57,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void input_gradient(
             taps[m][q] = there ? weights[row * MASK_WIDTH + q] : 0.0f;
         }
     for (int at = threadIdx.x; at < WARPS * GROUP_CHANNELS * PLANE; at += THREADS) ring[at] = 0.0f;
-    stage(dy, where, n, held);
+    hold_winners(dy, where, n, held);
     __syncthreads();
 
     SHARED float* plane = ring + (warp * GROUP_CHANNELS + channel) * PLANE;
@@ -103,7 +71,8 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void input_gradient(
             if (c < COLUMNS)
                 UNROLL for (int m = 0; m < WARP_MAPS; m++) {
                     int2 one = own[m * GRADIENTS + r * COLUMNS + c];
-                    add_row(patch, one.y, __int_as_float(one.x), taps[m]);
+                    float gradient = __int_as_float(one.x);
+                    AT_PLACE(one.y, ADD_ROW)
                 }
             UNROLL for (int a = 0; a < WINDOW_HEIGHT; a++) {
                 int row = top + a + p;

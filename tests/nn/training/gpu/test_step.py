@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -143,9 +145,12 @@ def test_what_only_the_cpu_trains_is_refused(opencl_device):
     steps = DeviceSteps(overlapping, images, LABELS, options, place)
     with pytest.raises(UnsupportedProblem, match="share"):
         next(steps.losses(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1), 0))
-    last = Network("s", (1, 9, 9), (LinearLayer("l", 10, activation="sigmoid"),)).initialise(0)
-    with pytest.raises(UnsupportedProblem, match="sigmoid in the last layer"):
-        DeviceSteps(last, images, LABELS, options, place)
+    for wrong, error, match in (
+        ({"dtype": "float64"}, UnsupportedProblem, "float64"),
+        ({"precision": "bf16"}, InputError, "only tensor cores of device 'cuda'"),
+    ):
+        with pytest.raises(error, match=match):
+            DeviceSteps(overlapping, images, LABELS, dataclasses.replace(options, **wrong), place)
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adam"])

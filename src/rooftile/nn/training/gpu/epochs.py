@@ -37,7 +37,7 @@ class DeviceSteps:
         Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
         `CompileFailure`, `OutOfMemory`.
         """
-        _check(network, data, options, device)
+        _check(options, device)
         self._network, self._options = network, options
         self._gpu, self._count = open_gpu(device), len(data)
         with self._gpu.on():
@@ -100,7 +100,7 @@ def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.flo
         if options.optimiser == "adam":
             rate /= 1 - options.momentum**done
             root = float(np.sqrt(1 - SQUARE_DECAY**done))
-        made[number] = rate, kept, root, 0
+        made[number] = rate, kept, root, epoch
     return made.astype(np.float32)
 
 
@@ -118,23 +118,15 @@ def variation_of(
     return found
 
 
-def _check(
-    network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
-) -> None:
+def _check(options: TrainingOptions, device: DeviceName) -> None:
     """Raise `UnsupportedProblem` for what only the CPU trains, and `InputError` for a precision
     that the device has not."""
-    last = network.layers[-1].activation
     if options.precision != "ieee" and parse_device(device)[0] not in ROUNDING_KINDS:
         expected = f"'ieee' on {device}: only tensor cores of device 'cuda' round their operands"
         raise InputError("precision", options.precision, expected)
     for wrong, found in (
-        (getattr(options, "loss", "cross_entropy") != "cross_entropy", "another loss"),
-        (last != "none", f"{last} in the last layer"),
-        (getattr(options, "dropout", 0.0) > 0, "dropout"),
-        (getattr(options, "dtype", "float32") != "float32", "float64"),
-        (data.dtype == np.float64, "data in float64"),
+        (options.dtype != "float32", "float64"),
         (options.shift > 127, f"a shift of {options.shift} pixels"),
     ):
         if wrong:
-            reason = f"{found}: scores, their cross-entropy and float32 are trained there so far"
-            raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')
+            raise UnsupportedProblem("training on a GPU", found, 'device="cpu"')

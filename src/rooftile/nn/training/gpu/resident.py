@@ -41,7 +41,8 @@ class Resident:
         gpu: GpuDevice,
         precision: Precision = "ieee",
     ) -> None:
-        """``data`` are uint8 or float32 images; those that are trained with.
+        """``data`` are uint8, float32 or float64, ``labels`` integers or numbers for each output;
+        those that are trained with.
 
         Raises `OutOfMemory`, `CompileFailure`.
         """
@@ -58,8 +59,14 @@ class Resident:
         self._old = data.shape[-2:] if data.ndim > 2 else (1, data.shape[1])
         if data.ndim == 2:
             self._shift = 0
+        if data.dtype != np.uint8:
+            data = data.astype(np.float32, copy=False)
         self._data = gpu.upload(np.ascontiguousarray(data))
-        self._labels = gpu.upload(np.ascontiguousarray(labels, np.int32))
+        self.numbers = labels.ndim == 2
+        """Whether targets are numbers for each output, and not labels."""
+        self._words = labels.shape[1] if self.numbers else 1
+        kind = np.float32 if self.numbers else np.int32
+        self._labels = gpu.upload(np.ascontiguousarray(labels, kind))
         self._floats = data.dtype != np.uint8
         steps = -(-len(data) // self.batch)
         self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
@@ -116,6 +123,11 @@ class Resident:
         self.gpu.copy_out(self.losses, losses)
         return losses
 
+    @property
+    def when(self) -> tuple[Any, Any]:
+        """The rates of the epoch's steps, and the number of the next."""
+        return self._rates, self.step
+
     def parameter(self, layer: str, kind: str) -> Any:
         """A parameter's memory."""
         return self.layout.part(self.gpu, self.arrays["parameters"], f"{layer}.{kind}")
@@ -132,7 +144,7 @@ class Resident:
         macros = {**sizes, **old, "BATCH": self.batch, "SHIFT": self._shift}
         resized = self._old != (height, width) and not self._floats
         staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
-        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged)}
+        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         program = self.gpu.compile(_text("batch"), macros)
         given = self._data, self._labels, self._order, self._variation, self.step
         # Blocks enough for small batches; larger ones stage each image fewer times.

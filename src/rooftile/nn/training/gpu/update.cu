@@ -9,7 +9,7 @@
 // GROWTH steps without.
 //
 // rates[][4]: of each step of the epoch the learning rate (of Adam divided by what frees the mean of
-// bias), what weight decay leaves, the root of what frees the mean square of bias, and nothing.
+// bias), what weight decay leaves, the root of what frees the mean square of bias, and the epoch.
 
 #if SCALED
 #define GROWTH 2000.0f
@@ -40,7 +40,7 @@ __device__ __forceinline__ void rescale(GLOBAL float* scaling, GLOBAL int* overf
     if (overflowed[0]) {
         scaling[0] *= 0.5f, scaling[1] = 0.0f;
     } else if (scaling[1] == GROWTH) {
-        scaling[0] = fminf(2.0f * scaling[0], MOST_SCALE), scaling[1] = 0.0f;
+        scaling[0] *= scaling[0] < MOST_SCALE ? 2.0f : 1.0f, scaling[1] = 0.0f;
     }
     overflowed[0] = 0;
 }

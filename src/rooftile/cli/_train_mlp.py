@@ -88,6 +88,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
             resume=arguments.resume,
             progress=each_step,
             phases=profile,
+            device=arguments.device,
         )
     seconds = time.perf_counter() - start
     predicted = predict(trained, _features(test, standardise))
@@ -95,7 +96,8 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     trained = _recorded(trained, options, standardise, scores)
     trained.save(out)
     _show(output, losses, scores, test, seconds, out)
-    extra = {} if profile is None else {"profile": profile_json(profile)}
+    extra: dict[str, Any] = {} if profile is None else {"profile": profile_json(profile)}
+    extra["device"] = arguments.device
     _result(output, trained, options, losses, scores, seconds, out, extra)
     if profile is not None:
         output.show(profile_sheet(profile))
@@ -219,7 +221,6 @@ def _result(
         plain(
             {
                 "model": network.name,
-                "device": "cpu",
                 "layers": [dataclasses.asdict(layer) for layer in network.layers],
                 "options": dataclasses.asdict(options),
                 "losses": [progress.loss for progress in losses],

@@ -74,10 +74,7 @@ def command(arguments: argparse.Namespace) -> int:
 
     output = Output(arguments)
     if arguments.model == "mlp":
-        _check_device(arguments.device, "multilayer perceptrons train there only")
         return train_mlp(arguments, output, _given(arguments))
-    if arguments.profile:
-        _check_device(arguments.device, "--profile tells the phases of the CPU")
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
     given = _given(arguments)
@@ -154,14 +151,6 @@ def _command_line(arguments: argparse.Namespace, given: dict[str, Any]) -> str:
         flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
-
-
-def _check_device(device: str, why: str) -> None:
-    from rooftile.devices.select import parse_device
-    from rooftile.errors import InputError
-
-    if parse_device(device)[0] != "cpu":
-        raise InputError("--device", device, f"cpu: {why}")
 
 
 def _finish(

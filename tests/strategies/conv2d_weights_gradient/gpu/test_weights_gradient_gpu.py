@@ -32,7 +32,7 @@ class TestRungs(EveryGpuRung):
         ("block_tree", "reach > 0; reach /= 2", "reach > 1; reach /= 2"),
         ("lane_taps", "UNROLL_BY(8) for (int row = threadIdx.y", "for (int row = 1 + threadIdx.y"),
         ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
-        ("lane_rows", "rows[a * PITCH + v - WINDOW_WIDTH]", "rows[a * PITCH + v]"),
+        ("lane_rows", "? 0.0f : 1.0f;", "? 0.0f : 2.0f;"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
     )
 

@@ -15,10 +15,12 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.nn.training.phases import Phases
 from rooftile.runtime.choice import ROUNDING_KINDS
 
 _PATIENCE_S = 0.1
 """So long the host leaves the device alone, before it asks for the losses."""
+_LOOKED_AT = 4
 
 
 class DeviceSteps:
@@ -63,11 +65,17 @@ class DeviceSteps:
                 self._gpu.copy_out(self.held.scaling, memory["scale"])
 
     def losses(
-        self, order: NDArray[Any], variation: NDArray[np.int32], rates: NDArray[Any], first: int
+        self,
+        order: NDArray[Any],
+        variation: NDArray[np.int32],
+        rates: NDArray[Any],
+        first: int,
+        phases: Phases | None = None,
     ) -> Iterator[list[float]]:
         """Do the epoch's steps from ``first`` on; their mean losses, some steps at a time.
 
-        ``rates`` are those of each step, see `rates_of`.
+        ``rates`` are those of each step, see `rates_of`.  Where ``phases`` are timed, one step in
+        `_LOOKED_AT` is: those before it hide how long the host takes to start its launches.
         """
         gpu, held, steps, some = self._gpu, self.held, len(rates), 1
         with gpu.on():
@@ -76,7 +84,11 @@ class DeviceSteps:
             last, begin = min(steps, first + some), time.monotonic()
             with gpu.on():
                 for number in range(first, last):
-                    self._of(min(held.batch, self._count - number * held.batch))()
+                    step = self._of(min(held.batch, self._count - number * held.batch))
+                    if phases is not None and phases.timed and (number + 1) % _LOOKED_AT == 0:
+                        step.profiled(phases)
+                    else:
+                        step()
                 found = held.fetched_losses(last)[first:]
             if time.monotonic() - begin < _PATIENCE_S:
                 some *= 2

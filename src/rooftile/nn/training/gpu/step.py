@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from rooftile.nn.training.gpu.layers import Stage, stage, times_derivative
 from rooftile.nn.training.gpu.losses import loss_call
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
+from rooftile.nn.training.phases import Phases
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 
 
@@ -36,14 +38,19 @@ class Step:
         x = work.floats(count * math.prod(network.input_shape))
         targets = work.floats(count * (self._outputs if held.numbers else 1))
         loss, dz = work.floats(count), work.floats(count * self._outputs)
+        work.phase = "data"
         work.call(held.gather(x, targets, count))
         row = list(self._stages(x))
-        for _, one in row:
+        work.phase = "forward"
+        for (work.layer, _, _), one in row:
             one.forward()
         last = row[-1][1]
+        work.phase, work.layer = "loss", ""
         self._end(last.y, targets, loss, dz)
         times_derivative(work, last.before, last.y, dz, count * self._outputs)
+        work.phase = "backward"
         self._back(row, dz)
+        work.phase, work.layer = "update", ""
         for call in held.update(loss, count):
             work.call(call)
 
@@ -64,11 +71,11 @@ class Step:
             shape = problem.output_shape
             if behind != "none":
                 one = activation_stage(work, behind, one.y, shape)
-                yield (name, shape, ()), one
+                yield (f"{name}.{behind}", shape, ()), one
             if held.options.dropout > 0 and not last:
                 draw = held.options.dropout, held.options.seed, number
                 one, number = DropoutStage(work, one.y, shape, draw, *held.when), number + 1
-                yield (name, shape, ()), one
+                yield (f"{name}.dropout", shape, ()), one
             x = one.y
 
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
@@ -87,6 +94,7 @@ class Step:
         """The gradients of all parameters, from the last stage to the first."""
         for number in reversed(range(len(row))):
             (name, shape, kinds), one = row[number]
+            self._work.layer = name
             gradients = [self._held.gradient(name, kind) for kind in kinds]
             dx = self._work.floats(math.prod(shape)) if number else None
             one.backward(dz, gradients, dx, row[number - 1][1].before if number else "none")
@@ -95,7 +103,23 @@ class Step:
     @property
     def launches(self) -> list[tuple[str, Callable[[], None]]]:
         """What it starts one after another, with names."""
-        return self._work.starts
+        return [(one.name, one.start) for one in self._work.starts]
+
+    def profiled(self, phases: Phases) -> None:
+        """Start the step launch by launch, and tell how long each was on the device.
+
+        Work that is under way there hides how long the host takes to start them.
+        """
+        gpu, at = self._held.gpu, time.perf_counter()
+        marks = [gpu.mark()]
+        for one in self._work.starts:
+            one.start()
+            marks.append(gpu.mark())
+        gpu.synchronise()
+        for one, before, after in zip(self._work.starts, marks, marks[1:], strict=False):
+            seconds = gpu.between(before, after) / 1e3
+            phases.took(one.phase, one.layer, at, seconds)
+            at += seconds
 
     def __call__(self) -> None:
         """Start the step."""

@@ -2,7 +2,7 @@
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Volkov, "Better performance at lower occupancy", GTC 2010
-(sums and operands in registers).
+(sums in registers).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = 32
 _MOST_PLACES = 16
 """Places of a window among which a jump picks."""
-_MOST_REGISTERS, _OTHERS = 190, 60
-"""For the weights of a warp's maps and a window's patch; and for everything else."""
+_MOST_NUMBERS = 128
+"""Of a window's patch in a thread's registers."""
 
 
 class LaneRows(GpuInputGradient):
@@ -25,7 +25,7 @@ class LaneRows(GpuInputGradient):
 
     name = "lane_rows"
     order = 3
-    summary = "lanes are rows of masks, a window's patch in registers, winner after winner"
+    summary = "one lane a row of a mask, a window's patch in registers, winner after winner"
     tunables = (Tunable("WARPS", (1, 2, 4, 8), 2),)
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
@@ -46,14 +46,15 @@ class LaneRows(GpuInputGradient):
         return self.invalid(problem, self.defaults(problem))
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
-        """As few warps as hold the weights of all maps: each has sums of its own to join."""
-        valid = (w for w in (2, 4, 8) if self.invalid(problem, {"WARPS": w}) is None)
-        return {"WARPS": next(valid, 2)}
+        """Two warps, or one where two are too many: each has rows of its own to join."""
+        return {"WARPS": 1 if self.invalid(problem, {"WARPS": 2}) else 2}
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
         """More registers or shared memory than there are."""
-        if (held := _held(problem, config)) > _MOST_REGISTERS:
-            return f"a thread holds {held} numbers, registers {_MOST_REGISTERS}"
+        assert problem.pool is not None
+        (down, right), (_, wide) = problem.pool.window, problem.mask
+        if (held := down * (right + wide - 1)) > _MOST_NUMBERS:
+            return f"a window's patch has {held} columns of rows, registers hold {_MOST_NUMBERS}"
         if (nbytes := _shared_bytes(problem, config)) > PORTABLE_SHARED_BYTES:
             return f"an image takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         return None
@@ -61,9 +62,7 @@ class LaneRows(GpuInputGradient):
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, and how rows lie in shared memory."""
         lie = {"GROUP_CHANNELS": _channels(problem), "PITCH": _pitch(problem)}
-        registers = blocks(_held(problem, config) + _OTHERS, 8) * 8 * _LANES * config["WARPS"]
-        resident = {"LEAST_BLOCKS": max(1, self.machine.registers // registers)}
-        return {**super().macros(problem, config), **lie, **resident}
+        return {**super().macros(problem, config), **lie}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a block an image and group of channels."""
@@ -77,13 +76,6 @@ def _channels(problem: Conv2dInputGradient) -> int:
     return min(problem.channels, _LANES // problem.mask[0])
 
 
-def _held(problem: Conv2dInputGradient, config: Config) -> int:
-    """Numbers in a thread's registers: rows of masks, and of a window's patch."""
-    assert problem.pool is not None
-    (down, right), (_, wide) = problem.pool.window, problem.mask
-    return blocks(problem.maps, config["WARPS"]) * wide + down * (right + wide - 1)
-
-
 def _pitch(problem: Conv2dInputGradient) -> int:
     """Columns of a row in shared memory: neighbouring rows begin in banks of their own."""
     assert problem.pool is not None
@@ -94,13 +86,13 @@ def _pitch(problem: Conv2dInputGradient) -> int:
 
 
 def _shared_bytes(problem: Conv2dInputGradient, config: Config) -> int:
-    """Rows that are not complete, of each warp, and all gradients with their places."""
+    """Rows that are not complete, of each warp, all gradients with their places, and masks."""
     assert problem.pool is not None
     ring = problem.pool.window[0] + problem.mask[0] - 1
     rows = config["WARPS"] * _channels(problem) * ring * _pitch(problem)
-    gradients = problem.arrays[0].size // (problem.batch * problem.maps)
-    maps = blocks(problem.maps, config["WARPS"]) * config["WARPS"]
-    return 4 * rows + 8 * maps * gradients
+    pieces = _channels(problem) * problem.mask[0] * blocks(problem.mask[1], 4)
+    gradients = problem.arrays[0].size // problem.batch
+    return 4 * rows + 8 * gradients + 16 * problem.maps * pieces
 
 
 STRATEGY = LaneRows()

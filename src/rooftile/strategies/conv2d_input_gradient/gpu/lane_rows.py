@@ -16,6 +16,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = 32
 _MOST_PLACES = 16
 """Places of a window among which a jump picks."""
+_MANY_IMAGES = 512
 _MOST_NUMBERS = 128
 """Of a window's patch in a thread's registers."""
 
@@ -44,6 +45,12 @@ class LaneRows(GpuInputGradient):
         if blocks(problem.channels, _channels(problem)) > MOST_BLOCKS:
             return f"{problem.channels} channels"
         return self.invalid(problem, self.defaults(problem))
+
+    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
+        """Few images: two warps each walk all windows of one, winner after winner."""
+        if problem.batch < _MANY_IMAGES:
+            return f"it pays from {_MANY_IMAGES} images on"
+        return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
         """Two warps, or one where two are too many: each has rows of its own to join."""

@@ -19,7 +19,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
-_FEW_LANES = 16
+_FEW_LANES, _MANY_IMAGES = 16, 1
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 _RESIDENT_WARPS = 32
@@ -43,10 +43,12 @@ class LaneRows(GpuWeightsGradient):
         return self.invalid(problem, self.defaults(problem))
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few channels, which leave lanes idle; gradients of all outputs, which have places in
-        common."""
+        """Few channels, which leave lanes idle; few images; gradients of all outputs, which have
+        places in common."""
         if (lanes := _channels(problem) * problem.mask[0]) < _FEW_LANES:
             return f"it pays from {_FEW_LANES} rows of masks on, not for {lanes}"
+        if problem.images < _MANY_IMAGES:
+            return f"it pays from {_MANY_IMAGES} images on"
         return "it pays for winners" if problem.pool is None else None
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:

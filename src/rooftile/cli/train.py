@@ -21,7 +21,13 @@ from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
 from rooftile.cli._output import Output
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
-from rooftile.cli._training import profile_json, profile_of, profile_sheet, progress_bar
+from rooftile.cli._training import (
+    epochs_json,
+    profile_json,
+    profile_of,
+    profile_sheet,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -90,11 +96,12 @@ def command(arguments: argparse.Namespace) -> int:
         check_channels(network, test)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     profile, start = profile_of(arguments.profile), time.perf_counter()
-    last: list[Progress] = []
+    ends: list[Progress] = []
     with progress_bar(output, options, len(images) - options.holdout) as advance:
 
         def each_step(progress: Progress) -> None:
-            last[:] = [progress]
+            if progress.step == progress.steps:
+                ends.append(progress)
             advance(progress)
 
         trained = train(
@@ -117,8 +124,9 @@ def command(arguments: argparse.Namespace) -> int:
         test,
     )
     recorded.save(out)
-    loss = last[0].loss if last else None
-    extra = {} if profile is None else {"profile": profile_json(profile)}
+    loss = ends[-1].loss if ends else None
+    extra: dict[str, Any] = {"epochs": epochs_json(ends)}
+    extra |= {} if profile is None else {"profile": profile_json(profile)}
     _finish(arguments, output, recorded, options, images, test, (loss, seconds), out, extra)
     if profile is not None:
         output.show(profile_sheet(profile))

@@ -53,12 +53,12 @@ def fetched(held, net, name):
         ("squared_distance", "sigmoid", 3),
     ],
 )
-def test_losses_and_activations_are_those_of_the_cpu(loss, last, outputs, opencl_device):
+def test_losses_and_activations_are_those_of_the_cpu(loss, last, outputs, device):
     net = network(last, 3 if outputs == "numbers" else outputs)
     targets = LABELS % 2 if outputs == 1 else LABELS
     if outputs == "numbers":
         targets = np.random.default_rng(6).standard_normal((9, 3)).astype(np.float32)
-    held, step = step_of(opencl_device, net, targets, loss=loss)
+    held, step = step_of(device, net, targets, loss=loss)
     step()
     expected, gradients = Model(net, 1, loss).loss_and_gradients(net.parameters, ROWS, targets)
     np.testing.assert_allclose(held.fetched_losses(1), [expected], rtol=1e-6)
@@ -83,54 +83,54 @@ def dropped(device, values, step, share=0.3, seed=7):
     return found
 
 
-def test_dropout_drops_the_same_in_both_directions(opencl_device):
+def test_dropout_drops_the_same_in_both_directions(device):
     values = np.random.default_rng(1).standard_normal(4099).astype(np.float32)
-    forward, backward = dropped(opencl_device, values, 0)
+    forward, backward = dropped(device, values, 0)
     factor = np.float32(1 / 0.7)
     kept = backward != 0
     np.testing.assert_array_equal(backward[kept], factor)
     np.testing.assert_array_equal(forward, np.where(kept, values * factor, 0))
     # Five deviations of a share of so many.
     assert abs(kept.mean() - 0.7) < 5 * (0.21 / 4099) ** 0.5
-    assert (dropped(opencl_device, values, 0)[0] == forward).all()
-    assert (dropped(opencl_device, values, 1)[1] != backward).any()
-    assert (dropped(opencl_device, values, 0, seed=8)[1] != backward).any()
+    assert (dropped(device, values, 0)[0] == forward).all()
+    assert (dropped(device, values, 1)[1] != backward).any()
+    assert (dropped(device, values, 0, seed=8)[1] != backward).any()
 
 
-def test_random_words_are_those_of_philox(opencl_device):
+def test_random_words_are_those_of_philox(device):
     """Of counter and key zero: 6627e8d5 e169c58d bc57ac4c 9b00dbd8."""
-    _, backward = dropped(opencl_device, np.ones(4, np.float32), 0, share=0.606, seed=0)
+    _, backward = dropped(device, np.ones(4, np.float32), 0, share=0.606, seed=0)
     assert (backward == 0).tolist() == [True, False, False, True]
 
 
-def test_a_scaled_loss_changes_no_bit_and_an_overflow_changes_nothing(opencl_device):
+def test_a_scaled_loss_changes_no_bit_and_an_overflow_changes_nothing(device):
     net, large = network("none", hidden=("relu",)), 1000 * ROWS
-    plain, step = step_of(opencl_device, net, LABELS, rows=large)
+    plain, step = step_of(device, net, LABELS, rows=large)
     step()
-    held, scaled = step_of(opencl_device, net, LABELS, precision="fp16", rows=large)
+    held, scaled = step_of(device, net, LABELS, precision="fp16", rows=large)
     scaled()
     once = fetched(held, net, "parameters")
     for key, value in fetched(plain, net, "parameters").items():
         np.testing.assert_array_equal(once[key], value)
     scaling = np.empty(2, np.float32)
-    opencl_device.copy_out(held.scaling, scaling)
+    device.copy_out(held.scaling, scaling)
     assert scaling.tolist() == [65536, 1]
     for before, after in (([3e38, 5], [1.5e38, 0]), ([1024, 1999], [2048, 0])):
         held.load("parameters", net.parameters)
-        opencl_device.copy_in(np.array(before, np.float32), held.scaling)
-        opencl_device.copy_in(np.zeros(1, np.int32), held.step)
+        device.copy_in(np.array(before, np.float32), held.scaling)
+        device.copy_in(np.zeros(1, np.int32), held.step)
         scaled()
-        opencl_device.copy_out(held.scaling, scaling)
+        device.copy_out(held.scaling, scaling)
         np.testing.assert_array_equal(scaling, np.float32(after))
         same = [(f == net.parameters[k]).all() for k, f in fetched(held, net, "parameters").items()]
         assert all(same) == (before[0] > 1e38)
 
 
-def test_dropout_of_a_step_follows_the_seed(opencl_device):
+def test_dropout_of_a_step_follows_the_seed(device):
     net = network("none", hidden=("relu",))
     made = []
     for seed in (1, 1, 2):
-        held, step = step_of(opencl_device, net, LABELS, dropout=0.5, seed=seed)
+        held, step = step_of(device, net, LABELS, dropout=0.5, seed=seed)
         step()
         made.append(fetched(held, net, "gradients"))
     first, again, other = made

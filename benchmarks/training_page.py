@@ -36,6 +36,7 @@ _HEAD = (
     "PyTorch's graph, ms",
     "times as fast",
     "goal",
+    "measured",
 )
 
 
@@ -43,7 +44,7 @@ def table(record: dict[str, Any]) -> list[str]:
     """The lines between the page's marks."""
     cells = []
     for row in record["rows"]:
-        ours, theirs = row["ours_ms"], row["torch_ms"]
+        ours, theirs = row["ours_ms"], row.get("torch_ms")
         precision = row["precision"]
         goals = dict(zip(PRECISIONS, GOALS.get((row["network"], row["batch"]), ()), strict=False))
         goal = goals.get(precision)
@@ -54,12 +55,14 @@ def table(record: dict[str, Any]) -> list[str]:
                 precision,
                 str(row["launches"]),
                 f"{ours:.3f}",
-                f"{theirs:.3f}",
-                f"{theirs / ours:.1f}",
+                f"{theirs:.3f}" if theirs else "-",
+                f"{theirs / ours:.1f}" if theirs else "-",
                 f"{goal:.2f}" if goal else "-",
+                row.get("time", record["time"]),
             ]
         )
-    where = f"{record['device']}, {record['libraries']}, {record['time']}; SGD with momentum."
+    where = f"{record['device']}, {record['libraries']}; SGD with momentum. PyTorch's times are of"
+    where += " the same process; where none stands, it was not timed beside that row."
     return [where, "", *markdown_table(_HEAD, cells), ""]
 
 

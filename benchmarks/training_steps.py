@@ -32,8 +32,9 @@ from rooftile.nn.training.options import TrainingOptions
 _REPLAYS, _ROUNDS, _STEPS = 20, 7, 40
 _TOLERANCE = 1e-4
 """Of a gradient's norm."""
-_ROUNDED = 1.5
-"""So many times PyTorch's own distance a rounded step may be off."""
+_ROUNDED = 2
+"""So many times PyTorch's own distance a rounded step may be off: both are drawn at random, since a
+gradient jumps where another element of a window becomes the largest."""
 
 
 def torch_network(network: nn.Network) -> Any:

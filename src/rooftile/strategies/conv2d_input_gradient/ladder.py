@@ -1,4 +1,4 @@
 """Which strategies of `conv2d_input_gradient` are picked without being named."""
 
-PREFERENCE = {"cpu": ("nonzeros", "threads", "loops"), "gpu": ("lane_rows", "gathered", "naive")}
+PREFERENCE = {"cpu": ("nonzeros", "threads", "loops"), "gpu": ("gathered", "naive")}
 """The fastest first; each says itself which problems it takes."""

@@ -19,7 +19,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
-_FEW_LANES, _MANY_IMAGES = 16, 1
+_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 128, 4096
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 _RESIDENT_WARPS = 32
@@ -47,9 +47,14 @@ class LaneRows(GpuWeightsGradient):
         places in common."""
         if (lanes := _channels(problem) * problem.mask[0]) < _FEW_LANES:
             return f"it pays from {_FEW_LANES} rows of masks on, not for {lanes}"
-        if problem.images < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images on"
+        if problem.images < _FEW_IMAGES:
+            return f"it pays from {_FEW_IMAGES} images on"
         return "it pays for winners" if problem.pool is None else None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """Few warps where there are blocks enough, as many as there may be where not."""
+        few = 4 if problem.images >= _MANY_IMAGES else 16
+        return {"WARPS": 16 if self.invalid(problem, {"WARPS": few}) else few}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More sums than registers hold."""

@@ -14,6 +14,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import Po
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
 
 _MOST_BLOCKS = 4
+_FEW_IMAGES = 128
 
 
 class NarrowWinners(Winners, NarrowFolded):
@@ -59,6 +60,12 @@ class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
     """See `PoolFoldedWgmmaTf32`."""
 
     name = "pool_folded_wgmma_tf32_winners"
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Few images, which its warpgroups' weights take longer to load for than they take."""
+        if problem.batch < _FEW_IMAGES:
+            return f"it pays from {_FEW_IMAGES} images on"
+        return super().why_slow(problem)
 
 
 class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core
+from rooftile.devices.cuda.cubin import resources
+from rooftile.errors import DeviceMissing
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.training import TrainingOptions
+from rooftile.nn.training.gpu import behind
 from rooftile.nn.training.gpu.behind import DropoutStage
 from rooftile.nn.training.gpu.epochs import rates_of
 from rooftile.nn.training.gpu.launches import Work
@@ -136,3 +142,33 @@ def test_dropout_of_a_step_follows_the_seed(device):
     first, again, other = made
     assert all((first[key] == again[key]).all() for key in first)
     assert any((first[key] != other[key]).any() for key in first)
+
+
+@pytest.mark.parametrize(
+    ("text", "macros"),
+    [
+        ("losses", {"KIND": 1, "FACTOR": "0.5f", "OUTPUTS": 3, "NUMBERS": 0}),
+        (
+            "behind",
+            {"SEED": "1u", "OTHER_SEED": "0u", "LAYER": 1, "DROPPED": "5u", "ENLARGED": "2.0f"},
+        ),
+        (
+            "update",
+            {
+                "DECAYED": 4,
+                "MOMENTUM": "0.9f",
+                "MEAN_SHARE": "0.1f",
+                "SQUARE_SHARE": "0.1f",
+                "EPSILON": "1e-8f",
+                "SCALED": 1,
+            },
+        ),
+    ],
+)
+def test_texts_compile_for_cuda(text, macros):
+    try:
+        cuda_core()
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    source = Path(behind.__file__).with_name(f"{text}.cu").read_text(encoding="utf-8")
+    assert resources(compile_cubin(source, macros, "sm_80"))

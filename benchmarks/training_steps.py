@@ -4,15 +4,18 @@
 
 A step is a forward pass, the loss, a backward pass and SGD with momentum, as one captured graph on
 both sides.  Ours gathers and prepares its images on the device besides.  Before it is timed, its
-gradients are compared with PyTorch's in float64.
+gradients are compared with PyTorch's in float64; where a precision rounds, they may be off as far
+as PyTorch's own are at that precision: its ``allow_tf32``, its autocast.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,11 +26,15 @@ from rooftile import nn
 from rooftile.devices.select import open_gpu
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 
 _REPLAYS, _ROUNDS, _STEPS = 20, 7, 40
 _TOLERANCE = 1e-4
-"""Of a gradient's largest element."""
+"""Of a gradient's norm."""
+_ROUNDED = 2
+"""So many times PyTorch's own distance a rounded step may be off: both are drawn at random, since a
+gradient jumps where another element of a window becomes the largest."""
 
 
 def torch_network(network: nn.Network) -> Any:
@@ -55,18 +62,36 @@ def torch_network(network: nn.Network) -> Any:
     return layers.Sequential(*modules)
 
 
-def torch_gradients(network: nn.Network, x: Any, labels: Any) -> dict[str, Any]:
-    """The gradients of the mean loss, in float64."""
+def torch_gradients(
+    network: nn.Network, x: Any, labels: Any, precision: str | None = None
+) -> dict[str, Any]:
+    """The gradients of the mean loss, in float64, or as PyTorch finds them at a precision."""
     import torch
 
-    model = torch_network(network).double().cuda()
-    scores = model(torch.tensor(x, device="cuda").double())
-    torch.nn.functional.cross_entropy(scores, torch.tensor(labels, device="cuda")).backward()
+    model, images = torch_network(network).cuda(), torch.tensor(x, device="cuda")
+    if precision is None:
+        model, images = model.double(), images.double()
+    with rounding(precision or "ieee"):
+        scores = model(images)
+        torch.nn.functional.cross_entropy(scores, torch.tensor(labels, device="cuda")).backward()
     found = [parameter.grad.cpu().numpy() for parameter in model.parameters()]
     return dict(zip(network.parameter_shapes, found, strict=True))
 
 
-def torch_step(network: nn.Network, x: Any, labels: Any) -> Any:
+@contextlib.contextmanager
+def rounding(precision: str) -> Iterator[None]:
+    """PyTorch at a precision."""
+    import torch
+
+    tf32 = precision == "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+    narrow = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    # Its cache of rounded weights would outlive a captured step.
+    with torch.autocast("cuda", narrow, enabled=narrow is not None, cache_enabled=False):
+        yield
+
+
+def torch_step(network: nn.Network, x: Any, labels: Any, precision: str) -> Any:
     """PyTorch's step as a graph."""
     import torch
 
@@ -76,7 +101,9 @@ def torch_step(network: nn.Network, x: Any, labels: Any) -> Any:
 
     def step() -> None:
         optimiser.zero_grad(set_to_none=False)
-        torch.nn.functional.cross_entropy(model(images), right).backward()
+        with rounding(precision):
+            loss = torch.nn.functional.cross_entropy(model(images), right)
+            loss.backward()
         optimiser.step()
 
     stream = torch.cuda.Stream()
@@ -90,10 +117,12 @@ def torch_step(network: nn.Network, x: Any, labels: Any) -> Any:
     return graph
 
 
-def our_step(network: nn.Network, data: Any, labels: Any, batch: int) -> tuple[Resident, Step]:
+def our_step(
+    network: nn.Network, data: Any, labels: Any, batch: int, precision: Any
+) -> tuple[Resident, Step]:
     """Our step on resident data."""
-    options = TrainingOptions(batch=batch, optimiser="sgd", shift=0)
-    held = Resident(network, data, labels, options, open_gpu("cuda"))
+    options = TrainingOptions(batch=batch, optimiser="sgd", shift=0, precision=precision)
+    held = Resident(network, data, labels, options, open_gpu("cuda"), precision)
     held.load("parameters", network.parameters)
     rates = np.tile(np.array([1e-4, 1, 1, 0], np.float32), (len(data) // batch, 1))
     order = np.arange(len(data))
@@ -101,13 +130,28 @@ def our_step(network: nn.Network, data: Any, labels: Any, batch: int) -> tuple[R
     return held, Step(network, held, batch)
 
 
-def off(network: nn.Network, held: Resident, step: Step, data: Any, labels: Any) -> float:
-    """How far the first step's gradients are from PyTorch's, of the largest of each."""
+def off(
+    network: nn.Network, held: Resident, step: Step, data: Any, labels: Any
+) -> tuple[float, float]:
+    """How far the first step's gradients are from PyTorch's in float64, of the norm of each, and
+    how far they may be."""
     step()
     found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
     held.fetch("gradients", found)
-    right = torch_gradients(network, network.prepare(data), labels)
-    return max(float(np.abs(found[k] - right[k]).max() / np.abs(right[k]).max()) for k in right)
+    if held.scaling is not None:
+        found = {key: value / LOSS_SCALE for key, value in found.items()}
+    x = network.prepare(data)
+    right = torch_gradients(network, x, labels)
+    if held.precision == "ieee":
+        return distance(found, right), _TOLERANCE
+    peer = torch_gradients(network, x, labels, held.precision)
+    return distance(found, right), _TOLERANCE + _ROUNDED * distance(peer, right)
+
+
+def distance(found: dict[str, Any], right: dict[str, Any]) -> float:
+    """The largest distance of a gradient, of its norm."""
+    norm = np.linalg.norm
+    return max(float(norm(found[k] - right[k]) / norm(right[k])) for k in right)
 
 
 def replays(held: Resident, start: Any) -> float:
@@ -149,21 +193,22 @@ def parts(held: Resident, step: Step) -> list[tuple[str, float]]:
     return times
 
 
-def row(name: str, batch: int, *, peer: bool) -> dict[str, Any]:
-    """One network and batch: verified, then timed in turns."""
+def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
+    """One network, batch and precision: verified, then timed in turns."""
     network = nn.architecture(name).initialise(0)
     generator = np.random.default_rng(1)
     some = generator.integers(0, 256, (batch, 28, 28), dtype=np.uint8)
     labels = generator.integers(0, 10, batch)
     # The batch many times over: an epoch is longer than what is timed in a row.
     many = np.tile(some, (_STEPS, 1, 1)), np.tile(labels, _STEPS)
-    held, step = our_step(network, *many, batch)
-    wrong = off(network, held, step, some, labels)
-    found: dict[str, Any] = {"network": name, "batch": batch, "off": wrong}
-    if not wrong <= _TOLERANCE:
-        return found | {"reason": f"a gradient is off by {wrong:.1e}"}
+    held, step = our_step(network, *many, batch, precision)
+    wrong, most = off(network, held, step, some, labels)
+    found: dict[str, Any] = {"network": name, "batch": batch, "precision": precision}
+    found |= {"off": wrong}
+    if not wrong <= most:
+        return found | {"reason": f"a gradient is off by {wrong:.1e}, {most:.1e} at most"}
     zero = np.zeros(1, np.int32)
-    graph = torch_step(network, network.prepare(some), labels) if peer else None
+    graph = torch_step(network, network.prepare(some), labels, precision) if peer else None
     ours, theirs = [], []
     for _ in range(_ROUNDS):
         held.gpu.copy_in(zero, held.step)
@@ -180,20 +225,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", nargs="+", default=["lenet5", "mnist8"])
     parser.add_argument("--batches", nargs="+", type=int, default=[64, 256, 1024, 8192])
+    parser.add_argument("--precisions", nargs="+", default=["ieee", "tf32", "bf16", "fp16"])
     parser.add_argument("--alone", action="store_true", help="without PyTorch's times")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     import torch
 
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     found = []
-    for name in arguments.networks:
-        for batch in arguments.batches:
-            found.append(row(name, batch, peer=not arguments.alone))
-            print(json.dumps({k: v for k, v in found[-1].items() if k != "parts_us"}), flush=True)
-            if arguments.write is not None:
-                arguments.write.write_text(json.dumps(found, indent=1))
+    given = arguments.networks, arguments.batches, arguments.precisions
+    for name, batch, precision in itertools.product(*given):
+        found.append(row(name, batch, precision, peer=not arguments.alone))
+        print(json.dumps({k: v for k, v in found[-1].items() if k != "parts_us"}), flush=True)
+        if arguments.write is not None:
+            arguments.write.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

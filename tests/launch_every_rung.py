@@ -4,8 +4,8 @@
     compute-sanitizer --tool racecheck python tests/launch_every_rung.py front warpgroups
 
 ``make sanitize`` does both.  Words pick the rungs whose names begin so, ``stream`` the streaming of
-images, and ``products`` the kernels of a published experiment.  Results are not looked at: that is
-the tests' task, without the tool.
+images, ``products`` the kernels of a published experiment, and ``training`` steps of a training.
+Results are not looked at: that is the tests' task, without the tool.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rooftile.devices.select import open_gpu
 from rooftile.lab.reproduce.experiment import Log
 from rooftile.lab.reproduce.fused_products import Layer, variants
 from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
+from rooftile.nn.training import TrainingOptions, train
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.argreduce import Argreduce
@@ -300,6 +301,16 @@ def products(device: GpuDevice) -> int:
     return len(chosen)
 
 
+def training() -> None:
+    """Some steps at each precision, enough images for every rung that keeps winners."""
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (320, 28, 28), np.uint8)
+    labels = generator.integers(0, 10, 320)
+    for precision in ("ieee", "tf32", "bf16", "fp16"):
+        options = TrainingOptions(epochs=1, batch=160, precision=precision, dropout=0.1)
+        train(nn.architecture("lenet5"), images, labels, options, device="cuda")
+
+
 def main() -> None:
     wanted, count = sys.argv[1:], 0
     device = open_gpu("cuda")
@@ -313,6 +324,9 @@ def main() -> None:
         count += 1
     if not wanted or "products" in wanted:
         count += products(device)
+    if not wanted or "training" in wanted:
+        training()
+        count += 1
     print(f"{count} launched on {device.description.name}")
 
 

@@ -19,9 +19,12 @@ def test_the_page_has_what_the_record_says(script):
 
 
 def test_a_table_says_what_was_reached_of_which_goal(script):
-    rows = [{"network": "lenet5", "batch": 64, "launches": 14, "ours_ms": 0.1, "torch_ms": 0.5}]
-    rows += [{**rows[0], "batch": 65}]
+    first = {"network": "lenet5", "batch": 64, "precision": "bf16"}
+    rows = [{**first, "launches": 14, "ours_ms": 0.1, "torch_ms": 0.5}]
+    alone = {key: value for key, value in rows[0].items() if key != "torch_ms"}
+    rows += [{**rows[0], "batch": 65, "time": "before"}, {**alone, "precision": "fp16"}]
     record = {"device": "a GPU", "libraries": "none", "time": "today", "rows": rows}
-    *_, known, other, _ = script.table(record)
-    assert known == "| `lenet5` | 64 | 14 | 0.100 | 0.500 | 5.0 | 0.06 |"
-    assert other.endswith("| 5.0 | - |")
+    *_, known, other, fp16, _ = script.table(record)
+    assert known == "| `lenet5` | 64 | bf16 | 14 | 0.100 | 0.500 | 5.0 | 0.04 | today |"
+    assert other.endswith("| 5.0 | - | before |")
+    assert fp16.endswith("| 0.100 | - | - | - | today |")

@@ -72,7 +72,6 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
         (["run", "lenet5", "--device", "abacus"], "abacus"),
         (["run", "mnist8", "--weights", "nowhere.safetensors"], "nowhere.safetensors"),
         (["train", "mnist8", "--device", "abacus"], "abacus"),
-        (["train", "mlp", "--device", "opencl"], "train there only"),
         (["train", "mnist8", "--out", "no/such/directory/x"], "directory"),
         (["train", "mnist8", "--optimizer", "magic"], "magic"),
         (["train", "mnist8", "--out", "."], "--out"),

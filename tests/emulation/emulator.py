@@ -47,7 +47,10 @@ def emulate(
         if values.get("X_NARROW"):
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
-    for output in problem.output_arrays:
+    known = {array.name for array in problem.arrays}
+    more = [array for array in rung.held(problem, values) if array.name not in known]
+    outputs = [*problem.output_arrays, *more]
+    for output in outputs:
         kind = np.dtype(np.uint16) if narrow_out else output.numpy
         arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
     for name, count in rung.workspace(problem, values).items():
@@ -63,10 +66,7 @@ def emulate(
         )  # fmt: skip
     except Finding as finding:
         raise AssertionError(str(finding)) from None
-    found = [
-        _as_it_lies(made[output.name], output, values, rung.narrow)
-        for output in problem.output_arrays
-    ]
+    found = [_as_it_lies(made[output.name], output, values, rung.narrow) for output in outputs]
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rooftile.cli._network import percent_of
 from rooftile.cli._output import Output
 from rooftile.cli._tables import Sheet
-from rooftile.cli._training import profile_json, profile_of, profile_sheet, progress_bar
+from rooftile.cli._training import (
+    epochs_json,
+    profile_json,
+    profile_of,
+    profile_sheet,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -88,6 +94,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
             resume=arguments.resume,
             progress=each_step,
             phases=profile,
+            device=arguments.device,
         )
     seconds = time.perf_counter() - start
     predicted = predict(trained, _features(test, standardise))
@@ -95,7 +102,8 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     trained = _recorded(trained, options, standardise, scores)
     trained.save(out)
     _show(output, losses, scores, test, seconds, out)
-    extra = {} if profile is None else {"profile": profile_json(profile)}
+    extra: dict[str, Any] = {} if profile is None else {"profile": profile_json(profile)}
+    extra |= {"device": arguments.device, "epochs": epochs_json(losses)}
     _result(output, trained, options, losses, scores, seconds, out, extra)
     if profile is not None:
         output.show(profile_sheet(profile))
@@ -219,7 +227,6 @@ def _result(
         plain(
             {
                 "model": network.name,
-                "device": "cpu",
                 "layers": [dataclasses.asdict(layer) for layer in network.layers],
                 "options": dataclasses.asdict(options),
                 "losses": [progress.loss for progress in losses],

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import percent_of
@@ -109,6 +109,19 @@ def _describe(step: Progress) -> str:
     if step.holdout_accuracy is not None:
         line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
     return line
+
+
+def epochs_json(ends: Iterable[Progress]) -> list[dict[str, Any]]:
+    """What each epoch came to, from its last report."""
+    return [
+        {
+            "epoch": end.epoch,
+            "loss": end.loss,
+            "holdout_loss": end.holdout_loss,
+            "holdout_accuracy": end.holdout_accuracy,
+        }
+        for end in ends
+    ]
 
 
 def profile_of(wanted: bool) -> Profile | None:

@@ -1,8 +1,8 @@
 """Write one self-contained HTML page of what was measured: from files, or from the history.
 
-FILES are what climb, run, reproduce or history printed with --json.  Without one, the page shows
-all that is recorded: of each problem on each device the newest result of every strategy, and every
-trial of a tuning.
+FILES are what climb, run, train, reproduce or history printed with --json.  Without one, the page
+shows all that is recorded: of each problem on each device the newest result of every strategy, and
+every trial of a tuning.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def command(arguments: argparse.Namespace) -> int:
         raise InputError("records", f"none{only}", expected)
     arguments.out.write_text(page(content), encoding="utf-8")
     ladders, networks = len(content.sections), len(content.networks)
-    experiments = len(content.experiments)
+    experiments, trainings = len(content.experiments), len(content.trainings)
     output = Output(arguments)
     output.result(
         {
@@ -55,12 +55,13 @@ def command(arguments: argparse.Namespace) -> int:
             "ladders": ladders,
             "networks": networks,
             "experiments": experiments,
+            "trainings": trainings,
             "rows": content.rows,
         }
     )
     output.path(arguments.out)
     made = f"ladders {ladders}, networks {networks}, experiments {experiments}"
-    output.show(f"{made}, rows {content.rows}")
+    output.show(f"{made}, trainings {trainings}, rows {content.rows}")
     return 0
 
 

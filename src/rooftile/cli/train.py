@@ -21,7 +21,13 @@ from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
 from rooftile.cli._output import Output
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
-from rooftile.cli._training import profile_json, profile_of, profile_sheet, progress_bar
+from rooftile.cli._training import (
+    epochs_json,
+    profile_json,
+    profile_of,
+    profile_sheet,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
@@ -53,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
     parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
+    parser.add_argument(
+        "--precision", metavar="ieee|tf32|bf16|fp16", help="of a CUDA device's layers; default ieee"
+    )
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
     for name, (kind, meaning) in _OPTIONS.items():
         metavar = "N" if kind is int else "X"
@@ -69,10 +78,7 @@ def command(arguments: argparse.Namespace) -> int:
 
     output = Output(arguments)
     if arguments.model == "mlp":
-        _check_device(arguments.device, "multilayer perceptrons train there only")
         return train_mlp(arguments, output, _given(arguments))
-    if arguments.profile:
-        _check_device(arguments.device, "--profile tells the phases of the CPU")
     model = arguments.model
     network = MODELS[model] if model in MODELS else load(model)
     out: Path = arguments.out or Path(f"{network.name}.safetensors")
@@ -110,11 +116,12 @@ def _train(
     from rooftile.nn.training import train, with_record
 
     profile, start = profile_of(arguments.profile), time.perf_counter()
-    last: list[Progress] = []
+    ends: list[Progress] = []
     with progress_bar(output, options, len(images) - options.holdout) as advance:
 
         def each_step(progress: Progress) -> None:
-            last[:] = [progress]
+            if progress.step == progress.steps:
+                ends.append(progress)
             advance(progress)
 
         trained = train(
@@ -132,8 +139,9 @@ def _train(
     words, source = _command_line(arguments), f"{images.source}, {len(images)} images"
     recorded = with_record(trained, words, options, source, test)
     recorded.save(out)
-    loss = last[0].loss if last else None
-    extra = {} if profile is None else {"profile": profile_json(profile)}
+    loss = ends[-1].loss if ends else None
+    extra: dict[str, Any] = {"epochs": epochs_json(ends)}
+    extra |= {} if profile is None else {"profile": profile_json(profile)}
     _finish(arguments, output, recorded, options, images, test, (loss, seconds), out, extra)
     if profile is not None:
         output.show(profile_sheet(profile))
@@ -144,6 +152,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that the command line sets, by their field's name."""
     given = {name: getattr(arguments, name) for name in _OPTIONS}
     given |= {"optimiser": arguments.optimizer, "schedule": arguments.schedule}
+    given["precision"] = arguments.precision
     given["flip"] = arguments.flip or None
     return {name: value for name, value in given.items() if value is not None}
 
@@ -166,14 +175,6 @@ def _command_line(arguments: argparse.Namespace) -> str:
         flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
-
-
-def _check_device(device: str, why: str) -> None:
-    from rooftile.devices.select import parse_device
-    from rooftile.errors import InputError
-
-    if parse_device(device)[0] != "cpu":
-        raise InputError("--device", device, f"cpu: {why}")
 
 
 def _finish(

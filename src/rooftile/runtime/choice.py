@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -130,6 +130,23 @@ def choose_together(problem: Chain, precision: str, device: str) -> Strategy | N
         if rung.precision == precision and _against(rung, problem, precision, device) is None:
             return rung
     return None
+
+
+def first_of(
+    rungs: Iterable[Strategy], problem: Problem, precision: str, device: str
+) -> tuple[Strategy | None, str]:
+    """The first of some strategies that pays for a problem, and why the last does not.
+
+    Raises `InputError` for an unknown precision or device.
+    """
+    check_precision(precision)
+    parse_device(device)
+    reason: str | None = None
+    for rung in rungs:
+        reason = _against(rung, problem, precision, device)
+        if reason is None:
+            return rung, ""
+    return None, reason or "there is no strategy"
 
 
 def explain_choice(

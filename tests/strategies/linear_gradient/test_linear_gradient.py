@@ -9,8 +9,10 @@ import pytest
 from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
+from rooftile.lab.judge.expected import Expected
 from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.linear_gradient import NAMED, LinearGradient
+from rooftile.strategies import strategy
 
 FEW = LinearGradient(7, 45, 33, "relu", "tanh")
 
@@ -25,8 +27,21 @@ class TestRungs(EveryRung):
         FEW,
         ("naive", "sum * derivative(BEFORE, x[pixel])", "sum"),
         ("tiles", "dz[d][of] : dz[of][d]", "dz[d][of] : dz[d][of]"),
-        ("tiles", "bias += dz[d][threadIdx.x]", "bias += dz[threadIdx.x][d]"),
+        ("tiles", "of_bias += dz[d][threadIdx.x]", "of_bias += dz[threadIdx.x][d]"),
     )
+
+
+@pytest.mark.parametrize("name", ["naive", "tiles"])
+def test_sums_of_many_equal_terms_keep_their_budget(name, opencl_device):
+    problem = LinearGradient(300, 130, 40, "relu", "sigmoid")
+    bound = strategy("linear_gradient", name, "cuda").bind(problem, (), opencl_device)
+    for seed in range(3, 6):
+        given = problem.hard(seed)["ties"]
+        made = tuple(np.empty(array.shape, np.float32) for array in problem.output_arrays)
+        bound(*given, *made)
+        verdict = Expected(problem, *given).judge(made, "ieee")
+        assert verdict.passed, verdict
+        assert verdict.budget_fraction < 0.6
 
 
 @pytest.mark.parametrize("activation", ["none", "sigmoid", "tanh"])

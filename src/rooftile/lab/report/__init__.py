@@ -27,11 +27,13 @@ from rooftile.lab.report.sources import (
     from_records,
     read_files,
 )
+from rooftile.lab.report.training import TrainingRun
 
 __all__ = [
     "Content",
     "NetworkRun",
     "Section",
+    "TrainingRun",
     "from_ladder",
     "from_records",
     "page",

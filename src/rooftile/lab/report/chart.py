@@ -59,6 +59,8 @@ class Figure:
     legend: tuple[tuple[Markup, str], ...] = ()
     heads: tuple[str, str] = ("", "")
     """What a strip's value and its detail are, with their units."""
+    strips_are: str = "rung"
+    """What a strip's name names."""
 
 
 def data(row: Row) -> dict[str, str]:

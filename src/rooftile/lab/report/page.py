@@ -24,12 +24,14 @@ from rooftile.lab.report import (
     roofline,
     timeline,
     times,
+    training,
     verdicts,
     words,
 )
 from rooftile.lab.report.chart import Figure
 from rooftile.lab.report.heatmap import Heatmap, heatmaps
 from rooftile.lab.report.sources import Content, NetworkRun, Reproduced, Section, floor_ms
+from rooftile.lab.report.training import TrainingRun
 from rooftile.strategies import strategy
 
 _HERE = Path(__file__).parent
@@ -82,6 +84,7 @@ def page(content: Content) -> str:
     parts += [_network(f"network-{k}", one) for k, one in enumerate(content.networks, 1)]
     runs = enumerate(content.experiments, 1)
     parts += [_experiment(f"experiment-{k}", one) for k, one in runs]
+    parts += [_training(f"training-{k}", one) for k, one in enumerate(content.trainings, 1)]
     moment = datetime.datetime.now().astimezone()
     return template.render(
         title=_title(content),
@@ -104,10 +107,10 @@ def _hash(text: str) -> str:
 
 def _title(content: Content) -> str:
     names = dict.fromkeys(section.operation for section in content.sections)
-    names |= dict.fromkeys(run.model for run in content.networks)
+    names |= dict.fromkeys(run.model for run in content.runs)
     names |= dict.fromkeys(run.experiment for run in content.experiments)
     machines = dict.fromkeys(section.hardware for section in content.sections)
-    machines |= dict.fromkeys(run.hardware for run in content.networks + content.experiments)
+    machines |= dict.fromkeys(run.hardware for run in (*content.runs, *content.experiments))
     where = [machine for machine in machines if machine]
     on = f" on {where[0]}" if len(where) == 1 else f" on {len(where)} devices" if where else ""
     return f"{', '.join(names)}{on}"
@@ -230,6 +233,21 @@ def _experiment(id: str, run: Reproduced) -> Part:
     )
 
 
+def _training(id: str, run: TrainingRun) -> Part:
+    last, epochs = run.epochs[-1], len(run.epochs)
+    tiles = [Tile("Loss", words.figures(last["loss"], 4), f"of epoch {last['epoch']}")]
+    if (accuracy := last["holdout_accuracy"]) is not None:
+        tiles.append(Tile("Accuracy", f"{100 * accuracy:.2f} %", "on what was held out"))
+    tiles.append(Tile("Time", f"{run.seconds:,.1f} s", f"{epochs} epochs"))
+    batch = run.options["batch"] or "everything"
+    shape = f"{run.options['optimiser']}, batch {batch}, precision {run.precision}"
+    where = f"{run.hardware} ({run.device})"
+    measured = words.moment(str(run.environment.get("time", "")))
+    machine = (("measured", measured), *_machine(run.environment))
+    name = f"training {run.model}"
+    return Part(id, name, where, shape, tuple(tiles), training.figures(run), (), machine)
+
+
 def _overview(content: Content) -> list[dict[str, str]]:
     """A line for each part."""
     lines = []
@@ -275,6 +293,19 @@ def _overview(content: Content) -> list[dict[str, str]]:
                 "count": f"{measured} of {len(one.verdicts)} published numbers",
             }
         )
+    for number, made in enumerate(content.trainings, 1):
+        lines.append(
+            {
+                "id": f"training-{number}",
+                "title": f"training {made.model}",
+                "shape": f"precision {made.precision}",
+                "device": f"{made.hardware} ({made.device})",
+                "fastest": "whole training",
+                "time": f"{made.seconds:,.1f} s",
+                "share": "",
+                "count": f"{len(made.epochs)} epochs",
+            }
+        )
     return lines
 
 
@@ -285,7 +316,7 @@ def _facets(content: Content) -> list[tuple[str, list[str]]]:
     for row in rows:
         for name in _FACETS:
             found[name][getattr(row, name)] = None
-    for run in content.networks:
+    for run in content.runs:
         values = {"device": run.device, "precision": run.precision, "status": "passed"}
         for name in _FACETS:
             found[name][values[name]] = None

@@ -1,5 +1,5 @@
-"""What a page shows, from the objects that ``climb``, ``run``, ``reproduce`` and ``history`` print
-as JSON, or from the history's own records."""
+"""What a page shows, from the objects that ``climb``, ``run``, ``train``, ``reproduce`` and
+``history`` print as JSON, or from the history's own records."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from rooftile.lab.ceilings.cpu import Rates, Roof
 from rooftile.lab.ceilings.gpu import ceilings_from
 from rooftile.lab.history.store import Record
 from rooftile.lab.records import Error, Ladder, Resources, Row, median
+from rooftile.lab.report.training import TrainingRun
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
 
-_EXPECTED = "JSON that rooftile climb, run, reproduce or history printed with --json"
+_EXPECTED = "JSON that rooftile climb, run, train, reproduce or history printed with --json"
 
 
 @dataclass(frozen=True)
@@ -127,16 +128,23 @@ class Content:
     sections: tuple[Section, ...] = ()
     networks: tuple[NetworkRun, ...] = ()
     experiments: tuple[Reproduced, ...] = ()
+    trainings: tuple[TrainingRun, ...] = ()
 
     def __add__(self, other: Content) -> Content:
         return Content(
             self.sections + other.sections,
             self.networks + other.networks,
             self.experiments + other.experiments,
+            self.trainings + other.trainings,
         )
 
     def __bool__(self) -> bool:
-        return bool(self.sections or self.networks or self.experiments)
+        return bool(self.sections or self.networks or self.experiments or self.trainings)
+
+    @property
+    def runs(self) -> tuple[NetworkRun | TrainingRun, ...]:
+        """The networks and the trainings."""
+        return self.networks + self.trainings
 
     @property
     def rows(self) -> int:
@@ -146,7 +154,7 @@ class Content:
     def only(self, operation: str | None, device: str | None) -> Content:
         """The records of one operation, on one device or kind of device.
 
-        None stands for every device, and for all operations, the networks and the experiments.
+        None stands for every device, and for all operations, networks, experiments and trainings.
         """
 
         def fits(where: str) -> bool:
@@ -160,6 +168,7 @@ class Content:
             ),
             tuple(run for run in self.networks if operation is None and fits(run.device)),
             tuple(run for run in self.experiments if operation is None and fits(run.device)),
+            tuple(run for run in self.trainings if operation is None and fits(run.device)),
         )
 
 
@@ -182,6 +191,8 @@ def read_files(paths: Iterable[Path]) -> Content:
 
 def content(value: Mapping[str, Any]) -> Content:
     """What one JSON object holds.  Raises `ValueError`, `TypeError` or `KeyError` for another."""
+    if "epochs" in value:
+        return Content(trainings=(_training(value),))
     if "op_times_ms" in value:
         return Content(networks=(_network(value),))
     if "records" in value and any("experiment" in record for record in value["records"]):
@@ -266,6 +277,23 @@ def _reproduced(value: Mapping[str, Any]) -> Reproduced:
     kept = {name: value[name] for name in names}
     lists = {name: tuple(kept[name]) for name in ("checks", "claims", "notes", "verdicts")}
     return Reproduced(**{**kept, **lists})
+
+
+def _training(value: Mapping[str, Any]) -> TrainingRun:
+    if not value["epochs"]:
+        raise ValueError("a training without an epoch")
+    profile = value.get("profile", {})
+    return TrainingRun(
+        value["model"],
+        value["device"],
+        _hardware(value["environment"]),
+        value["options"],
+        tuple(value["epochs"]),
+        value["seconds"],
+        value["environment"],
+        tuple(profile.get("phases", ())),
+        tuple(profile.get("timeline", ())),
+    )
 
 
 def row_from(found: Mapping[str, Any]) -> Row:

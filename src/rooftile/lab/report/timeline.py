@@ -30,6 +30,7 @@ def figure(run: NetworkRun) -> Figure:
         tuple(strips),
         axis(scale, [], "ms"),
         heads=("time", "share"),
+        strips_are="operation",
     )
 
 

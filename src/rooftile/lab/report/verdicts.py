@@ -37,6 +37,7 @@ def figure(run: Reproduced) -> Figure | None:
         tuple(_strip(run, one, scale) for one in shown),
         axis(scale, [(_SAME, "published")], "ours / published") if ratios else EMPTY,
         heads=("verdict", "there, here"),
+        strips_are="published number",
     )
 
 

@@ -19,7 +19,7 @@ from rooftile.nn.training.each_sample import EachSample, applies
 from rooftile.nn.training.gpu.trainer import DeviceTrainer
 from rooftile.nn.training.losses import Targets, check_finite, classes_of
 from rooftile.nn.training.model import Model
-from rooftile.nn.training.optimisers import optimiser
+from rooftile.nn.training.optimisers import Arrays, optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.nn.training.passes import Array
 from rooftile.nn.training.phases import Phases
@@ -60,8 +60,7 @@ def train(
 
     ``device`` is ``cpu``, which None stands for, ``cuda[:N]`` or ``opencl[:N]``: there a step is
     one list of launches (on CUDA one graph) on memory that stays, and reports come for some steps
-    at a time.  Layers with fused activations are trained there, by the cross-entropy of their
-    scores; what is drawn at random is what the CPU draws.
+    at a time.  What is drawn at random is what the CPU draws, but for dropout.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
     checkpoint that is missing, damaged or of another run, and when the loss is no longer
@@ -69,12 +68,8 @@ def train(
     `UnsupportedProblem` for what a device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
-    _check(network, data, targets, options, checkpoint, resume)
-    start = network if network.parameters else network.initialise(options.seed)
-    parameters = {key: value.astype(options.dtype) for key, value in start.parameters.items()}
-    # Another stream of random numbers than the one that the initial weights are drawn from.
-    generator = np.random.default_rng([options.seed, 1])
-    state = State(parameters, optimiser(options, parameters), generator)
+    _check(network, data, targets, options, checkpoint, resume, device)
+    state = _begun(network, options)
     run = checkpoints.Run.of(network, options, data, targets)
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
@@ -93,10 +88,24 @@ def train(
         keeper.keep()
         raise
     keeper.keep()
+    chosen = _chosen(state, options)
+    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
+
+
+def _begun(network: Network, options: TrainingOptions) -> State:
+    """Where a run begins: with the network's parameters, or with some of the options' seed."""
+    start = network if network.parameters else network.initialise(options.seed)
+    parameters = {key: value.astype(options.dtype) for key, value in start.parameters.items()}
+    # Another stream of random numbers than the one that the initial weights are drawn from.
+    generator = np.random.default_rng([options.seed, 1])
+    return State(parameters, optimiser(options, parameters), generator)
+
+
+def _chosen(state: State, options: TrainingOptions) -> Arrays:
+    """The last parameters, or the best ones of a run that stops early."""
     # Where no held-out loss was a number, no weights were best.
     stops_early = options.patience is not None and state.best.epoch > 0
-    chosen = state.best.parameters if stops_early else state.parameters
-    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
+    return state.best.parameters if stops_early else state.parameters
 
 
 def predict(network: Network, data: given.Data, *, threads: int | None = None) -> NDArray[np.int64]:
@@ -249,6 +258,7 @@ def _check(
     options: TrainingOptions,
     checkpoint: Path | None,
     resume: bool,
+    device: DeviceName | None,
 ) -> None:
     """Raise `InputError` for what would only fail later, or never."""
     if len(targets) != len(data):
@@ -258,5 +268,8 @@ def _check(
         raise InputError("holdout", options.holdout, f"fewer than the {len(data)} images")
     if any(layer.activation == "sign" for layer in network.layers):
         raise InputError("activation", "'sign'", "one with a derivative: sign has none")
+    on_cpu = device is None or parse_device(device)[0] == "cpu"
+    if on_cpu and options.precision != "ieee":
+        raise InputError("precision", options.precision, "'ieee' on a CPU; 'cuda' rounds operands")
     if resume and checkpoint is None:
         raise InputError("resume", resume, "a checkpoint to resume from")

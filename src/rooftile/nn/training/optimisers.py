@@ -19,6 +19,12 @@ Arrays = dict[str, NDArray[np.floating[Any]]]
 """Parameters or gradients by their key."""
 
 
+LOSS_SCALE = 65536.0
+"""What a loss is first multiplied by where gradients are rounded to float16: a device halves it
+when one overflows, and doubles it when none has for long.  Behind it it counts the steps since.
+
+Source: Micikevicius and others, "Mixed precision training", ICLR 2018, section 3.2.
+"""
 _UNIT = 2**14
 """Elements of an array that one thread changes at a time."""
 
@@ -36,7 +42,10 @@ class Optimiser(Protocol):
 def optimiser(options: TrainingOptions, parameters: Mapping[str, NDArray[Any]]) -> Optimiser:
     """The optimiser that the options name, with an empty memory."""
     kind = Adam if options.optimiser == "adam" else Sgd
-    return kind(parameters, options.momentum, options.weight_decay)
+    made: Optimiser = kind(parameters, options.momentum, options.weight_decay)
+    if options.precision == "fp16":
+        made.state["scale"] = np.array([LOSS_SCALE, 0], np.float32)
+    return made
 
 
 class Sgd:

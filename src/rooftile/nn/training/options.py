@@ -12,6 +12,7 @@ from rooftile.ops.problem import check_positive
 
 OptimiserName = Literal["adam", "sgd"]
 ScheduleName = Literal["cosine", "step", "constant"]
+TrainingPrecision = Literal["ieee", "tf32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ class TrainingOptions:
     """Share of each layer's outputs, but the last one's, that a step leaves out at random."""
     dtype: Literal["float32", "float64"] = "float32"
     """What is computed in; float64 for fully connected layers only."""
+    precision: TrainingPrecision = "ieee"
+    """On a CUDA device, what layers' operands are rounded to; sums, weights and the optimiser's
+    memory stay float32.  ``fp16`` scales the loss, so that small gradients keep their bits."""
     threads: int | None = None
     """Threads of the convolutions; None for all cores.  It does not change the result."""
 
@@ -78,6 +82,9 @@ class TrainingOptions:
             raise InputError("schedule", repr(self.schedule), f"one of {get_args(ScheduleName)}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise InputError("learning_rate", self.learning_rate, "a finite number above 0")
+        if self.precision not in get_args(TrainingPrecision):
+            expected = f"one of {list(get_args(TrainingPrecision))}"
+            raise InputError("precision", repr(self.precision), expected)
         if self.dtype not in ("float32", "float64"):
             raise InputError("dtype", repr(self.dtype), "'float32' or 'float64'")
         if not 0 <= self.dropout < 1:

@@ -43,14 +43,22 @@ class Tally:
 class Phases:
     """Does not look at the clock: what training uses where nobody asks."""
 
+    timed = False
+    """Whether somebody asks."""
+
     def of(self, phase: str, layer: str = "") -> contextlib.AbstractContextManager[None]:
         """What a call of a phase is made in."""
         return contextlib.nullcontext()
+
+    def took(self, phase: str, layer: str, start: float, seconds: float) -> None:
+        """Note a call that a device has measured; ``start`` is of `time.perf_counter`."""
 
 
 @dataclass
 class Profile(Phases):
     """Times every call; keeps the first spans, for a timeline."""
+
+    timed = True
 
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     """By phase and layer, in the order in which they first came."""
@@ -66,10 +74,13 @@ class Profile(Phases):
         try:
             yield
         finally:
-            seconds = time.perf_counter() - start
-            self.tallies.setdefault((phase, layer), Tally()).add(seconds)
-            if len(self.spans) < self.kept:
-                self.spans.append(Span(phase, layer, start - self.began, seconds))
+            self.took(phase, layer, start, time.perf_counter() - start)
+
+    def took(self, phase: str, layer: str, start: float, seconds: float) -> None:
+        """See `Phases.took`."""
+        self.tallies.setdefault((phase, layer), Tally()).add(seconds)
+        if len(self.spans) < self.kept:
+            self.spans.append(Span(phase, layer, start - self.began, seconds))
 
     @property
     def total(self) -> float:

@@ -10,10 +10,12 @@
 
 #if PLACED
 #define WHERE_ARGUMENT const GLOBAL int* __restrict__ where,
+#define WHERE_GIVEN where,
 #define PLACE(number, e) where[number]
 #define PLACE_COLUMNS CONV_COLUMNS
 #else
 #define WHERE_ARGUMENT
+#define WHERE_GIVEN
 #define PLACE(number, e) (e)
 #define PLACE_COLUMNS COLUMNS
 #endif

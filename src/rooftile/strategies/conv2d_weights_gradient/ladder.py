@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),
-    "gpu": ("windows", "lane_taps", "block_tree", "naive"),
+    "gpu": ("lane_rows", "windows", "lane_taps", "block_tree", "naive"),
 }
 """The fastest first; each says itself which problems it takes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.model import Model
-from rooftile.nn.training.optimisers import optimiser
+from rooftile.nn.training.optimisers import LOSS_SCALE, optimiser
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Pool
 
@@ -68,46 +70,46 @@ def of_a_device(device, options, steps):
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adam"])
-def test_steps_are_those_of_the_cpu(rule, opencl_device):
+def test_steps_are_those_of_the_cpu(rule, device):
     options = TrainingOptions(
         epochs=3, batch=21, optimiser=rule, learning_rate=1e-3, weight_decay=0.1, shift=0
     )
-    found = of_a_device(opencl_device, options, 3)
+    found = of_a_device(device, options, 3)
     expected = of_the_cpu(options, 3)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
     for made, right in zip(found[1:], expected[1:], strict=True):
         for key in made:
             if key != "steps":
                 np.testing.assert_allclose(made[key], right[key], **CLOSE, err_msg=key)
-    again = of_a_device(opencl_device, options, 3)
+    again = of_a_device(device, options, 3)
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
 
 
-def test_matrix_products_make_the_gradients_of_large_layers(opencl_device, monkeypatch):
+def test_matrix_products_make_the_gradients_of_large_layers(device, monkeypatch):
     monkeypatch.setattr(layers, "_FEW", 0)
     options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
-    gradients = of_a_device(opencl_device, options, 1)[1]
+    gradients = of_a_device(device, options, 1)[1]
     for key, right in of_the_cpu(options, 1)[1].items():
         np.testing.assert_allclose(gradients[key], right, **CLOSE, err_msg=key)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, opencl_device):
+def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, device):
     from rooftile.nn.training.augment import augment
 
     options = TrainingOptions(batch=5, flip=True, shift=3)
     images = IMAGES if dtype == "uint8" else NETWORK.prepare(IMAGES)
-    held = Resident(NETWORK, images, LABELS, options, opencl_device)
+    held = Resident(NETWORK, images, LABELS, options, device)
     order = np.random.default_rng(2).permutation(21)
     generator = np.random.default_rng(3)
     variation = np.concatenate([variation_of(options, n, generator) for n in (5, 5, 5, 5, 1)])
     held.begin_epoch(order, variation, np.zeros((5, 4), np.float32), 2)
     x, labels = np.empty((5, 1, 20, 20), np.float32), np.empty(5, np.int32)
-    to = opencl_device.upload(x), opencl_device.upload(labels)
+    to = device.upload(x), device.upload(labels)
     call = held.gather(*to, 5)
-    opencl_device.launches([call], ()).start(())
+    device.launches([call], ()).start(())
     for memory, array in zip(to, (x, labels), strict=True):
-        opencl_device.copy_out(memory, array)
+        device.copy_out(memory, array)
     generator, chosen = np.random.default_rng(3), order[10:15]
     for part in (order[:5], order[5:10], chosen):
         varied = augment(images[part], generator, flip=True, shift=3)
@@ -117,9 +119,9 @@ def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, opencl_device):
     np.testing.assert_array_equal(labels, LABELS[chosen])
 
 
-def test_a_step_that_is_captured_leaves_no_trace(opencl_device):
+def test_a_step_that_is_captured_leaves_no_trace(device):
     options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
-    held = Resident(NETWORK, IMAGES, LABELS, options, opencl_device)
+    held = Resident(NETWORK, IMAGES, LABELS, options, device)
     held.load("parameters", NETWORK.parameters)
     kept = held.kept()
     step = Step(NETWORK, held, 21)
@@ -134,8 +136,8 @@ def test_a_step_that_is_captured_leaves_no_trace(opencl_device):
     assert names[-2:] == ["sgd", "note"]
 
 
-def test_what_only_the_cpu_trains_is_refused(opencl_device):
-    place, options = opencl_device.description.device, TrainingOptions(batch=21, shift=0)
+def test_what_only_the_cpu_trains_is_refused(device):
+    place, options = device.description.device, TrainingOptions(batch=21, shift=0)
     overlapping = Network(
         "o", (1, 9, 9), (ConvLayer("c", 2, 3, pool=("max", 3, 2)), LinearLayer("l", 10))
     ).initialise(0)
@@ -143,20 +145,23 @@ def test_what_only_the_cpu_trains_is_refused(opencl_device):
     steps = DeviceSteps(overlapping, images, LABELS, options, place)
     with pytest.raises(UnsupportedProblem, match="share"):
         next(steps.losses(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1), 0))
-    last = Network("s", (1, 9, 9), (LinearLayer("l", 10, activation="sigmoid"),)).initialise(0)
-    with pytest.raises(UnsupportedProblem, match="sigmoid in the last layer"):
-        DeviceSteps(last, images, LABELS, options, place)
+    for wrong, error, match in (
+        ({"dtype": "float64"}, UnsupportedProblem, "float64"),
+        ({"precision": "bf16"}, InputError, "only tensor cores of device 'cuda'"),
+    ):
+        with pytest.raises(error, match=match):
+            DeviceSteps(overlapping, images, LABELS, dataclasses.replace(options, **wrong), place)
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adam"])
-def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, opencl_device, tmp_path):
+def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, device, tmp_path):
     options = TrainingOptions(
         epochs=2, batch=8, optimiser=rule, learning_rate=1e-3, flip=True, holdout=1, seed=3
     )
-    device = opencl_device.description.device
+    place = device.description.device
 
     def trained(**given):
-        return train(NETWORK, IMAGES, LABELS, options, device=device, **given).parameters
+        return train(NETWORK, IMAGES, LABELS, options, device=place, **given).parameters
 
     expected, found = train(NETWORK, IMAGES, LABELS, options).parameters, trained()
     for key, right in expected.items():
@@ -172,12 +177,28 @@ def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, opencl_device, tmp_
     assert all((again[key] == value).all() for key, value in found.items())
 
 
-def test_a_loss_that_is_not_finite_keeps_the_last_epoch(opencl_device, tmp_path):
+def test_a_loss_that_is_not_finite_keeps_the_last_epoch(device, tmp_path):
     options = TrainingOptions(epochs=3, batch=8, optimiser="sgd", learning_rate=1e-3)
-    place, kept = opencl_device.description.device, tmp_path / "c"
+    place, kept = device.description.device, tmp_path / "c"
     images = NETWORK.prepare(IMAGES)
     images[2] = np.nan
     with pytest.raises(InputError, match=r"the loss is (nan|inf) in step"):
         train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
     tensors, _ = read_tensors(kept)
     assert all(np.isfinite(array).all() for array in tensors.values())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("precision", "off"), [("tf32", 0.02), ("bf16", 0.1), ("fp16", 0.02)])
+def test_rounded_steps_are_near_and_the_same_in_every_run(precision, off, cuda_device):
+    """Of a gradient's norm; which winner is the largest may change with the last bits."""
+    options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
+    _, right, _, _ = of_the_cpu(options, 1)
+    rounded = dataclasses.replace(options, precision=precision)
+    found = of_a_device(cuda_device, rounded, 1)
+    scale = np.float32(1 if precision != "fp16" else LOSS_SCALE)
+    for key, gradient in found[1].items():
+        distance = np.linalg.norm(gradient / scale - right[key])
+        assert distance < off * np.linalg.norm(right[key]), key
+    again = of_a_device(cuda_device, rounded, 1)
+    assert all((found[2][key] == again[2][key]).all() for key in found[2])

@@ -22,6 +22,7 @@ class TestRungs(EveryGpuRung):
         Conv2dWeightsGradient(2, 1, 30, 63, 2, (3, 4), pool=Pool.of("max", 3, 2)),
         Conv2dWeightsGradient(2, 5, 9, 10, 9, (7, 7)),
         PLACED,
+        Conv2dWeightsGradient(9, 5, 17, 19, 5, (7, 4), (1, 1), (2, 1), Pool.of("max", (3, 4))),
     )
     near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL),)
     compiled = tuple(NAMED.values())
@@ -31,6 +32,7 @@ class TestRungs(EveryGpuRung):
         ("block_tree", "reach > 0; reach /= 2", "reach > 1; reach /= 2"),
         ("lane_taps", "UNROLL_BY(8) for (int row = threadIdx.y", "for (int row = 1 + threadIdx.y"),
         ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
+        ("lane_rows", "? 0.0f : 1.0f;", "? 0.0f : 2.0f;"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
     )
 

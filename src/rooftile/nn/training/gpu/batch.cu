@@ -5,11 +5,11 @@
 // and two a column; and standardised.  FLOATS says that images are numbers already, which are
 // neither resized nor standardised.
 //
-// given[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], labels[], order[] (which image a place of the epoch
+// given[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], labels[][WORDS] (words of 32 bits), order[] (which image a place of the epoch
 // has), variation[] (of a place of the epoch: rows moved, columns moved << 8, mirrored << 16),
 // step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns), shares[HEIGHT + WIDTH][2]
 // (their weights), scales[CHANNELS][2] (factor, and what is taken off);
-// x[][CHANNELS][HEIGHT][WIDTH], chosen[].
+// x[][CHANNELS][HEIGHT][WIDTH], chosen[][WORDS].
 // STAGED: the old image fits shared memory, where its pixels are floats; several new ones read each.
 // Grid: x over the channels of the images; y over what blocks share out of one.
 
@@ -47,7 +47,9 @@ __global__ void gather(const GLOBAL given_number* __restrict__ given,
     int number = order[place], varied = variation[place];
     const GLOBAL given_number* plane =
         given + ((int64)number * CHANNELS + c) * OLD_HEIGHT * OLD_WIDTH;
-    if (blockIdx.y == 0 && c == 0 && threadIdx.x == 0) chosen[n] = labels[number];
+    if (blockIdx.y == 0 && c == 0)
+        for (int at = threadIdx.x; at < WORDS; at += 256)
+            chosen[n * WORDS + at] = labels[(int64)number * WORDS + at];
 #if STAGED
     __shared__ float old[OLD_HEIGHT * OLD_WIDTH];
     for (int at = threadIdx.x; at < OLD_HEIGHT * OLD_WIDTH; at += 256)

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import DeviceName, open_gpu
-from rooftile.errors import UnsupportedProblem
+from rooftile.devices.select import DeviceName, open_gpu, parse_device
+from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.nn.training.phases import Phases
+from rooftile.runtime.choice import ROUNDING_KINDS
 
 _PATIENCE_S = 0.1
 """So long the host leaves the device alone, before it asks for the losses."""
+_LOOKED_AT = 4
 
 
 class DeviceSteps:
@@ -36,11 +39,11 @@ class DeviceSteps:
         Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
         `CompileFailure`, `OutOfMemory`.
         """
-        _check(network, data, options)
+        _check(options, device)
         self._network, self._options = network, options
         self._gpu, self._count = open_gpu(device), len(data)
         with self._gpu.on():
-            self.held = Resident(network, data, labels, options, self._gpu)
+            self.held = Resident(network, data, labels, options, self._gpu, options.precision)
         self._made: dict[int, Step] = {}
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
@@ -49,6 +52,8 @@ class DeviceSteps:
             self.held.load("parameters", parameters)
             for name in self.held.memories:
                 self.held.load(name, {key: memory[f"{name}.{key}"] for key in parameters})
+            if self.held.scaling is not None:
+                self._gpu.copy_in(memory["scale"], self.held.scaling)
 
     def fetch(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring them back, into arrays of the same names."""
@@ -56,13 +61,21 @@ class DeviceSteps:
             self.held.fetch("parameters", parameters)
             for name in self.held.memories:
                 self.held.fetch(name, {key: memory[f"{name}.{key}"] for key in parameters})
+            if self.held.scaling is not None:
+                self._gpu.copy_out(self.held.scaling, memory["scale"])
 
     def losses(
-        self, order: NDArray[Any], variation: NDArray[np.int32], rates: NDArray[Any], first: int
+        self,
+        order: NDArray[Any],
+        variation: NDArray[np.int32],
+        rates: NDArray[Any],
+        first: int,
+        phases: Phases | None = None,
     ) -> Iterator[list[float]]:
         """Do the epoch's steps from ``first`` on; their mean losses, some steps at a time.
 
-        ``rates`` are those of each step, see `rates_of`.
+        ``rates`` are those of each step, see `rates_of`.  Where ``phases`` are timed, one step in
+        `_LOOKED_AT` is: those before it hide how long the host takes to start its launches.
         """
         gpu, held, steps, some = self._gpu, self.held, len(rates), 1
         with gpu.on():
@@ -71,7 +84,11 @@ class DeviceSteps:
             last, begin = min(steps, first + some), time.monotonic()
             with gpu.on():
                 for number in range(first, last):
-                    self._of(min(held.batch, self._count - number * held.batch))()
+                    step = self._of(min(held.batch, self._count - number * held.batch))
+                    if phases is not None and phases.timed and (number + 1) % _LOOKED_AT == 0:
+                        step.profiled(phases)
+                    else:
+                        step()
                 found = held.fetched_losses(last)[first:]
             if time.monotonic() - begin < _PATIENCE_S:
                 some *= 2
@@ -95,7 +112,7 @@ def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.flo
         if options.optimiser == "adam":
             rate /= 1 - options.momentum**done
             root = float(np.sqrt(1 - SQUARE_DECAY**done))
-        made[number] = rate, kept, root, 0
+        made[number] = rate, kept, root, epoch
     return made.astype(np.float32)
 
 
@@ -113,17 +130,15 @@ def variation_of(
     return found
 
 
-def _check(network: Network, data: NDArray[Any], options: TrainingOptions) -> None:
-    """Raise `UnsupportedProblem` for what only the CPU trains."""
-    last = network.layers[-1].activation
+def _check(options: TrainingOptions, device: DeviceName) -> None:
+    """Raise `UnsupportedProblem` for what only the CPU trains, and `InputError` for a precision
+    that the device has not."""
+    if options.precision != "ieee" and parse_device(device)[0] not in ROUNDING_KINDS:
+        expected = f"'ieee' on {device}: only tensor cores of device 'cuda' round their operands"
+        raise InputError("precision", options.precision, expected)
     for wrong, found in (
-        (getattr(options, "loss", "cross_entropy") != "cross_entropy", "another loss"),
-        (last != "none", f"{last} in the last layer"),
-        (getattr(options, "dropout", 0.0) > 0, "dropout"),
-        (getattr(options, "dtype", "float32") != "float32", "float64"),
-        (data.dtype == np.float64, "data in float64"),
+        (options.dtype != "float32", "float64"),
         (options.shift > 127, f"a shift of {options.shift} pixels"),
     ):
         if wrong:
-            reason = f"{found}: scores, their cross-entropy and float32 are trained there so far"
-            raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')
+            raise UnsupportedProblem("training on a GPU", found, 'device="cpu"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,20 +16,31 @@ from rooftile.strategies.gpu import GpuStrategy, of_launches
 from rooftile.strategies.resident import Resident
 
 
+class Start(NamedTuple):
+    """One of a step's launches, or an operation's."""
+
+    name: str
+    """An operation and its strategy, or a kernel."""
+    start: Callable[[], None]
+    phase: str
+    layer: str
+
+
 class Work:
     """Launches in a row on buffers that stay, and the memory that they work in."""
 
     def __init__(self, gpu: GpuDevice, precision: Precision = "ieee") -> None:
-        self.gpu, self._precision = gpu, precision
-        self.starts: list[tuple[str, Callable[[], None]]] = []
-        """What starts each of them, with a name: an operation and its strategy, or a kernel."""
+        self.gpu, self.precision = gpu, precision
+        self.starts: list[Start] = []
+        self.phase, self.layer = "", ""
+        """What the launches that are appended next belong to."""
         self._held: list[Any] = []
         self._rooms: list[tuple[int, Any]] = []
 
     def start(self) -> None:
         """Start everything on the present stream."""
-        for _, start in self.starts:
-            start()
+        for one in self.starts:
+            one.start()
 
     def floats(self, count: int) -> Any:
         """Memory for so many float32 or int32, zeros at first."""
@@ -48,7 +59,7 @@ class Work:
         gpu = self.gpu
         config = None
         if strategy is None:
-            choice = decide(problem, self._precision, gpu.description.device)
+            choice = decide(problem, self.precision, gpu.description.device)
             strategy, config = of_launches(choice.strategy), choice.config
         resident = Resident(strategy.compile(problem, gpu, config), alone=True)
         launches, counts = resident.launches(None)
@@ -59,13 +70,16 @@ class Work:
         self._held.append(resident)
         buffers = [*arrays, *given, *self._room(counts)]
         name = f"{problem.operation} {strategy.name}"
-        self.starts.append((name, partial(launches.start, buffers)))
+        self._append(name, partial(launches.start, buffers))
 
     def call(self, call: Call) -> None:
         """Append one launch, whose arguments are buffers and numbers."""
         launches = self.gpu.launches([call], ())
         self._held.append(call)
-        self.starts.append((call.launch.kernel, partial(launches.start, ())))
+        self._append(call.launch.kernel, partial(launches.start, ()))
+
+    def _append(self, name: str, start: Callable[[], None]) -> None:
+        self.starts.append(Start(name, start, self.phase, self.layer))
 
     def _room(self, counts: Sequence[int]) -> Iterator[Any]:
         """Memory for temporaries, which operations that follow each other share."""

@@ -22,8 +22,13 @@ from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.reduce import Reduce
-from rooftile.strategies.conv2d.gpu.direct_tile._winners import WINNERS
+from rooftile.runtime.choice import first_of
+from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
+from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
+from rooftile.strategies.gpu import GpuStrategy, of_launches
 
+_WINNERS = (*pool_folded.WINNERS, direct_tile.WINNERS)
+"""What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
 
@@ -67,9 +72,10 @@ def conv_stage(work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -
         return ConvStage(work, problem, x, parameters)
     if pool.kind == "average":
         return AveragedStage(work, problem, x, parameters)
-    if (reason := WINNERS.why_not(problem)) is not None:
+    rung, reason = first_of(_WINNERS, problem, work.precision, work.gpu.description.device)
+    if rung is None:
         raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')
-    return WinnersStage(work, problem, x, parameters)
+    return WinnersStage(work, problem, x, parameters, of_launches(rung))
 
 
 class LinearStage:
@@ -131,14 +137,21 @@ class ConvStage:
 class WinnersStage(ConvStage):
     """``y = maximum(activation(x * w + b))``: the places of the winners are kept."""
 
-    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        work: Work,
+        problem: Conv2d,
+        x: Any,
+        parameters: Sequence[Any],
+        rung: GpuStrategy,
+    ) -> None:
         super().__init__(work, problem, x, parameters)
-        self._where = work.floats(math.prod(problem.output_shape))
+        self._rung, self._where = rung, work.floats(math.prod(problem.output_shape))
 
     def forward(self) -> None:
         """See `Stage`."""
         arrays = self._x, self.y, self._where
-        self._work.run(self._problem, *arrays, parameters=self._parameters, strategy=WINNERS)
+        self._work.run(self._problem, *arrays, parameters=self._parameters, strategy=self._rung)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""

@@ -16,6 +16,7 @@ from rooftile.nn.data import FASHION
 from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.memory import Layout
+from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
@@ -40,7 +41,8 @@ class Resident:
         gpu: GpuDevice,
         precision: Precision = "ieee",
     ) -> None:
-        """``data`` are uint8 or float32 images; those that are trained with.
+        """``data`` are uint8, float32 or float64, ``labels`` integers or numbers for each output;
+        those that are trained with.
 
         Raises `OutOfMemory`, `CompileFailure`.
         """
@@ -57,14 +59,24 @@ class Resident:
         self._old = data.shape[-2:] if data.ndim > 2 else (1, data.shape[1])
         if data.ndim == 2:
             self._shift = 0
+        if data.dtype != np.uint8:
+            data = data.astype(np.float32, copy=False)
         self._data = gpu.upload(np.ascontiguousarray(data))
-        self._labels = gpu.upload(np.ascontiguousarray(labels, np.int32))
+        self.numbers = labels.ndim == 2
+        """Whether targets are numbers for each output, and not labels."""
+        self._words = labels.shape[1] if self.numbers else 1
+        kind = np.float32 if self.numbers else np.int32
+        self._labels = gpu.upload(np.ascontiguousarray(labels, kind))
         self._floats = data.dtype != np.uint8
         steps = -(-len(data) // self.batch)
         self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
         self._rates = gpu.upload(np.zeros((steps, 4), np.float32))
         self.losses = gpu.upload(np.zeros(steps, np.float32))
         self.step = gpu.upload(np.zeros(1, np.int32))
+        first = np.array([LOSS_SCALE, 0], np.float32)
+        self.scaling = gpu.upload(first) if precision == "fp16" else None
+        """What the loss is multiplied by, and how many steps it has been."""
+        self._overflowed = gpu.upload(np.zeros(1, np.int32))
         self._tables = [gpu.upload(table) for table in self._resizing()]
         momentum = options.momentum
         self._updates = gpu.compile(
@@ -75,6 +87,7 @@ class Resident:
                 "MEAN_SHARE": f"{float(np.float32(1 - momentum))!r}f",
                 "SQUARE_SHARE": f"{float(np.float32(1 - SQUARE_DECAY))!r}f",
                 "EPSILON": f"{_EPSILON!r}f",
+                "SCALED": int(self.scaling is not None),
             },
         )
 
@@ -110,6 +123,11 @@ class Resident:
         self.gpu.copy_out(self.losses, losses)
         return losses
 
+    @property
+    def when(self) -> tuple[Any, Any]:
+        """The rates of the epoch's steps, and the number of the next."""
+        return self._rates, self.step
+
     def parameter(self, layer: str, kind: str) -> Any:
         """A parameter's memory."""
         return self.layout.part(self.gpu, self.arrays["parameters"], f"{layer}.{kind}")
@@ -126,7 +144,7 @@ class Resident:
         macros = {**sizes, **old, "BATCH": self.batch, "SHIFT": self._shift}
         resized = self._old != (height, width) and not self._floats
         staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
-        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged)}
+        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         program = self.gpu.compile(_text("batch"), macros)
         given = self._data, self._labels, self._order, self._variation, self.step
         # Blocks enough for small batches; larger ones stage each image fewer times.
@@ -135,29 +153,42 @@ class Resident:
         launch = Launch("gather", grid, (_THREADS, 1, 1))
         return Call(program, launch, (*given, *self._tables, x, labels))
 
+    def scaled(self, dz: Any, count: int) -> tuple[Call, ...]:
+        """The launch that scales the gradient of the loss, where that is done."""
+        if self.scaling is None:
+            return ()
+        return (self._over("scale", count, dz, self.scaling),)
+
     def update(self, loss: Any, count: int) -> tuple[Call, ...]:
         """The launches that change the parameters and note the loss."""
         elements = self.layout.count
-        grid, block = (-(-elements // _THREADS), 1, 1), (_THREADS, 1, 1)
-        arrays = (*self.arrays.values(), self._rates, self.step, np.int32(elements))
-        step = Launch(self.options.optimiser, grid, block)
-        note = Launch("note", (1, 1, 1), block)
+        state = () if self.scaling is None else (self.scaling, self._overflowed)
+        look = [self._over("look", elements, self.arrays["gradients"], self._overflowed)]
+        arrays = (*self.arrays.values(), self._rates, self.step, *state)
+        note = Launch("note", (1, 1, 1), (_THREADS, 1, 1))
+        noted = (loss, self.losses, self.step, *state, np.int32(count))
         return (
-            Call(self._updates, step, arrays),
-            Call(self._updates, note, (loss, self.losses, self.step, np.int32(count))),
+            *(look if state else ()),
+            self._over(self.options.optimiser, elements, *arrays),
+            Call(self._updates, note, noted),
         )
+
+    def _over(self, kernel: str, elements: int, *arrays: Any) -> Call:
+        """A launch with a thread for each element."""
+        launch = Launch(kernel, (-(-elements // _THREADS), 1, 1), (_THREADS, 1, 1))
+        return Call(self._updates, launch, (*arrays, np.int32(elements)))
 
     def kept(self) -> list[tuple[Any, NDArray[Any]]]:
         """Copies of all that a step changes for good."""
         gpu, found = self.gpu, list[tuple[Any, NDArray[Any]]]()
-        memories = [self.arrays[name] for name in self.arrays]
-        for memory in memories:
-            copy = np.empty(self.layout.count, np.float32)
+        for memory in self.arrays.values():
+            found.append((memory, np.empty(self.layout.count, np.float32)))
+        found.append((self.step, np.empty(1, np.int32)))
+        if self.scaling is not None:
+            found.append((self.scaling, np.empty(2, np.float32)))
+        for memory, copy in found:
             gpu.copy_out(memory, copy)
-            found.append((memory, copy))
-        step = np.empty(1, np.int32)
-        gpu.copy_out(self.step, step)
-        return [*found, (self.step, step)]
+        return found
 
     def put_back(self, kept: list[tuple[Any, NDArray[Any]]]) -> None:
         """Undo what steps have changed since."""

@@ -7,14 +7,22 @@ losses are noted on the device.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
+from rooftile.nn.layers import apart
 from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.layers import Stage, stage, times_derivative
+from rooftile.nn.training.gpu.losses import loss_call
 from rooftile.nn.training.gpu.resident import Resident
+from rooftile.nn.training.losses import loss_of
+from rooftile.nn.training.phases import Phases
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 
 
@@ -23,36 +31,95 @@ class Step:
 
     def __init__(self, network: Network, held: Resident, count: int) -> None:
         """Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`."""
-        self._held, self._count, gpu = held, count, held.gpu
-        self._work = work = Work(gpu, held.precision)
-        problems = network.problems(count)
+        self._network, self._held, self._count = network, held, count
+        self._work = work = Work(held.gpu, held.precision)
+        self._outputs = network.output_shape[0]
+        self._loss = loss_of(held.options.loss, self._outputs, network.layers[-1].activation)
         x = work.floats(count * math.prod(network.input_shape))
-        labels, loss = work.floats(count), work.floats(count)
-        work.call(held.gather(x, labels, count))
-        stages = list[Stage]()
-        for name, problem in problems:
-            kinds = problem.parameter_shapes
-            stages.append(stage(work, problem, x, [held.parameter(name, k) for k in kinds]))
-            stages[-1].forward()
-            x = stages[-1].y
-        self.scores, classes = x, network.output_shape[0]
-        dz = work.floats(count * classes)
-        work.run(SoftmaxCrossEntropy(count, classes, divisor=count), x, labels, loss, dz)
-        times_derivative(work, stages[-1].before, x, dz, count * classes)
-        for number in reversed(range(len(stages))):
-            name, problem = problems[number]
-            gradients = [held.gradient(name, kind) for kind in problem.parameter_shapes]
-            dx = work.floats(math.prod(problem.input_shape)) if number else None
-            below = stages[number - 1].before if number else "none"
-            stages[number].backward(dz, gradients, dx, below)
-            dz = dx
+        targets = work.floats(count * (self._outputs if held.numbers else 1))
+        loss, dz = work.floats(count), work.floats(count * self._outputs)
+        work.phase = "data"
+        work.call(held.gather(x, targets, count))
+        row = list(self._stages(x))
+        work.phase = "forward"
+        for (work.layer, _, _), one in row:
+            one.forward()
+        last = row[-1][1]
+        work.phase, work.layer = "loss", ""
+        self._end(last.y, targets, loss, dz)
+        times_derivative(work, last.before, last.y, dz, count * self._outputs)
+        work.phase = "backward"
+        self._back(row, dz)
+        work.phase, work.layer = "update", ""
         for call in held.update(loss, count):
             work.call(call)
+
+    def _stages(self, x: Any) -> Iterator[tuple[Any, Stage]]:
+        """The stages from the input on, each with the layer's name, the shape of its input, and the
+        kinds of its parameters."""
+        held, work, network, number = self._held, self._work, self._network, 0
+        weighted = network.weighted(self._count)
+        for layer, (name, problem) in zip(network.layers, weighted, strict=True):
+            last, behind = layer is network.layers[-1], apart(layer.activation)
+            if last and self._loss.takes_scores:
+                behind = "none"
+                given: Any = problem
+                problem = dataclasses.replace(given, activation="none")
+            kinds = tuple(problem.parameter_shapes)
+            one = stage(work, problem, x, [held.parameter(name, kind) for kind in kinds])
+            yield (name, problem.input_shape, kinds), one
+            shape = problem.output_shape
+            if behind != "none":
+                one = activation_stage(work, behind, one.y, shape)
+                yield (f"{name}.{behind}", shape, ()), one
+            if held.options.dropout > 0 and not last:
+                draw = held.options.dropout, held.options.seed, number
+                one, number = DropoutStage(work, one.y, shape, draw, *held.when), number + 1
+                yield (f"{name}.dropout", shape, ()), one
+            x = one.y
+
+    def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
+        """The loss of outputs, and its gradient."""
+        count, outputs, held, work = self._count, self._outputs, self._held, self._work
+        if self._loss.name == "cross_entropy" and outputs > 1:
+            work.run(SoftmaxCrossEntropy(count, outputs, divisor=count), y, targets, loss, dz)
+        else:
+            arrays = y, targets, loss, dz
+            name = self._loss.name
+            work.call(loss_call(held.gpu, name, outputs, arrays, count, held.numbers))
+        for call in held.scaled(dz, count * outputs):
+            work.call(call)
+
+    def _back(self, row: list[tuple[Any, Stage]], dz: Any) -> None:
+        """The gradients of all parameters, from the last stage to the first."""
+        for number in reversed(range(len(row))):
+            (name, shape, kinds), one = row[number]
+            self._work.layer = name
+            gradients = [self._held.gradient(name, kind) for kind in kinds]
+            dx = self._work.floats(math.prod(shape)) if number else None
+            one.backward(dz, gradients, dx, row[number - 1][1].before if number else "none")
+            dz = dx
 
     @property
     def launches(self) -> list[tuple[str, Callable[[], None]]]:
         """What it starts one after another, with names."""
-        return self._work.starts
+        return [(one.name, one.start) for one in self._work.starts]
+
+    def profiled(self, phases: Phases) -> None:
+        """Start the step launch by launch, and tell how long each was on the device.
+
+        Work that is under way there hides how long the host takes to start them.
+        """
+        gpu, at = self._held.gpu, time.perf_counter()
+        marks = [gpu.mark()]
+        for one in self._work.starts:
+            one.start()
+            marks.append(gpu.mark())
+        gpu.synchronise()
+        for one, before, after in zip(self._work.starts, marks, marks[1:], strict=False):
+            seconds = gpu.between(before, after) / 1e3
+            phases.took(one.phase, one.layer, at, seconds)
+            at += seconds
 
     def __call__(self) -> None:
         """Start the step."""

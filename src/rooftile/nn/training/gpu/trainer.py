@@ -55,10 +55,9 @@ class DeviceTrainer:
         with self._phases.of("data"):
             variation = np.concatenate([self._varied(n, state.generator) for n in sizes])
             rates = rates_of(options, epoch, len(sizes))
-        begun = self._steps.losses(order, variation, rates, state.step)
+        begun = self._steps.losses(order, variation, rates, state.step, self._phases)
         while state.epoch == epoch:
-            with self._phases.of("steps"):
-                losses = next(begun)
+            losses = next(begun)
             yield from [self._counted(state, loss, len(sizes)) for loss in losses]
 
     def _load(self, state: State) -> None:

@@ -4,19 +4,65 @@
 // between two of them are zeros, which stay zeros.  The first DECAYED elements decay, the biases
 // behind them do not.
 //
+// With SCALED, the loss was multiplied by scaling[0], and so are all gradients.  Where one of them
+// overflowed nothing is changed, and the next step's scale is half as large; it is doubled again after
+// GROWTH steps without.
+//
 // rates[][4]: of each step of the epoch the learning rate (of Adam divided by what frees the mean of
-// bias), what weight decay leaves, the root of what frees the mean square of bias, and nothing.
+// bias), what weight decay leaves, the root of what frees the mean square of bias, and the epoch.
+
+#if SCALED
+#define GROWTH 2000.0f
+#define MOST_SCALE 16777216.0f
+#define SCALING_ARGUMENTS GLOBAL float* __restrict__ scaling, GLOBAL int* __restrict__ overflowed,
+#define GRADIENT(i) (gradients[i] / scaling[0])
+
+// The gradient of the loss, scaled.  Grid: x over its elements.
+__global__ void scale(GLOBAL float* __restrict__ dz, const GLOBAL float* __restrict__ scaling,
+                      int count)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < count) dz[i] *= scaling[0];
+}
+
+// Whether a gradient is not finite.  Grid: x over the elements.
+__global__ void look(const GLOBAL float* __restrict__ gradients, GLOBAL int* __restrict__ overflowed,
+                     int count)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < count && !(fabsf(gradients[i]) < INFINITY)) overflowed[0] = 1;
+}
+
+// The next step's scale.
+__device__ __forceinline__ void rescale(GLOBAL float* scaling, GLOBAL int* overflowed)
+{
+    scaling[1] += 1.0f;
+    if (overflowed[0]) {
+        scaling[0] *= 0.5f, scaling[1] = 0.0f;
+    } else if (scaling[1] == GROWTH) {
+        scaling[0] *= scaling[0] < MOST_SCALE ? 2.0f : 1.0f, scaling[1] = 0.0f;
+    }
+    overflowed[0] = 0;
+}
+#define OVERFLOWED overflowed[0]
+#define RESCALE() rescale(scaling, overflowed)
+#else
+#define SCALING_ARGUMENTS
+#define GRADIENT(i) gradients[i]
+#define OVERFLOWED 0
+#define RESCALE()
+#endif
 
 // velocity = MOMENTUM velocity + gradient; parameter = kept parameter - rate velocity.
 // Grid: x over the elements.
 __global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* __restrict__ gradients,
                     GLOBAL float* __restrict__ velocity, const GLOBAL float* __restrict__ rates,
-                    const GLOBAL int* __restrict__ step, int count)
+                    const GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= count) return;
+    if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * step[0];
-    float kept = i < DECAYED ? rate[1] : 1.0f, moved = MOMENTUM * velocity[i] + gradients[i];
+    float kept = i < DECAYED ? rate[1] : 1.0f, moved = MOMENTUM * velocity[i] + GRADIENT(i);
     velocity[i] = moved;
     parameters[i] = kept * parameters[i] - rate[0] * moved;
 }
@@ -25,12 +71,12 @@ __global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* _
 __global__ void adam(GLOBAL float* __restrict__ parameters,
                      const GLOBAL float* __restrict__ gradients, GLOBAL float* __restrict__ mean,
                      GLOBAL float* __restrict__ square, const GLOBAL float* __restrict__ rates,
-                     const GLOBAL int* __restrict__ step, int count)
+                     const GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= count) return;
+    if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * step[0];
-    float kept = i < DECAYED ? rate[1] : 1.0f, gradient = gradients[i];
+    float kept = i < DECAYED ? rate[1] : 1.0f, gradient = GRADIENT(i);
     float first = mean[i] + MEAN_SHARE * (gradient - mean[i]);
     float second = square[i] + SQUARE_SHARE * (gradient * gradient - square[i]);
     mean[i] = first, square[i] = second;
@@ -40,7 +86,7 @@ __global__ void adam(GLOBAL float* __restrict__ parameters,
 // The mean of loss[count] becomes losses[step], and the step is counted.  One block of 256.
 __global__ void LAUNCH_BOUNDS(256)
 note(const GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ losses,
-     GLOBAL int* __restrict__ step, int count)
+     GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
 {
     __shared__ float joined[256];
     float sum = 0.0f;
@@ -53,5 +99,6 @@ note(const GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ losses,
     if (threadIdx.x == 0) {
         losses[step[0]] = joined[0] / (float)count;
         step[0] += 1;
+        RESCALE();
     }
 }

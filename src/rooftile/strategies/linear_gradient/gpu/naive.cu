@@ -6,6 +6,8 @@
 
 #include "common/derivative.h"
 
+// Terms that are summed by themselves: of equal terms, long sums round the same way again and again.
+#define RUN 32
 #define WEIGHTS ((int64)OUTPUTS * INPUTS)
 #define DZ(number) (dy[number] * derivative(ACTIVATION, y[number]))
 
@@ -20,16 +22,29 @@ __global__ void linear_gradient(const GLOBAL float* __restrict__ x,
     float sum = 0.0f;
     if (element < WEIGHTS) {
         int o = (int)(element / INPUTS), i = (int)(element % INPUTS);
-        for (int64 n = 0; n < images; n++) sum += DZ(n * OUTPUTS + o) * x[n * INPUTS + i];
+        for (int64 first = 0; first < images; first += RUN) {
+            float run = 0.0f;
+            for (int64 n = first; n < first + RUN && n < images; n++)
+                run += DZ(n * OUTPUTS + o) * x[n * INPUTS + i];
+            sum += run;
+        }
         dweights[element] = sum;
     } else if (element < WEIGHTS + pixels) {
         int64 pixel = element - WEIGHTS, n = pixel / INPUTS;
-        for (int o = 0; o < OUTPUTS; o++)
-            sum += DZ(n * OUTPUTS + o) * weights[(int64)o * INPUTS + pixel % INPUTS];
+        for (int first = 0; first < OUTPUTS; first += RUN) {
+            float run = 0.0f;
+            for (int o = first; o < first + RUN && o < OUTPUTS; o++)
+                run += DZ(n * OUTPUTS + o) * weights[(int64)o * INPUTS + pixel % INPUTS];
+            sum += run;
+        }
         dx[pixel] = sum * derivative(BEFORE, x[pixel]);
     } else if (element < WEIGHTS + pixels + OUTPUTS) {
         int64 o = element - WEIGHTS - pixels;
-        for (int64 n = 0; n < images; n++) sum += DZ(n * OUTPUTS + o);
+        for (int64 first = 0; first < images; first += RUN) {
+            float run = 0.0f;
+            for (int64 n = first; n < first + RUN && n < images; n++) run += DZ(n * OUTPUTS + o);
+            sum += run;
+        }
         dbias[o] = sum;
     }
 }

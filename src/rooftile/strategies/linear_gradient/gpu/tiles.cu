@@ -54,6 +54,7 @@ linear_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
     int first = of_weights ? part * share : 0;
     int end = !of_weights ? OUTPUTS : first + share < images ? first + share : images;
     float sum[ROWS_OF_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f}, bias = 0.0f;
+    // Sums of a tile by themselves: of equal terms, long sums round the same way again and again.
 
     for (int k = first; k < end; k += TILE) {
         __syncthreads();
@@ -66,14 +67,17 @@ linear_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
             other[d][threadIdx.x] =
                 k + d < end && i < INPUTS ? from[(int64)(k + d) * INPUTS + i] : 0.0f;
         __syncthreads();
+        float run[ROWS_OF_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f}, of_bias = 0.0f;
         UNROLL_BY(8) for (int d = 0; d < TILE; d++) {
             float factor = other[d][threadIdx.x];
             UNROLL for (int r = 0; r < ROWS_OF_THREAD; r++) {
                 int of = threadIdx.y * ROWS_OF_THREAD + r;
-                sum[r] += (of_weights ? dz[d][of] : dz[of][d]) * factor;
+                run[r] += (of_weights ? dz[d][of] : dz[of][d]) * factor;
             }
-            bias += dz[d][threadIdx.x];
+            of_bias += dz[d][threadIdx.x];
         }
+        UNROLL for (int r = 0; r < ROWS_OF_THREAD; r++) sum[r] += run[r];
+        bias += of_bias;
     }
 
     UNROLL for (int r = 0; r < ROWS_OF_THREAD; r++) {

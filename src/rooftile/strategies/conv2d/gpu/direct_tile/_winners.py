@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rooftile.ops import Array, Conv2d
-from rooftile.strategies.conv2d.ends import beyond_zeros
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._winners import Winners
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
-from rooftile.strategies.gpu import Config, Step
 
 _MANY_IMAGES = 512
 _REGISTERS = 96
 """Of a thread: its sums, a row of its patch, and what the two are found with."""
 
 
-class DirectTileWinners(DirectTile):
-    """Takes max-pools with nothing behind them, whose windows tile the image.
-
-    Behind its result it holds ``where``, the places of the winners in the convolution: row *
-    columns + column, int32, as `pool2d_winners` finds them.
-    """
+class DirectTileWinners(Winners, DirectTile):
+    """Takes windows that tile the image."""
 
     name = "direct_tile_winners"
     source = "direct_tile"
     summary = "the direct tile, and the places of its pool's winners"
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """See `DirectTile.why_not`; and other pools."""
-        pool = problem.pool
-        if pool is None or pool.kind != "max" or pool.activation != "none":
-            return "it is for a maximum with nothing behind it"
-        return super().why_not(problem) or beyond_zeros(problem)
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """It is the last that is asked."""
+        return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `direct_tile`; but few images have their taps in shared memory, since to fill
@@ -46,21 +36,6 @@ class DirectTileWinners(DirectTile):
         threads = problem.output_size[1] * config["BAND_ROWS"] * config["BLOCK_GROUPS"]
         resident = self.machine.registers // (_REGISTERS * threads)
         return config | {"LEAST_BLOCKS": max(1, min(8, resident))}
-
-    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """And how wide the convolution is."""
-        wide = {"WINNERS": 1, "CONV_COLUMNS": problem.conv_size[1]}
-        return {**super().macros(problem, config), **wide}
-
-    def held(self, problem: Conv2d, config: Config) -> tuple[Array, ...]:
-        """x, the result and the places."""
-        x, out = super().held(problem, config)
-        return x, out, replace(out, name="where", dtype="int32")
-
-    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, which is given one array more."""
-        (step,) = super().steps(problem, config)
-        return (replace(step, arguments=(*step.arguments, "where")),)
 
 
 WINNERS = DirectTileWinners()

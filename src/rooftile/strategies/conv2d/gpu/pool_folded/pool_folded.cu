@@ -110,13 +110,14 @@ __device__ __forceinline__ void load_step(const element* patch, int step, int tu
 // registers.  With AHEAD, the next row's slabs are on their way while this row's are multiplied.
 __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const float shift[GROUPS],
                                         const given* image, const element* weights,
-                                        result* results, int map, int window, int top, int start)
+                                        result* results WHERE_ARGUMENT, int map, int window,
+                                        int top, int start)
 {
     const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
-    result* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
+    const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
     pair a[CHANNELS][RING][4];
     UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
-    float most[GROUPS][2];
+    struct pooled most[GROUPS][2];
     bool doubtful = false;
     ROLLED for (int first = 0; first < STEPS; first += RING)
         UNROLL for (int u = 0; u < RING; u++) {
@@ -129,17 +130,18 @@ __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const f
             complete(sum);
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int m = e / 2, half = e % 2;
-                float four = of_four(sum[0] + 8 * m, half, shift[m]);
+                struct pooled four = of_four(sum[0] + 8 * m, half, shift[m]);
+                const int to = at + 4 * m * MAP_PITCH;
                 doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
-                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
+                                      results + to WHERE(to), map + 4 * m, window, top);
             }
         }
-    repair_task(doubtful, image, weights, shift, results, map, window, top, start);
+    repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const given* __restrict__ x, const element* __restrict__ weights,
-    const float* __restrict__ bias, result* __restrict__ out, int images)
+    const float* __restrict__ bias, result* __restrict__ out, int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
     given* raw = (given*)(shared + WEIGHT_BYTES);
@@ -197,12 +199,13 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 #if STAGED
         result* results = staged + stage % TILES * MAPS * MAP_PITCH;
 #else
-        result* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+        const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+        result* results = out + to;
 #endif
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            do_task(tile, b, shift, image, weights, results, map, task % STRIPS * 8 + lane / 4,
-                    top, task / STRIPS % SEGMENTS * STEPS);
+            do_task(tile, b, shift, image, weights, results WHERE(to), map,
+                    task % STRIPS * 8 + lane / 4, top, task / STRIPS % SEGMENTS * STEPS);
     }
 #if STAGED
     __syncthreads();

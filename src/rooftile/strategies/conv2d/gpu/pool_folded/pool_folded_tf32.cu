@@ -151,11 +151,12 @@ __device__ __forceinline__ void load_step(const float* patch, int step, int turn
 // A warp walks down a task's rows of windows.  Without RUN, the patches' slabs pass through its
 // registers; with AHEAD, the next row's slabs are on their way while this row's are multiplied.
 __device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const float shift[GROUPS],
-                                        const float* image, const float* weights, float* results,
-                                        int map, int window, int top, int start)
+                                        const float* image, const float* weights,
+                                        float* results WHERE_ARGUMENT, int map, int window,
+                                        int top, int start)
 {
     const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
-    float* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
+    const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
 #if RUN
     slab a[2][RUN];
     load_run(patch, 0, a[0]);
@@ -163,7 +164,7 @@ __device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const flo
     slab a[CHANNELS][RING];
     UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
 #endif
-    float most[GROUPS][2];
+    struct pooled most[GROUPS][2];
     bool doubtful = false;
     ROLLED for (int first = 0; first < STEPS; first += RING)
         UNROLL for (int u = 0; u < RING; u++) {
@@ -182,19 +183,21 @@ __device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const flo
 #endif
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int m = e / 2, half = e % 2;
-                float four = of_four(sum[0] + 8 * m, half, shift[m]);
+                struct pooled four = of_four(sum[0] + 8 * m, half, shift[m]);
+                const int to = at + 4 * m * MAP_PITCH;
                 doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
-                                      place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
+                                      results + to WHERE(to), map + 4 * m, window, top);
             }
         }
-    repair_task(doubtful, image, weights, shift, results, map, window, top, start);
+    repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
 // A team takes band after band, through one buffer, or through two with the next band's copies
 // under way.
 __device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
                                       int images, float* tiles, WEIGHTS(b),
-                                      const float shift[GROUPS], int map, int worker)
+                                      const float shift[GROUPS], int map,
+                                      int worker WHERE_ARGUMENT)
 {
     const int apart = gridDim.x * (THREADS / TEAM);
     int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
@@ -207,10 +210,10 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
             start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
         const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
-        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+        const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            do_task(tile, b, shift, image, weights, results, map,
+            do_task(tile, b, shift, image, weights, out + to WHERE(to), map,
                     task % STRIPS * 8 + threadIdx.x % 32 / 4, top,
                     task / STRIPS % SEGMENTS * STEPS);
     }
@@ -218,7 +221,7 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const float* __restrict__ x, const float* __restrict__ weights,
-    const float* __restrict__ bias, float* __restrict__ out, int images)
+    const float* __restrict__ bias, float* __restrict__ out, int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
     float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
@@ -243,5 +246,5 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
                 ((const unsigned*)weights)[((group * SLABS * 2 + row) * 4 + e) * 32 + lane];
 #endif
     __syncthreads();
-    bands(x, weights, out, images, tiles, b, shift, map, worker);
+    bands(x, weights, out, images, tiles, b, shift, map, worker WHERE(0));
 }

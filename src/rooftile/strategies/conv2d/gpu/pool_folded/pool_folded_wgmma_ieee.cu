@@ -128,8 +128,8 @@ __device__ __forceinline__ void multiply(const float* patch, const float* next, 
 }
 
 // The pool over a fold's window, scaled back by 2^exponent.
-__device__ __forceinline__ float four_scaled_back(float sum[8], int half, float shift, int exponent,
-                                                  struct floors least)
+__device__ __forceinline__ struct pooled four_scaled_back(float sum[8], int half, float shift,
+                                                          int exponent, struct floors least)
 {
     if (POOL_AVERAGE)
         UNROLL for (int row = 0; row < 2; row++)
@@ -138,21 +138,23 @@ __device__ __forceinline__ float four_scaled_back(float sum[8], int half, float 
                 *z = scaled_back(*z, exponent, least);
             }
     // The largest is the largest at any scale.
-    float four = of_four(sum, half, shift);
-    return POOL_AVERAGE ? four : scaled_back(four, exponent, least);
+    struct pooled four = of_four(sum, half, shift);
+    if (!POOL_AVERAGE) four.sum = scaled_back(four.sum, exponent, least);
+    return four;
 }
 
 // A warp walks down a task's rows of windows.  Sums are 2^exponents times too small.
 __device__ __forceinline__ void do_task(const float* tile, word b, const int exponents[GROUPS],
                                         struct floors least, const float shift[GROUPS],
-                                        const float* image, const float* weights, float* results,
-                                        int map, int window, int top, int start)
+                                        const float* image, const float* weights,
+                                        float* results WHERE_ARGUMENT, int map, int window,
+                                        int top, int start)
 {
     const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
-    float* place = results + map * MAP_PITCH + window / WINDOWS_RIGHT;
+    const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
     struct slab a[2];
     load_slab(patch, 0, &a[0]);
-    float most[GROUPS][2];
+    struct pooled most[GROUPS][2];
     bool doubtful = false;
     ROLLED for (int step = 0; step < STEPS; step++) {
         float sum[SUMS];
@@ -161,12 +163,14 @@ __device__ __forceinline__ void do_task(const float* tile, word b, const int exp
         patch = next;
         UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
             int m = e / 2, half = e % 2;
-            float four = four_scaled_back(sum + 8 * m, half, shift[m], exponents[m], least);
+            struct pooled four =
+                four_scaled_back(sum + 8 * m, half, shift[m], exponents[m], least);
+            const int to = at + 4 * m * MAP_PITCH;
             doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
-                                  place + 4 * m * MAP_PITCH, map + 4 * m, window, top);
+                                  results + to WHERE(to), map + 4 * m, window, top);
         }
     }
-    repair_task(doubtful, image, weights, shift, results, map, window, top, start);
+    repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
 // A team takes band after band, through one buffer, or through two with the next band's copies
@@ -174,7 +178,7 @@ __device__ __forceinline__ void do_task(const float* tile, word b, const int exp
 __device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
                                       int images, float* tiles, word b,
                                       const int exponents[GROUPS], float weights_least,
-                                      const float shift[GROUPS])
+                                      const float shift[GROUPS] WHERE_ARGUMENT)
 {
     const int apart = gridDim.x * (THREADS / TEAM), lane = threadIdx.x % 32;
     int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
@@ -194,17 +198,17 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
         UNROLL for (int m = 0; m < GROUPS; m++) back[m] = exponents[m] - scale;
         const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
-        float* results = out + (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+        const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
         // Spare warps repeat a task: four multiply together.
         for (int task = MEMBER / 32; task < TASKS; task += WORKERS)
-            do_task(tile, b, back, least, shift, image, weights, results, lane % 4,
+            do_task(tile, b, back, least, shift, image, weights, out + to WHERE(to), lane % 4,
                     task % STRIPS * 8 + lane / 4, top, task / STRIPS % SEGMENTS * STEPS);
     }
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const float* __restrict__ x, const float* __restrict__ weights,
-    const float* __restrict__ bias, float* __restrict__ out, int images)
+    const float* __restrict__ bias, float* __restrict__ out, int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
     float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
@@ -223,5 +227,5 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
     __syncthreads();
     bands(x, weights, out, images, tiles, b, exponents, weights[WEIGHT_BYTES / 4 + 4 * MAP_GROUPS],
-          shift);
+          shift WHERE(0));
 }

@@ -1,0 +1,86 @@
+"""The rungs that fold the pool and say which sum of each window is the largest, for training."""
+
+from __future__ import annotations
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu._winners import Winners
+from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_fp16 import PoolFoldedFp16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFoldedTf32
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_bf16 import PoolFoldedWgmmaBf16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_fp16 import PoolFoldedWgmmaFp16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import PoolFoldedWgmmaIeee
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
+
+_MOST_BLOCKS = 4
+_FEW_IMAGES = 128
+
+
+class NarrowWinners(Winners, NarrowFolded):
+    """Results go straight to memory, and their places beside them."""
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of the rung, nothing staged; places take registers, and so fewer blocks fit."""
+        config = super().defaults(problem)
+        return config | {"STAGED": 0, "LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+
+
+class Fp16Winners(NarrowWinners, PoolFoldedFp16):
+    """See `PoolFoldedFp16`."""
+
+    name = "pool_folded_fp16_winners"
+
+
+class Bf16Winners(NarrowWinners, PoolFoldedBf16):
+    """See `PoolFoldedBf16`."""
+
+    name = "pool_folded_bf16_winners"
+
+
+class WgmmaFp16Winners(NarrowWinners, PoolFoldedWgmmaFp16):
+    """See `PoolFoldedWgmmaFp16`."""
+
+    name = "pool_folded_wgmma_fp16_winners"
+
+
+class WgmmaBf16Winners(NarrowWinners, PoolFoldedWgmmaBf16):
+    """See `PoolFoldedWgmmaBf16`."""
+
+    name = "pool_folded_wgmma_bf16_winners"
+
+
+class Tf32Winners(Winners, PoolFoldedTf32):
+    """See `PoolFoldedTf32`."""
+
+    name = "pool_folded_tf32_winners"
+
+
+class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
+    """See `PoolFoldedWgmmaTf32`."""
+
+    name = "pool_folded_wgmma_tf32_winners"
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Few images, which its warpgroups' weights take longer to load for than they take."""
+        if problem.batch < _FEW_IMAGES:
+            return f"it pays from {_FEW_IMAGES} images on"
+        return super().why_slow(problem)
+
+
+class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):
+    """See `PoolFoldedWgmmaIeee`."""
+
+    name = "pool_folded_wgmma_ieee_winners"
+
+
+WINNERS = (
+    WgmmaFp16Winners(),
+    Fp16Winners(),
+    WgmmaBf16Winners(),
+    Bf16Winners(),
+    WgmmaTf32Winners(),
+    Tf32Winners(),
+    WgmmaIeeeWinners(),
+)
+"""The fastest first, as in the ladder."""

@@ -1,0 +1,127 @@
+"""Rung 5, `lane_rows`: the lanes of a warp are rows of the masks, in banks of their own.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
+Processors", 4th ed., sections 6.1 (banks) and 10.8 (sums by block).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_LANES = _BANKS = 32
+_MOST_SUMS = 128
+"""Of a thread, in its registers."""
+_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 128, 4096
+_FINISH = 16
+"""Rows of threads that share out what `finish` joins."""
+_RESIDENT_WARPS = 32
+"""Warps of a multiprocessor that hide each other's waits."""
+
+
+class LaneRows(GpuWeightsGradient):
+    """Takes layers of which an image's channels and gradients fit shared memory."""
+
+    name = "lane_rows"
+    order = 5
+    summary = "one lane a row of a mask, rows in banks of their own, gradients in shared memory"
+    tunables = (Tunable("WARPS", (2, 4, 8, 16), 8),)
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Masks of more rows than lanes, or more columns than registers; images beyond memory."""
+        if problem.mask[0] >= _LANES:
+            return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes, one for the bias"
+        if (nbytes := _shared_bytes(problem)) > PORTABLE_SHARED_BYTES:
+            return f"an image takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
+        return self.invalid(problem, self.defaults(problem))
+
+    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Few channels, which leave lanes idle; few images; gradients of all outputs, which have
+        places in common."""
+        if (lanes := _channels(problem) * problem.mask[0]) < _FEW_LANES:
+            return f"it pays from {_FEW_LANES} rows of masks on, not for {lanes}"
+        if problem.images < _FEW_IMAGES:
+            return f"it pays from {_FEW_IMAGES} images on"
+        return "it pays for winners" if problem.pool is None else None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """Few warps where there are blocks enough, as many as there may be where not."""
+        few = 4 if problem.images >= _MANY_IMAGES else 16
+        return {"WARPS": 16 if self.invalid(problem, {"WARPS": few}) else few}
+
+    def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More sums than registers hold."""
+        sums = blocks(problem.maps, config["WARPS"]) * problem.mask[1]
+        if sums > _MOST_SUMS:
+            return f"{sums} sums of a thread, {_MOST_SUMS} at most: more WARPS"
+        return None
+
+    def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how pixels lie in shared memory."""
+        pitch, plane = _layout(problem)
+        lie = {"GROUP_CHANNELS": _channels(problem), "PITCH": pitch, "PLANE": plane}
+        return {**super().macros(problem, config), **lie}
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block."""
+        return {"partial": self._blocks(problem, config) * _columns(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
+        rows = self._blocks(problem, config)
+        grid = (rows, blocks(problem.channels, _channels(problem)), 1)
+        partial = Launch("weights_partial", grid, (_LANES * config["WARPS"], 1, 1))
+        finish = Launch("finish", (blocks(_columns(problem), 32), 1, 1), (32, _FINISH, 1))
+        return (
+            Step(partial, (*inputs_of(problem), "partial", problem.images)),
+            Step(finish, ("partial", "dweights", "dbias", rows)),
+        )
+
+    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Blocks that share out the images."""
+        resident = max(1, _RESIDENT_WARPS // config["WARPS"])
+        return min(problem.images, self.machine.multiprocessors * resident)
+
+
+def _channels(problem: Conv2dWeightsGradient) -> int:
+    """Channels whose masks' rows a warp has lanes for; one lane is the bias's."""
+    return min(problem.channels, (_LANES - 1) // problem.mask[0])
+
+
+def _layout(problem: Conv2dWeightsGradient) -> tuple[int, int]:
+    """The pitch of rows and of planes with which the fewest lanes share a bank."""
+    (above, left), channels = problem.padding, _channels(problem)
+    return _spread(channels, problem.mask[0], problem.height + 2 * above, problem.width + 2 * left)
+
+
+@lru_cache
+def _spread(channels: int, rows: int, height: int, width: int) -> tuple[int, int]:
+    def banks(lie: tuple[int, int]) -> tuple[int, int]:
+        pitch, pad = lie
+        plane = height * pitch + pad
+        met = {(c * plane + p * pitch) % _BANKS for c, p in product(range(channels), range(rows))}
+        return channels * rows - len(met), pitch
+
+    pitch, pad = min(product(range(width, width + _BANKS), range(_BANKS)), key=banks)
+    return pitch, height * pitch + pad
+
+
+def _shared_bytes(problem: Conv2dWeightsGradient) -> int:
+    """An image's channels with the zeros around them, and all gradients with their places."""
+    pixels = _channels(problem) * _layout(problem)[1] + problem.mask[1]
+    return 4 * pixels + 8 * problem.arrays[1].size // problem.images
+
+
+def _columns(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases."""
+    return sum(array.size for array in problem.output_arrays)
+
+
+STRATEGY = LaneRows()

@@ -1,0 +1,83 @@
+"""The rungs that keep the winners of a max-pool, on the host: results and places."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+from emulator import emulate
+
+from rooftile.ops import Conv2d, Pool
+from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.strategies.conv2d.gpu.pool_folded._winners import WINNERS
+
+# Windows of two and of four; bands that end within the image; padding.
+TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))
+FOUR = Conv2d(2, 2, 21, 22, 7, (5, 5), padding=(1, 0), pool=Pool.of("max", 4))
+DEEP = dataclasses.replace(FOUR, channels=3)
+RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
+
+
+def given(problem, special=None):
+    """Small whole numbers, whose sums are exact in every precision, and of which many are equal."""
+    generator = np.random.default_rng(3)
+    x, *parameters = (
+        generator.integers(-3, 4, array.shape).astype(np.float32)
+        for array in (*problem.input_arrays, *problem.parameter_arrays)
+    )
+    if special is not None:
+        x.reshape(-1)[generator.integers(0, x.size, 3)] = special
+    return x, parameters
+
+
+def right(problem, x, parameters):
+    """Results and places."""
+    whole = dataclasses.replace(problem, pool=None, activation="none")
+    with np.errstate(invalid="ignore"):
+        sums = whole.reference(x, *parameters).astype(np.float32)
+    pooled = Pool2dWinners(problem.batch, problem.maps, *problem.conv_size, problem.pool)
+    most, where = pooled.reference(sums)
+    return np.maximum(most, 0) if problem.activation == "relu" else most, where
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "special"),
+    [
+        ("pool_folded_fp16", TWO, None),
+        ("pool_folded_fp16", FOUR, np.nan),
+        ("pool_folded_wgmma_fp16", FOUR, np.inf),
+        ("pool_folded_tf32", TWO, None),
+        ("pool_folded_wgmma_tf32", FOUR, None),
+        ("pool_folded_wgmma_ieee", DEEP, None),
+    ],
+)
+def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
+    x, parameters = given(problem, special)
+    found, places = emulate(RUNGS[name], problem, x, parameters, None, tmp_path)
+    expected, where = right(problem, x, parameters)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(places, where)
+
+
+def test_a_later_one_of_equals_is_noticed(tmp_path):
+    rung = copy.copy(RUNGS["pool_folded_fp16"])
+    text = rung.whole_text
+    assert "other.place < one.place" in text
+    rung.__dict__["text"] = text.replace("other.place < one.place", "other.place > one.place")
+    x, parameters = given(FOUR)
+    found, places = emulate(rung, FOUR, x, parameters, None, tmp_path)
+    expected, where = right(FOUR, x, parameters)
+    np.testing.assert_array_equal(found, expected)
+    assert (places != where).any()
+
+
+def test_only_maxima_have_winners():
+    for rung in WINNERS:
+        assert (
+            rung.why_not(dataclasses.replace(TWO, pool=None))
+            == "it is for a maximum with nothing behind it"
+        )
+        average = dataclasses.replace(FOUR, pool=Pool.of("average", 2))
+        assert rung.why_not(average) == "it is for a maximum with nothing behind it"

@@ -177,7 +177,7 @@ def library(device: Device) -> Any:
             shape = shape if isinstance(shape, tuple) else (shape,)
             self.shape, self.dtype = shape, np.dtype(dtype)
             self.device = SimpleNamespace(id=gpu)
-            self.data = SimpleNamespace(ptr=address or next(_addresses))
+            self.data = SimpleNamespace(ptr=address or next(_addresses), device_id=gpu)
             self.flags = SimpleNamespace(c_contiguous=contiguous)
             self.nbytes = math.prod(shape) * self.dtype.itemsize
 

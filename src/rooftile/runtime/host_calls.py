@@ -138,6 +138,26 @@ class LibraryRepeat:
         return tuple([None if array is None else self._see(array) for array in arrays])
 
 
+class SettledRepeat:
+    """What a call of one plain array runs where parameters stay."""
+
+    def __init__(self, bound: HostBound, result: Array, turn: threading.Lock) -> None:
+        self._bound, self._result, self._turn = bound, result, turn
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return all(map(is_plain, arrays))
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        (x,) = arrays
+        made = result_for(out, self._result, arrays) if is_plain(x) else None
+        if made is not None:
+            with self._turn:
+                self._bound(x, made)
+        return made
+
+
 def run_on_host(
     choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
 ) -> None:

@@ -40,19 +40,24 @@ def call(name: str, *arguments: Any) -> None:
 def current_context() -> int:
     """The calling thread's context; 0 where it has none."""
     # Before the driver is initialised there is no context, and the call gives an error.
-    _brief().cuCtxGetCurrent(_place.reference)
-    return _place.context.value or 0
+    places = _places()
+    places.ask_context(places.reference)
+    return places.context.value or 0
 
 
-class _Place(threading.local):
-    """Where the driver writes a context, one for each thread."""
+class _Places(threading.local):
+    """Where the driver writes its answers, one for each thread."""
 
     def __init__(self) -> None:
-        self.context = ctypes.c_void_p()
-        self.reference = ctypes.byref(self.context)
+        self.context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
+        self.reference, self.capturing_reference = map(ctypes.byref, (self.context, self.capturing))
+        self.ask_context = _brief().cuCtxGetCurrent
+        self.ask_capturing = _brief().cuStreamIsCapturing
 
 
-_place = _Place()
+@cache
+def _places() -> _Places:
+    return _Places()
 
 
 def set_context(context: int) -> None:
@@ -62,7 +67,7 @@ def set_context(context: int) -> None:
 
 def is_capturing(stream: int) -> bool:
     """Whether a stream is being recorded into a graph."""
-    status = ctypes.c_int()
-    code = _brief().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    places = _places()
+    code = places.ask_capturing(ctypes.c_void_p(stream), places.capturing_reference)
     # The legacy default stream gives an error while another one is captured.
-    return not code and bool(status.value)
+    return not code and places.capturing.value != 0

@@ -38,12 +38,15 @@ class _Graph:
         finally:
             call("cuStreamDestroy_v2", stream)
         self._made = made
+        # Its arguments are Python's integers, which would be cut to 32 bits otherwise.
+        self._launch = library()["cuGraphLaunch"]
+        self._launch.argtypes = ctypes.c_void_p, ctypes.c_void_p
         # The driver frees a graph that still runs once it is done.
         weakref.finalize(self, library().cuGraphExecDestroy, made).atexit = False
 
     def start(self, stream: int) -> None:
         """Launch it."""
-        if code := library().cuGraphLaunch(self._made, ctypes.c_void_p(stream)):
+        if code := self._launch(self._made, stream):
             check(code)
 
 

@@ -128,8 +128,6 @@ class Launches(PlainLaunches):
     def __init__(self, device: Device, work: Any, names: Any) -> None:
         super().__init__(work, names)
         self._device = device
-        # What several launches start as is tested with devices/cuda/replays.
-        self.count = 1
 
     def start(self, buffers: Any, stream: int = 0) -> None:
         with self._device.on(stream or self._device._stream):

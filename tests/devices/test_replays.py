@@ -67,12 +67,19 @@ def test_buffers_that_never_come_again_make_none(graphs):
     assert len(several._seen) <= replays._MOST_SEEN
 
 
-def test_no_more_than_a_few_are_kept(graphs):
-    several = replays.Replays(Launches())
-    for address in range(replays._MOST_GRAPHS + 3):
-        for _ in range(4):
+def test_where_there_are_many_the_others_start_plainly_for_long(graphs, monkeypatch):
+    made, _ = graphs
+    monkeypatch.setattr(replays, "_PATIENCE", 50)
+    launches = Launches()
+    several = replays.Replays(launches)
+    many = 2 * replays._MOST_GRAPHS
+    for _ in range(6):
+        for address in range(many):
             several.start([address], 1)
+    # Only after so many misses all are dropped for others, which come again now.
+    assert len(made) < many + replays._MOST_GRAPHS
     assert len(several._graphs) <= replays._MOST_GRAPHS
+    assert len(launches.started) > 2 * many
 
 
 def test_threads_make_one(graphs):

@@ -65,7 +65,7 @@ class Repeat:
     made: Any
     """That of the output."""
     launches: Any
-    """A `rooftile.devices.cuda.launches.CudaLaunches`; several start as one graph."""
+    """A `rooftile.devices.cuda.launches.CudaLaunches`; they start as a graph where they can."""
     zeros: Sequence[int | None]
     """For each array of the call that may be missing, where zeros lie that stand for it."""
     stays: Sequence[int]
@@ -86,7 +86,7 @@ class Repeat:
         ):
             return None
         stream = self.library.current_stream(self.gpu)
-        captured = self._special and self.device.is_capturing(stream)
+        captured = self.device.is_capturing(stream)
         if captured and (self.turns is not None or not self.library.graph_pool):
             return None
         buffers = self._buffers.copy()
@@ -96,10 +96,10 @@ class Repeat:
             out, buffers[self.inputs] = self._make()
         elif not self._takes_out(out, arrays, buffers):
             return None
-        if self._special:
+        if captured or self._special:
             self._start(buffers, stream, captured=captured)
         else:
-            self.launches.start(buffers, stream)
+            self._replays.start(buffers, stream)
         return out
 
     def takes(self, arrays: Sequence[Any]) -> bool:
@@ -148,20 +148,19 @@ class Repeat:
 
     @cached_property
     def _special(self) -> bool:
-        """Whether a call is more than one launch of a kernel that works on the caller's arrays."""
-        alone = self.turns is None and self.floats == 0 and self.library.graph_pool
-        return self._replays is not None or not alone
+        """Whether a call needs more than its arrays."""
+        return self.turns is not None or self.floats > 0
 
     @cached_property
-    def _replays(self) -> Replays | None:
-        """The launches as graphs, where there are several."""
-        return Replays(self.launches) if self.launches.count > 1 else None
+    def _replays(self) -> Replays:
+        return Replays(self.launches)
 
     def _start(self, buffers: list[int], stream: int, *, captured: bool) -> None:
-        _held, temporaries = self._room(stream, keep=not captured) if self.floats else (None, ())
-        buffers += temporaries
+        if self.floats:
+            _held, temporaries = self._room(stream, keep=not captured)
+            buffers += temporaries
         # A graph cannot be launched into one that is being captured.
-        launches = self.launches if captured else self._replays or self.launches
+        launches = self.launches if captured else self._replays
         if self.turns is None:
             launches.start(buffers, stream)
             return

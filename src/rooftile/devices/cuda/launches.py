@@ -68,11 +68,6 @@ class CudaLaunches:
         self._follows = bool(self._maps or self._sources)
         self._turn = threading.Lock()
 
-    @property
-    def count(self) -> int:
-        """Calls of the driver that a start takes."""
-        return len(self._calls)
-
     def start(self, buffers: Sequence[Any], stream: int = 0) -> None:
         """See `Launches.start`; or on another stream than the present one, by its address."""
         # As a block with the lock, in half of the time.

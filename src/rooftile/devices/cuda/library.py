@@ -50,9 +50,12 @@ class _Places(threading.local):
 
     def __init__(self) -> None:
         self.context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
-        self.reference, self.capturing_reference = map(ctypes.byref, (self.context, self.capturing))
+        self.reference = ctypes.byref(self.context)
         self.ask_context = _brief().cuCtxGetCurrent
-        self.ask_capturing = _brief().cuStreamIsCapturing
+        self.capturing_address = ctypes.addressof(self.capturing)
+        self.ask_capturing = _brief()["cuStreamIsCapturing"]
+        # So a stream's address is Python's integer: to make another costs as much as to ask.
+        self.ask_capturing.argtypes = ctypes.c_void_p, ctypes.c_void_p
 
 
 @cache
@@ -68,6 +71,6 @@ def set_context(context: int) -> None:
 def is_capturing(stream: int) -> bool:
     """Whether a stream is being recorded into a graph."""
     places = _places()
-    code = places.ask_capturing(ctypes.c_void_p(stream), places.capturing_reference)
+    code = places.ask_capturing(stream, places.capturing_address)
     # The legacy default stream gives an error while another one is captured.
     return not code and places.capturing.value != 0

@@ -74,7 +74,10 @@ class HostRepeat:
 
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
-        small = sum(array.nbytes for array in self._choice.problem.arrays) <= _MOST_ARRAYS
+        problem = self._choice.problem
+        small = _bytes(problem.arrays) <= _MOST_ARRAYS
+        # To pack many parameters takes much longer than to find what packs them.
+        small = small and _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
         return (self._own.quick() if self._own else None) or self.__call__
 
@@ -151,26 +154,6 @@ class SettledRepeat:
         """See `rooftile.runtime.repeats.Repeated`."""
         return all(map(is_plain, arrays))
 
-    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        (x,) = arrays
-        made = result_for(out, self._result, arrays) if is_plain(x) else None
-        if made is not None:
-            with self._turn:
-                self._bound(x, made)
-        return made
-
-
-class SettledRepeat:
-    """What a call of one plain array runs where parameters stay."""
-
-    def __init__(self, bound: HostBound, result: Array, turn: threading.Lock) -> None:
-        self._bound, self._result, self._turn = bound, result, turn
-
-    def takes(self, arrays: Sequence[Any]) -> bool:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        return all(map(is_plain, arrays))
-
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
         return self.__call__
@@ -228,6 +211,10 @@ def note_call(choice: Choice, given: Arguments[Any]) -> None:
         note(np.ndarray, lambda: repeat)
     else:
         note(given.kind, lambda: LibraryRepeat(given.library, repeat))
+
+
+def _bytes(arrays: Sequence[Array]) -> int:
+    return sum(array.nbytes for array in arrays)
 
 
 @lru_cache(maxsize=64)

@@ -92,6 +92,9 @@ class Device:
         self.note("copy_out", memory)
         array[...] = 1
 
+    def put(self, value: Any, memory: Any) -> None:
+        self.note("put", memory)
+
     def synchronise(self) -> None:
         self.note("synchronise")
 

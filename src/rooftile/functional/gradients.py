@@ -41,7 +41,7 @@ def activation_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
     """
-    given = Arguments(y)
+    given = Arguments(y, "y")
     value, gradient = given.take("y", y, ANY), given.take("dy", dy, ANY)
     shape = tuple(value.shape)
     if tuple(gradient.shape) != shape:
@@ -67,7 +67,7 @@ def softmax_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
     """
-    given = Arguments(y)
+    given = Arguments(y, "y")
     inputs = [given.take("y", y, "batch, classes"), given.take("dy", dy, "batch, classes")]
     batch, classes = inputs[0].shape
     problem = SoftmaxGradient(batch, classes)
@@ -188,7 +188,7 @@ def conv2d_input_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
-    given = Arguments(dy)
+    given = Arguments(dy, "dy")
     inputs = _gradients(given, dy, where, pool)
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
     maps, channels, *mask = masks.shape

@@ -6,12 +6,17 @@ than a small launch itself; here a launch's arguments are made once.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from rooftile.devices.cuda.driver import driver
+
+RELAXED = 2
+"""CU_STREAM_CAPTURE_MODE_RELAXED: other threads may allocate while launches are being captured."""
 
 
 @cache
@@ -66,6 +71,17 @@ def _places() -> _Places:
 def set_context(context: int) -> None:
     """Make a context the calling thread's; 0 leaves it without one."""
     call("cuCtxSetCurrent", ctypes.c_void_p(context))
+
+
+@contextlib.contextmanager
+def while_capturing() -> Iterator[None]:
+    """Inside, this thread may do what a capture forbids, its own or another thread's."""
+    mode = ctypes.c_int(RELAXED)
+    call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
 
 
 def is_capturing(stream: int) -> bool:

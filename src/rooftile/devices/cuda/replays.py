@@ -8,11 +8,9 @@ import weakref
 from collections.abc import Sequence
 
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.library import call, check, library
+from rooftile.devices.cuda.library import RELAXED, call, check, library, while_capturing
 
 _NON_BLOCKING = 1
-_RELAXED = 2
-"""Other threads may allocate while launches are being captured."""
 _COMES_AGAIN = 2
 """Buffers that came so often before get a graph."""
 _MOST_GRAPHS = 16
@@ -26,20 +24,9 @@ class _Graph:
 
     def __init__(self, launches: CudaLaunches, buffers: Sequence[int]) -> None:
         """In the present context.  Raises `RuntimeError`."""
-        stream, graph, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_NON_BLOCKING))
-        try:
-            call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))
-            try:
-                launches.start(buffers, stream.value or 0)
-            finally:
-                call("cuStreamEndCapture", stream, ctypes.byref(graph))
-            flags = ctypes.c_ulonglong(0)
-            call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, flags)
-            call("cuGraphDestroy", graph)
-        finally:
-            call("cuStreamDestroy_v2", stream)
-        self._made = made
+        # Another thread may be capturing a graph of the caller's.
+        with while_capturing():
+            self._made = made = _instantiated(launches, buffers)
         # Its arguments are Python's integers, which would be cut to 32 bits otherwise.
         self._launch = library()["cuGraphLaunch"]
         self._launch.argtypes = ctypes.c_void_p, ctypes.c_void_p
@@ -55,6 +42,23 @@ class _Graph:
         self._turn.release()
         if code:
             check(code)
+
+
+def _instantiated(launches: CudaLaunches, buffers: Sequence[int]) -> ctypes.c_void_p:
+    """The graph of a start."""
+    stream, graph, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_NON_BLOCKING))
+    try:
+        call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
+        try:
+            launches.start(buffers, stream.value or 0)
+        finally:
+            call("cuStreamEndCapture", stream, ctypes.byref(graph))
+        call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
+        call("cuGraphDestroy", graph)
+    finally:
+        call("cuStreamDestroy_v2", stream)
+    return made
 
 
 class Replays:

@@ -92,6 +92,9 @@ class Device:
         self.note("copy_out", memory)
         array[...] = 1
 
+    def put(self, value: Any, memory: Any) -> None:
+        self.note("put", memory)
+
     def synchronise(self) -> None:
         self.note("synchronise")
 
@@ -128,8 +131,6 @@ class Launches(PlainLaunches):
     def __init__(self, device: Device, work: Any, names: Any) -> None:
         super().__init__(work, names)
         self._device = device
-        # What several launches start as is tested with devices/cuda/replays.
-        self.count = 1
 
     def start(self, buffers: Any, stream: int = 0) -> None:
         with self._device.on(stream or self._device._stream):
@@ -177,7 +178,7 @@ def library(device: Device) -> Any:
             shape = shape if isinstance(shape, tuple) else (shape,)
             self.shape, self.dtype = shape, np.dtype(dtype)
             self.device = SimpleNamespace(id=gpu)
-            self.data = SimpleNamespace(ptr=address or next(_addresses))
+            self.data = SimpleNamespace(ptr=address or next(_addresses), device_id=gpu)
             self.flags = SimpleNamespace(c_contiguous=contiguous)
             self.nbytes = math.prod(shape) * self.dtype.itemsize
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rooftile.devices.cuda import replays
+from rooftile.devices.cuda import library, replays
 
 
 class Launches:
@@ -67,12 +67,19 @@ def test_buffers_that_never_come_again_make_none(graphs):
     assert len(several._seen) <= replays._MOST_SEEN
 
 
-def test_no_more_than_a_few_are_kept(graphs):
-    several = replays.Replays(Launches())
-    for address in range(replays._MOST_GRAPHS + 3):
-        for _ in range(4):
+def test_where_there_are_many_the_others_start_plainly_for_long(graphs, monkeypatch):
+    made, _ = graphs
+    monkeypatch.setattr(replays, "_PATIENCE", 50)
+    launches = Launches()
+    several = replays.Replays(launches)
+    many = 2 * replays._MOST_GRAPHS
+    for _ in range(6):
+        for address in range(many):
             several.start([address], 1)
+    # Only after so many misses all are dropped for others, which come again now.
+    assert len(made) < many + replays._MOST_GRAPHS
     assert len(several._graphs) <= replays._MOST_GRAPHS
+    assert len(launches.started) > 2 * many
 
 
 def test_threads_make_one(graphs):
@@ -88,3 +95,32 @@ def test_threads_make_one(graphs):
         thread.join()
     assert made == [(5,)]
     assert len(started) >= 8 * 50 - 2 * 8
+
+
+class Driver:
+    """Notes which of its functions are called, by their names; each succeeds."""
+
+    def __init__(self):
+        self.called = []
+
+    def __getitem__(self, name):
+        return lambda *arguments: self.called.append(name) or 0
+
+    __getattr__ = __getitem__
+
+
+def test_a_graph_is_made_without_regard_to_others_captures(monkeypatch):
+    driver, launches = Driver(), Launches()
+    for module in (library, replays):
+        monkeypatch.setattr(module, "library", lambda: driver)
+    graph = replays._Graph(launches, (16, 32))
+    assert launches.started == [((16, 32), 0)]
+    assert driver.called[0] == driver.called[-1] == "cuThreadExchangeStreamCaptureMode"
+    made = ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"]
+    assert [name for name in driver.called if name in made] == made
+    driver.called.clear()
+    for stream in (7, 8):
+        graph.start(stream)
+    assert driver.called == ["cuGraphLaunch"] * 2
+    del graph
+    assert driver.called[-1] == "cuGraphExecDestroy"

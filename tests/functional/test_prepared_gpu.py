@@ -94,6 +94,28 @@ def test_one_shot_and_prepared_calls_in_a_graph(torch, parameters, options):
         assert torch.equal(prepared, expected)
 
 
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_memory_that_comes_again_is_read_anew(torch, parameters, options):
+    """Such calls start as a graph, which must see what is in the memory now, on any stream."""
+    x, (weights, bias) = values(torch, 4, 16, 12, 20), parameters
+    conv = rooftile.Conv2d(weights, bias, **OPTIONS, **options)
+    out, other_out = torch.empty_like(conv(x)), torch.empty_like(conv(x))
+    streams = [torch.cuda.current_stream(), torch.cuda.Stream()]
+    for seed in range(10):
+        given = values(torch, *x.shape, seed=seed)
+        expected = rooftile.conv2d(given, weights.clone(), bias.clone(), **OPTIONS, **options)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(streams[seed // 5]):
+            x.copy_(given)
+            conv(x, out=out)
+            rooftile.conv2d(x, weights, bias, out=other_out, **OPTIONS, **options)
+            assert torch.equal(out, expected)
+            assert torch.equal(other_out, expected)
+        if seed % 3 == 2:
+            weights.mul_(0.5)
+            conv.update(weights, bias)
+
+
 def test_cupy_captures_calls(cuda_device):
     cupy = pytest.importorskip("cupy")
     x, weights = (

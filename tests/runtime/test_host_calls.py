@@ -31,14 +31,26 @@ def waiting(monkeypatch):
 
 
 def test_a_second_call_takes_what_the_first_one_bound(waiting, monkeypatch):
-    x, weights = values(0, 2, 3, 10, 20), values(1, 4, 3, 3, 3)
+    x, weights = values(0, 2, 3, 160, 170), values(1, 4, 3, 3, 3)
     first = rooftile.conv2d(x, weights)
-    rung = decide(Conv2d(2, 3, 10, 20, 4, (3, 3))).strategy
+    rung = decide(Conv2d(2, 3, 160, 170, 4, (3, 3))).strategy
     monkeypatch.setattr(type(rung), "bind", lambda *_: pytest.fail("bound again"))
     other = rooftile.conv2d(x, 2 * weights, values(2, 4))
     np.testing.assert_allclose(other, 2 * first + values(2, 4)[:, None, None], atol=1e-4)
     # The bias of the call before is not there any more.
     np.testing.assert_array_equal(rooftile.conv2d(x, weights), first)
+
+
+def test_calls_of_a_small_problem_keep_what_they_bound(waiting, monkeypatch):
+    x, bias = values(0, 2, 3, 10, 20), values(2, 4)
+    call = lambda scale, b: rooftile.conv2d(x, scale * values(1, 4, 3, 3, 3), b)  # noqa: E731
+    first, biased = call(1, None), call(1, bias)
+    assert not any(waiting._bound.values())
+    rung = decide(Conv2d(2, 3, 10, 20, 4, (3, 3))).strategy
+    monkeypatch.setattr(type(rung), "bind", lambda *_: pytest.fail("bound again"))
+    np.testing.assert_allclose(call(2, None), 2 * first, atol=1e-4)
+    np.testing.assert_array_equal(call(1, bias), biased)
+    np.testing.assert_array_equal(call(1, None), first)
 
 
 def test_a_strategy_that_cannot_take_other_parameters_does_not_wait(waiting):

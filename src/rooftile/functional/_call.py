@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
+from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
@@ -48,6 +49,7 @@ def run(
 
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
     """
+    _check(problem, inputs)
     place = given.device(device)
     choice = decide(problem, given.precision(precision, place), place, strategy)
     (result,) = problem.output_arrays
@@ -89,6 +91,7 @@ def run_several(
 
     An output that is None is made.
     """
+    _check(problem, inputs)
     place = given.device(device)
     choice = decide(problem, "ieee", place, strategy)
     to: list[Taken | None] = []
@@ -111,3 +114,10 @@ def run_several(
             run_copied(choice, inputs, (), found)
         made = [given.given_back(one) for one in found]
     return tuple(one if out is None else out for one, out in zip(made, outs, strict=True))
+
+
+def _check(problem: Problem, inputs: Sequence[Taken]) -> None:
+    """Raise `InputError` for an array whose shape is not what the others ask for."""
+    for array, place in zip(inputs, problem.input_arrays, strict=True):
+        if tuple(array.shape) != place.shape:
+            raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")

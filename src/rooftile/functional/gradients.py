@@ -18,7 +18,7 @@ from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.pool2d_winners import Pool2dWinners
-from rooftile.ops.problem import Problem, pair
+from rooftile.ops.problem import pair
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -41,7 +41,7 @@ def activation_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
     """
-    given = Arguments(y)
+    given = Arguments(y, "y")
     value, gradient = given.take("y", y, ANY), given.take("dy", dy, ANY)
     shape = tuple(value.shape)
     if tuple(gradient.shape) != shape:
@@ -67,11 +67,10 @@ def softmax_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
     """
-    given = Arguments(y)
+    given = Arguments(y, "y")
     inputs = [given.take("y", y, "batch, classes"), given.take("dy", dy, "batch, classes")]
     batch, classes = inputs[0].shape
     problem = SoftmaxGradient(batch, classes)
-    _check(problem, inputs)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
@@ -97,7 +96,6 @@ def softmax_cross_entropy(
     ]
     batch, classes = inputs[0].shape
     problem = SoftmaxCrossEntropy(batch, classes, divisor)
-    _check(problem, inputs)
     loss, dx = run_several(given, problem, inputs, strategy, device, (None, None))
     return loss, dx
 
@@ -129,7 +127,6 @@ def linear_gradient(
     ]
     outputs, width = inputs[3].shape
     problem = LinearGradient(inputs[0].shape[0], width, outputs, activation, before)
-    _check(problem, inputs)
     dx, dweights, dbias = run_several(given, problem, inputs, strategy, device, (None,) * 3)
     return dx, dweights, dbias
 
@@ -163,7 +160,6 @@ def conv2d_weights_gradient(
         batch, channels, height, width, inputs[1].shape[1], pair("mask", mask, 1),
         pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
     )  # fmt: skip
-    _check(problem, inputs)
     dweights, dbias = run_several(given, problem, inputs, strategy, device, (None, None))
     return dweights, dbias
 
@@ -188,7 +184,7 @@ def conv2d_input_gradient(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
-    given = Arguments(dy)
+    given = Arguments(dy, "dy")
     inputs = _gradients(given, dy, where, pool)
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
     maps, channels, *mask = masks.shape
@@ -197,7 +193,6 @@ def conv2d_input_gradient(
         inputs[0].shape[0], channels, height, width, maps, (mask[0], mask[1]),
         pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
     )  # fmt: skip
-    _check(problem, inputs)
     return run(given, problem, inputs, {"weights": masks}, "ieee", strategy, device, out)
 
 
@@ -249,7 +244,6 @@ def pool2d_gradient(
     ]
     batch, channels, height, width = inputs[0].shape
     problem = Pool2dGradient(batch, channels, height, width, Pool.of(kind, window, stride))
-    _check(problem, inputs)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
@@ -262,13 +256,6 @@ def _gradients(given: Arguments[Any], dy: Any, where: Any, pool: Any) -> list[Ta
     if where is not None:
         found.append(given.take("where", where, "batch, maps, rows, columns", dtypes=_INDICES))
     return found
-
-
-def _check(problem: Problem, inputs: list[Taken]) -> None:
-    """Raise `InputError` for an array whose shape is not what the others ask for."""
-    for array, place in zip(inputs, problem.input_arrays, strict=True):
-        if tuple(array.shape) != place.shape:
-            raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")
 
 
 def _flat(array: Taken) -> Taken:

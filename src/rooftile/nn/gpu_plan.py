@@ -26,7 +26,7 @@ from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
 from rooftile.runtime.choice import Choice, choose_together
-from rooftile.runtime.repeats import Repeat
+from rooftile.runtime.repeats import keep
 from rooftile.strategies.bound import GpuBound
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.room import Room
@@ -77,7 +77,6 @@ class GpuPlan(Plan):
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}
         self._room = Room(self._gpu)
-        self._repeats: dict[Any, Repeat] = {}
         self._replays: dict[str, Callable[[], object]] = {}
         self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
@@ -135,13 +134,8 @@ class GpuPlan(Plan):
         scores = self._calls_in_place(library, x, to, shape)
         repeat = self._calls_in_place.repeat(library, x.dtype, shape[0], shape)
         if repeat is not None:
-            self._repeats[given.kind, x.shape, repeat.dtypes[0]] = repeat
+            keep(self._repeats, (given.kind, x.shape, repeat.dtypes[0]), repeat)
         return scores if out is None else out
-
-    def _again(self, images: Any, out: Any) -> Any:
-        key = type(images), getattr(images, "shape", None), getattr(images, "dtype", None)
-        repeat = self._repeats.get(key)
-        return None if repeat is None else repeat((images,), out)
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
         if max(images.nbytes, scores.nbytes) < self._most_bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from rooftile.devices.cuda.arrays import (
 )
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library, native
+from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library, Reader, native
 
 
 class CuPy(Library):
@@ -62,21 +63,37 @@ class CuPy(Library):
         with self._on(gpu):
             return int(self._cupy.cuda.get_current_stream().ptr) or LEGACY_STREAM
 
-    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
-        if (
-            type(array) not in self.kinds
-            or array.dtype != dtype
-            or not array.flags.c_contiguous
-            or array.device.id != gpu
-        ):
-            return 0
-        address = int(array.data.ptr)
-        return 0 if address % ALIGNMENT else address
+    def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
+        kinds = self.kinds
 
-    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
-        with self._on(gpu):
-            array = self._cupy.empty(shape, dtype or np.float32)
-        return array, int(array.data.ptr)
+        def read(arrays: Sequence[Any], addresses: list[Any]) -> bool:
+            for number, array in enumerate(arrays):
+                if array is None:
+                    continue
+                if (
+                    type(array) not in kinds
+                    or array.dtype != dtypes[number]
+                    or not array.flags.c_contiguous
+                ):
+                    return False
+                data = array.data
+                addresses[places[number]] = address = data.ptr
+                if address % ALIGNMENT or data.device_id != gpu:
+                    return False
+            return True
+
+        return read
+
+    def maker(
+        self, shape: tuple[int, ...], gpu: int, dtype: Any = None
+    ) -> Callable[[], tuple[Any, int]]:
+        kind, empty = dtype or np.float32, self._cupy.empty
+
+        def made() -> tuple[Any, int]:
+            array = empty(shape, kind)
+            return array, array.data.ptr
+
+        return made
 
     def empty(
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"

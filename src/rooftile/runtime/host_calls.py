@@ -58,8 +58,8 @@ def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.flo
 class HostRepeat:
     """What a call on plain arrays runs: of its arrays the first are inputs, then parameters.
 
-    A small problem without parameters keeps what is bound for itself, since to take it from those
-    that wait, and to put it back, takes longer than some kernels.
+    A small problem keeps what is bound for itself, since to take it from those that wait, and to
+    put it back, takes longer than some kernels.
     """
 
     def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
@@ -74,9 +74,11 @@ class HostRepeat:
 
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
-        small = sum(array.nbytes for array in self._choice.problem.arrays) <= _MOST_ARRAYS
-        if small and self._inputs == self._arrays:
-            self._own = self._kept()
+        problem = self._choice.problem
+        small = _bytes(problem.arrays) <= _MOST_ARRAYS
+        # To pack many parameters takes much longer than to find what packs them.
+        small = small and _bytes(problem.parameter_arrays) <= _MOST_OWN
+        self._own = self._kept() if small else None
         return (self._own.quick() if self._own else None) or self.__call__
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
@@ -92,13 +94,17 @@ class HostRepeat:
         made = result_for(out, self._result, arrays)
         if made is None:
             return None
-        if self._own is not None:
-            with self._turn:
-                self._own.call(*arrays, made)
-        else:
+        own, inputs, count = self._own, self._inputs, self._arrays
+        if len(arrays) < count:
             # An array that was not given last stands for zeros.
-            given = (*arrays, *[None] * (self._arrays - len(arrays)))
-            run_on_host(self._choice, given[: self._inputs], given[self._inputs :], (made,))
+            arrays = (*arrays, *[None] * (count - len(arrays)))
+        if own is None:
+            run_on_host(self._choice, arrays[:inputs], arrays[inputs:], (made,))
+            return made
+        with self._turn:
+            if inputs < count:
+                own.renew(given_or_zeros(self._choice, arrays[inputs:]))
+            own.call(*arrays[:inputs], made)
         return made
 
     def _kept(self) -> HostBound | None:
@@ -138,6 +144,30 @@ class LibraryRepeat:
         return tuple([None if array is None else self._see(array) for array in arrays])
 
 
+class SettledRepeat:
+    """What a call of one plain array runs where parameters stay."""
+
+    def __init__(self, bound: HostBound, result: Array, turn: threading.Lock) -> None:
+        self._bound, self._result, self._turn = bound, result, turn
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return all(map(is_plain, arrays))
+
+    def quickest(self) -> Callable[[Any, Any], Any]:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        return self.__call__
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        """See `rooftile.runtime.repeats.Repeated`."""
+        (x,) = arrays
+        made = result_for(out, self._result, arrays) if is_plain(x) else None
+        if made is not None:
+            with self._turn:
+                self._bound(x, made)
+        return made
+
+
 def run_on_host(
     choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
 ) -> None:
@@ -145,11 +175,7 @@ def run_on_host(
 
     What was bound waits for the next call of its problem, which packs its parameters into it.
     """
-    for array in parameters:
-        if array is None:
-            places = zip(parameters, choice.problem.parameter_arrays, strict=True)
-            parameters = [_zeros(a.shape, a.dtype) if p is None else p for p, a in places]
-            break
+    parameters = given_or_zeros(choice, parameters)
     bound = _waiting.take(choice)
     if bound is None:
         rung: Any = choice.strategy
@@ -166,6 +192,15 @@ def run_on_host(
         _waiting.keep(choice, bound)
 
 
+def given_or_zeros(choice: Choice, parameters: Sequence[Any]) -> Sequence[Any]:
+    """A call's parameters, with zeros for those that are None."""
+    for array in parameters:
+        if array is None:
+            places = zip(parameters, choice.problem.parameter_arrays, strict=True)
+            return [_zeros(a.shape, a.dtype) if p is None else p for p, a in places]
+    return parameters
+
+
 def note_call(choice: Choice, given: Arguments[Any]) -> None:
     """Keep what the present call of a public function runs, if its arrays are plain."""
     problem = choice.problem
@@ -176,6 +211,10 @@ def note_call(choice: Choice, given: Arguments[Any]) -> None:
         note(np.ndarray, lambda: repeat)
     else:
         note(given.kind, lambda: LibraryRepeat(given.library, repeat))
+
+
+def _bytes(arrays: Sequence[Array]) -> int:
+    return sum(array.nbytes for array in arrays)
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
@@ -14,6 +15,11 @@ FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
 LEGACY_STREAM = 1
 """The address of CUDA's default stream where it must have one (``CU_STREAM_LEGACY``)."""
+
+
+Reader = Callable[[Sequence[Any], list[Any]], bool]
+"""Writes the addresses of arrays to their places in a list, and leaves alone the place of one that
+is None; False where one is not as it should be."""
 
 
 class Library(ABC):
@@ -80,15 +86,18 @@ class Library(ABC):
     graph_pool = True
     """Whether memory that it gives to a captured call stays the graph's."""
     quick = False
-    """Whether it has the next three, for calls that were made before."""
+    """Whether it has the next four, for calls that were made before."""
 
-    def plain_address(self, array: Any, gpu: int, dtype: Any) -> int:
-        """The address of a row-major, aligned array on this GPU that nothing else is special
-        about; 0 for anything else.  ``dtype`` is the library's own, as in `plain`."""
+    def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
+        """A `Reader` of row-major, aligned arrays of these dtypes, which are the library's own, on
+        this GPU; nothing else may be special about them."""
         raise NotImplementedError
 
-    def plain(self, shape: tuple[int, ...], gpu: int, dtype: Any = None) -> tuple[Any, int]:
-        """A new array of the library's own, float32 if nothing is said, and its address."""
+    def maker(
+        self, shape: tuple[int, ...], gpu: int, dtype: Any = None
+    ) -> Callable[[], tuple[Any, int]]:
+        """What makes an array of the library's own, float32 if nothing is said, on the thread's
+        current GPU, which is this one; and gives its address."""
         raise NotImplementedError
 
     def own_dtype(self, name: str) -> Any:

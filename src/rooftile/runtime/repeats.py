@@ -11,12 +11,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
+from numbers import Number
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.replays import Replays
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
+from rooftile.runtime.library import Reader
 
 _MOST_KEPT = 1024
 """How many calls of a function are kept; where one more comes, all are dropped."""
@@ -63,7 +65,7 @@ class Repeat:
     made: Any
     """That of the output."""
     launches: Any
-    """A `rooftile.devices.cuda.launches.CudaLaunches`; several start as one graph."""
+    """A `rooftile.devices.cuda.launches.CudaLaunches`; they start as a graph where they can."""
     zeros: Sequence[int | None]
     """For each array of the call that may be missing, where zeros lie that stand for it."""
     stays: Sequence[int]
@@ -79,38 +81,41 @@ class Repeat:
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `Repeated`."""
-        library, device, gpu = self.library, self.device, self.gpu
-        if not device.is_current() or (self.stamp is not None and self.stamp != recent_stamp()):
+        if not self.device.is_current() or (
+            self.stamp is not None and self.stamp != recent_stamp()
+        ):
             return None
-        stream = library.current_stream(gpu)
-        captured = self._asks and device.is_capturing(stream)
-        if captured and (self.turns is not None or not library.graph_pool):
+        stream = self.library.current_stream(self.gpu)
+        captured = self.device.is_capturing(stream)
+        if captured and (self.turns is not None or not self.library.graph_pool):
             return None
-        addresses = []
-        for number, zeros in enumerate(self.zeros):
-            array = arrays[number] if number < len(arrays) else None
-            if array is None:
-                address = zeros
-            else:
-                address = library.plain_address(array, gpu, self.dtypes[number])
-            if not address:
-                return None
-            addresses.append(address)
+        buffers = self._buffers.copy()
+        if not self._read(arrays, buffers):
+            return None
         if out is None:
-            out, to = library.plain(self.shape, gpu, self.made)
+            out, buffers[self.inputs] = self._make()
+        elif not self._takes_out(out, arrays, buffers):
+            return None
+        if captured or self._special:
+            self._start(buffers, stream, captured=captured)
         else:
-            to = library.plain_address(out, gpu, self.made)
-            if not to or out.shape != self.shape or not _apart(out, to, arrays, addresses):
-                return None
-        self._start(stream, addresses, to, captured=captured)
+            self._replays.start(buffers, stream)
         return out
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `Repeated`."""
-        return all(
-            array is None or self.library.plain_address(array, self.gpu, dtype)
-            for array, dtype in zip(arrays, self.dtypes, strict=False)
-        )
+        return self._read(arrays, self._buffers.copy())
+
+    def _takes_out(self, out: Any, arrays: Sequence[Any], buffers: list[Any]) -> bool:
+        """Whether the caller's array can be written to; then its address is among the buffers."""
+        if not self._read_out((out,), buffers) or out.shape != self.shape:
+            return False
+        begin = buffers[self.inputs]
+        end = begin + out.nbytes
+        for array, place in zip(arrays, self._places, strict=False):
+            if array is not None and (at := buffers[place]) < end and begin < at + array.nbytes:
+                return False
+        return True
 
     def quickest(self) -> Repeating:
         """See `Repeated`."""
@@ -118,37 +123,59 @@ class Repeat:
         return self.__call__
 
     @cached_property
-    def _asks(self) -> bool:
-        """Whether a captured call differs."""
-        special = self.turns is not None or self.floats > 0 or not self.library.graph_pool
-        return special or self._replays is not None
+    def _places(self) -> list[int]:
+        """Where each array of the call stands among the buffers."""
+        count = len(self.zeros) + 1
+        return [place for place in range(count) if place != self.inputs]
 
     @cached_property
-    def _replays(self) -> Replays | None:
-        """The launches as graphs, where there are several."""
-        return Replays(self.launches) if self.launches.count > 1 else None
+    def _buffers(self) -> list[Any]:
+        """The addresses that every call has; those of its arrays and the output are yet to come."""
+        inputs = self.inputs
+        return [*self.zeros[:inputs], None, *self.zeros[inputs:], *self.stays]
 
-    def _start(self, stream: int, addresses: list[int], to: int, *, captured: bool) -> None:
-        _held, temporaries = self._room(stream, keep=not captured) if self.floats else (None, ())
-        first, others = addresses[: self.inputs], addresses[self.inputs :]
-        buffers = [*first, to, *others, *self.stays, *temporaries]
+    @cached_property
+    def _read(self) -> Reader:
+        return self.library.reader(self.gpu, self.dtypes, self._places)
+
+    @cached_property
+    def _read_out(self) -> Reader:
+        return self.library.reader(self.gpu, [self.made], [self.inputs])
+
+    @cached_property
+    def _make(self) -> Callable[[], tuple[Any, int]]:
+        return self.library.maker(self.shape, self.gpu, self.made)
+
+    @cached_property
+    def _special(self) -> bool:
+        """Whether a call needs more than its arrays."""
+        return self.turns is not None or self.floats > 0
+
+    @cached_property
+    def _replays(self) -> Replays:
+        return Replays(self.launches)
+
+    def _start(self, buffers: list[int], stream: int, *, captured: bool) -> None:
+        if self.floats:
+            _held, temporaries = self._room(stream, keep=not captured)
+            buffers += temporaries
         # A graph cannot be launched into one that is being captured.
-        launches = self.launches if captured else self._replays or self.launches
+        launches = self.launches if captured else self._replays
         if self.turns is None:
             launches.start(buffers, stream)
-        else:
-            self.turns.begin(stream)
-            try:
-                launches.start(buffers, stream)
-            finally:
-                self.turns.end(stream)
+            return
+        self.turns.begin(stream)
+        try:
+            launches.start(buffers, stream)
+        finally:
+            self.turns.end(stream)
 
     def _room(self, stream: int, *, keep: bool) -> tuple[Any, Sequence[int]]:
         """Memory for the temporaries, and where each begins."""
         keep = keep and self.floats <= _SMALL
         if keep and (room := self.rooms.get(stream)) is not None:
             return room
-        held, start = self.library.plain((self.floats,), self.gpu)
+        held, start = self._make_room()
         made = held, [start + offset for offset in self.offsets]
         if keep:
             if len(self.rooms) >= _MOST_STREAMS:
@@ -156,24 +183,30 @@ class Repeat:
             self.rooms[stream] = made
         return made
 
-
-def _apart(out: Any, to: int, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-    """Whether the output shares memory with no other array."""
-    end = to + out.nbytes
-    return all(
-        address >= end or address + array.nbytes <= to
-        for array, address in zip(arrays, addresses, strict=False)
-        if array is not None
-    )
+    @cached_property
+    def _make_room(self) -> Callable[[], tuple[Any, int]]:
+        return self.library.maker((self.floats,), self.gpu)
 
 
 Recipe = Callable[[], Repeated]
 
 
+Kept = dict[tuple[type, tuple[int, ...], Any], Repeating]
+"""Calls of one object with one array each, by the array's type, shape and dtype."""
+_MOST_SHAPES = 64
+
+
+def keep(kept: Kept, kind: tuple[type, tuple[int, ...], Any], repeat: Repeated) -> None:
+    """Keep one more call, where all are dropped if there are too many."""
+    if len(kept) >= _MOST_SHAPES:
+        kept.clear()
+    kept[kind] = repeat.quickest()
+
+
 class _Now(threading.local):
     """The call that this thread is in: where it is to be kept, and by what."""
 
-    call: tuple[dict[Any, Repeating], Any] | None = None
+    call: tuple[dict[Any, tuple[Any, Repeating]], Any] | None = None
 
 
 _now = _Now()
@@ -196,45 +229,49 @@ def note(kind: type, recipe: Recipe) -> None:
         return
     if len(seen) >= _MOST_KEPT:
         seen.clear()
-    seen[key] = repeat.quickest()
+    seen[key] = _types(call[1]), repeat.quickest()
     _kinds.add(kind)
 
 
 def _key(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
-    shapes: Any
-    if len(arrays) == 1:
-        shapes = arrays[0].shape
-    else:
-        shapes = tuple([None if array is None else array.shape for array in arrays])
-    if not options:
-        return arrays[0].dtype, shapes
-    # 1 and True are equal, and not equally good.
-    types = tuple(map(type, options.values()))
-    return arrays[0].dtype, shapes, tuple(options.items()), types
+    shapes = [None if array is None else array.shape for array in arrays]
+    return (arrays[0].dtype, *shapes, *options.items())
+
+
+def _types(options: dict[str, Any]) -> Any:
+    """Those of the options where one is a number: 1 and True are equal, and not equally good."""
+    if not any(isinstance(value, Number) for value in options.values()):
+        return None
+    return tuple(map(type, options.values()))
 
 
 def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
     """For a public function whose first parameters are arrays of these names."""
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
-        seen: dict[Any, Repeating] = {}
+        seen: dict[Any, tuple[Any, Repeating]] = {}
 
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:
             if not options and len(given) == 1 and type(given[0]) in _kinds:
                 # As below, with half of the steps: a small kernel takes no longer than these.
-                repeat = seen.get((given[0].dtype, given[0].shape))
-                if repeat is not None and (made := repeat(given, None)) is not None:
+                known = seen.get((given[0].dtype, given[0].shape))
+                if known is not None and (made := known[1](given, None)) is not None:
                     return made
-            out, arrays = options.pop("out", None), given
-            if len(given) < len(names):
+            out: Any = options.pop("out", None) if options else None
+            arrays = given
+            if options and len(given) < len(names):
                 arrays = (*given, *_named(names[len(given) :], options))
             if arrays and type(arrays[0]) in _kinds:
                 try:
-                    repeat = seen.get(_key(arrays, options))
-                except (AttributeError, TypeError):
+                    types, repeat = seen[_key(arrays, options)]
+                except (AttributeError, KeyError, TypeError):
                     repeat = None
-                if repeat is not None and (made := repeat(arrays, out)) is not None:
+                if (
+                    repeat is not None
+                    and (types is None or types == tuple(map(type, options.values())))
+                    and (made := repeat(arrays, out)) is not None
+                ):
                     return made
             before, _now.call = _now.call, (seen, (arrays, options))
             try:

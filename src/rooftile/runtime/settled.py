@@ -28,8 +28,8 @@ from rooftile.runtime.execution import (
     result_form,
     whole_of,
 )
-from rooftile.runtime.host_calls import is_plain, result_for
-from rooftile.runtime.repeats import Repeat
+from rooftile.runtime.host_calls import SettledRepeat, is_plain
+from rooftile.runtime.repeats import Kept, Repeat, keep
 from rooftile.runtime.results import new_result
 from rooftile.strategies import Strategy
 from rooftile.strategies.conversion import Form, conversion
@@ -40,9 +40,9 @@ from rooftile.strategies.packing import Packed
 class Settled(ABC):
     """Parameters on one device, for strategies that are chosen call by call."""
 
-    def again(self, x: Any, out: Any) -> Any:
-        """See `OnGpu.again`."""
-        return None
+    def __init__(self) -> None:
+        self.repeats: Kept = {}
+        """What runs the next calls."""
 
     @abstractmethod
     def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
@@ -57,24 +57,11 @@ class OnHost(Settled):
     """Parameters in the CPU's memory, for it or for a GPU that gets copies; calls take turns."""
 
     def __init__(self, parameters: Sequence[AnyArray | None], shapes: Sequence[tuple[int, ...]]):
+        super().__init__()
         self._shapes = tuple(shapes)
         self._parameters = self._copies(parameters)
         self._bound: dict[tuple[Strategy, Any, str], Any] = {}
-        self._ready: dict[tuple[int, ...], tuple[Any, Array]] = {}
-        """What computes plain arrays of a shape, and the result."""
         self._turn = threading.Lock()
-
-    def again(self, x: Any, out: Any) -> Any:
-        """See `OnGpu.again`."""
-        ready = self._ready.get(x.shape) if is_plain(x) else None
-        if ready is None:
-            return None
-        bound, result = ready
-        made = result_for(out, result, (x,))
-        if made is not None:
-            with self._turn:
-                bound(x, made)
-        return made
 
     def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
         """See `Settled.run`."""
@@ -85,10 +72,8 @@ class OnHost(Settled):
         with self._turn:
             bound = self._bind(choice)
             bound(x, made)
-            if choice.device == "cpu" and given.dtype == "float32":
-                if len(self._ready) >= _MOST_SHAPES:
-                    self._ready.clear()
-                self._ready[x.shape] = bound, result
+            if choice.device == "cpu" and is_plain(x):
+                self._note(x, bound, result)
         if to is None:
             return given.given_back(made)
         if not direct:
@@ -101,9 +86,13 @@ class OnHost(Settled):
         with self._turn:
             self._parameters = taken
             self._bound = {key: b for key, b in self._bound.items() if b.renewable}
-            self._ready.clear()
+            self.repeats.clear()
             for bound in self._bound.values():
                 bound.renew(taken)
+
+    def _note(self, x: AnyArray, bound: Any, result: Array) -> None:
+        """Keep what runs the next call like this."""
+        keep(self.repeats, (type(x), x.shape, x.dtype), SettledRepeat(bound, result, self._turn))
 
     def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
         """Nobody else writes to them."""
@@ -136,6 +125,7 @@ class OnGpu(Settled):
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
         """Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture."""
+        super().__init__()
         first = next(array for array in parameters if array is not None)
         self._device = device = cuda.lent_device(first.device)
         with device.on(library.stream(first)):
@@ -148,7 +138,6 @@ class OnGpu(Settled):
         # These stay, because graphs may hold them.
         self._captured: list[CudaArray] = []
         self._packed: dict[Any, Packed] = {}
-        self._repeats: dict[Any, Repeat] = {}
         self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
         self._turn = threading.Lock()
 
@@ -176,13 +165,6 @@ class OnGpu(Settled):
                 self._note(given, packed, x, made, problem.batch_size)
             return library.finish(made, device) if out is None else out
 
-    def again(self, x: Any, out: Any) -> Any:
-        """The result of x, the caller's, where a call with an array like it was made before; None
-        where not."""
-        key = type(x), getattr(x, "shape", None), getattr(x, "dtype", None)
-        repeat = self._repeats.get(key)
-        return None if repeat is None else repeat((x,), out)
-
     def _note(
         self,
         given: Arguments[Any],
@@ -209,9 +191,7 @@ class OnGpu(Settled):
             offsets=addresses_in(0, counts),
             floats=whole_of(counts),
         )
-        if len(self._repeats) >= _MOST_SHAPES:
-            self._repeats.clear()
-        self._repeats[given.kind, x.shape, dtype] = repeat
+        keep(self.repeats, (given.kind, x.shape, dtype), repeat)
 
     def update(self, given: Arguments[Any], parameters: Sequence[CudaArray | None]) -> None:
         """See `Settled.update`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,16 +16,18 @@ from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, spe
 from rooftile.devices.cuda.description import describe
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.library import call, current_context, is_capturing, set_context
+from rooftile.devices.cuda.library import (
+    current_context,
+    is_capturing,
+    set_context,
+    while_capturing,
+)
 from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.turns import Turns
 from rooftile.devices.gpu import Described, Elapsed
 from rooftile.devices.launches import Call, FillConstant
 from rooftile.errors import DeviceMissing, InputError, OutOfMemory
-
-_RELAXED = 2
-"""CU_STREAM_CAPTURE_MODE_RELAXED."""
 
 
 def find() -> list[Any]:
@@ -240,16 +241,10 @@ class CudaDevice(Described):
         """Whether a stream is being recorded into a graph."""
         return is_capturing(stream)
 
-    @contextlib.contextmanager
-    def while_capturing(self) -> Iterator[None]:
+    def while_capturing(self) -> contextlib.AbstractContextManager[None]:
         """Inside, this thread may do what a capture forbids, such as to load a program; nothing
         of it becomes part of the graph."""
-        mode = ctypes.c_int(_RELAXED)
-        call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-        try:
-            yield
-        finally:
-            call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        return while_capturing()
 
     def mark(self) -> Any:
         """See `GpuDevice.mark`."""

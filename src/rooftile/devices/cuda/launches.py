@@ -56,38 +56,49 @@ class CudaLaunches:
     ) -> None:
         self._device = device
         self._numbers = {name: number for number, name in enumerate(names)}
-        self._addresses = (ctypes.c_uint64 * max(1, len(names)))()
+        self._addresses: Any = (ctypes.c_uint64 * max(1, len(names)))()
+        self._all = slice(0, len(names))
+        self._started_on = 0
         self._stream = ctypes.c_void_p()
         self._configs: list[_Config] = []
         self._maps: list[tuple[int, Descriptor]] = []
         self._sources: list[tuple[int, int, ctypes.c_uint64]] = []
         self._held: list[Any] = [work]
         self._calls = [self._made(one) for one in work]
+        self._follows = bool(self._maps or self._sources)
         self._turn = threading.Lock()
-
-    @property
-    def count(self) -> int:
-        """Calls of the driver that a start takes."""
-        return len(self._calls)
 
     def start(self, buffers: Sequence[Any], stream: int = 0) -> None:
         """See `Launches.start`; or on another stream than the present one, by its address."""
-        with self._turn:
-            addresses = self._addresses
-            for number, buffer in enumerate(buffers):
-                addresses[number] = buffer if type(buffer) is int else address_of(buffer)
-            for number, descriptor in self._maps:
-                descriptor.point_to(addresses[number])
-            for number, offset, source in self._sources:
-                source.value = addresses[number] + offset
+        # As a block with the lock, in half of the time.
+        self._turn.acquire()
+        try:
+            try:
+                self._addresses[self._all] = buffers
+            except TypeError:
+                self._addresses[self._all] = list(map(address_of, buffers))
+            if self._follows:
+                self._follow()
             stream = stream or self._device.stream_address
-            if stream != self._stream.value:
-                self._stream.value = stream
-                for config in self._configs:
-                    config.stream = stream
+            if stream != self._started_on:
+                self._go_to(stream)
             for function, arguments in self._calls:
                 if code := function(*arguments):
                     check(code)
+        finally:
+            self._turn.release()
+
+    def _follow(self) -> None:
+        """Bring what was made from addresses to where the buffers lie now."""
+        for number, descriptor in self._maps:
+            descriptor.point_to(self._addresses[number])
+        for number, offset, source in self._sources:
+            source.value = self._addresses[number] + offset
+
+    def _go_to(self, stream: int) -> None:
+        self._started_on = self._stream.value = stream
+        for config in self._configs:
+            config.stream = stream
 
     def _made(self, one: Call | FillConstant) -> tuple[Callable[..., int], tuple[Any, ...]]:
         """A function of the driver with its arguments."""

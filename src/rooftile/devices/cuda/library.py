@@ -6,12 +6,17 @@ than a small launch itself; here a launch's arguments are made once.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from rooftile.devices.cuda.driver import driver
+
+RELAXED = 2
+"""CU_STREAM_CAPTURE_MODE_RELAXED: other threads may allocate while launches are being captured."""
 
 
 @cache
@@ -40,19 +45,27 @@ def call(name: str, *arguments: Any) -> None:
 def current_context() -> int:
     """The calling thread's context; 0 where it has none."""
     # Before the driver is initialised there is no context, and the call gives an error.
-    _brief().cuCtxGetCurrent(_place.reference)
-    return _place.context.value or 0
+    places = _places()
+    places.ask_context(places.reference)
+    return places.context.value or 0
 
 
-class _Place(threading.local):
-    """Where the driver writes a context, one for each thread."""
+class _Places(threading.local):
+    """Where the driver writes its answers, one for each thread."""
 
     def __init__(self) -> None:
-        self.context = ctypes.c_void_p()
+        self.context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
         self.reference = ctypes.byref(self.context)
+        self.ask_context = _brief().cuCtxGetCurrent
+        self.capturing_address = ctypes.addressof(self.capturing)
+        self.ask_capturing = _brief()["cuStreamIsCapturing"]
+        # So a stream's address is Python's integer: to make another costs as much as to ask.
+        self.ask_capturing.argtypes = ctypes.c_void_p, ctypes.c_void_p
 
 
-_place = _Place()
+@cache
+def _places() -> _Places:
+    return _Places()
 
 
 def set_context(context: int) -> None:
@@ -60,9 +73,20 @@ def set_context(context: int) -> None:
     call("cuCtxSetCurrent", ctypes.c_void_p(context))
 
 
+@contextlib.contextmanager
+def while_capturing() -> Iterator[None]:
+    """Inside, this thread may do what a capture forbids, its own or another thread's."""
+    mode = ctypes.c_int(RELAXED)
+    call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+
+
 def is_capturing(stream: int) -> bool:
     """Whether a stream is being recorded into a graph."""
-    status = ctypes.c_int()
-    code = _brief().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    places = _places()
+    code = places.ask_capturing(stream, places.capturing_address)
     # The legacy default stream gives an error while another one is captured.
-    return not code and bool(status.value)
+    return not code and places.capturing.value != 0

@@ -155,7 +155,8 @@ def test_models_of_accesses(rung):
     config = rung.config(problem)
     (model,) = rung.accesses(problem, config).values()
     launches = len(rung.steps(problem, config))
-    assert launches == (1 if rung.name in ("several_steps", "one_barrier") else 4)
+    together = ("several_steps", "one_barrier", "neighbours")
+    assert launches == (1 if rung.name in together else 4)
     assert model.stores == launches * 64**3
     assert model.loads > launches * 64**3
     assert (model.shared_reads == 0) == (rung.name == "naive")

@@ -71,7 +71,7 @@ def _call(statement: str) -> str:
     code = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', code))
     given = [re.sub(r'^\s*"[^"]*"\s*', "", one) for part in operands for one in _split(part, ",")]
     given = [one for one in given if one.strip()]
-    if code.startswith(_NOTHING):
+    if not code or code.startswith(_NOTHING):
         return "(void)0"
     if "wgmma.mma_async" in code:
         return _product(code, _split(operands[0], ","), given)

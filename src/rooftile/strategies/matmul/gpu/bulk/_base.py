@@ -48,7 +48,7 @@ class Bulk(GpuMatmul):
         Tunable("SWAPPED", (0, 1), 0),
         Tunable("ROW_BLOCKS", (1, 2, 4), 2),
         Tunable("COLUMN_BLOCKS", (1, 2), 1),
-        Tunable("PARTS", (1, 2), 1),
+        Tunable("PARTS", (1, 2, 4), 1),
     )
 
     def why_not(self, problem: Matmul) -> str | None:

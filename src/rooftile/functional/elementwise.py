@@ -24,8 +24,8 @@ def add(
 ) -> Array:
     """``a + b``, element by element.
 
-    Both have one shape, any, and one dtype: float32, float64 or int32, which wraps around.  Every
-    device gives NumPy's bits.
+    Both have one shape, any, and one dtype: float32, float64, float16, bfloat16 or int32, which
+    wraps around.  Every device gives NumPy's bits.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2.
     """
@@ -47,8 +47,9 @@ def axpy(
 ) -> Array:
     """``alpha x + y``, element by element.
 
-    x and y have one shape, any, and one dtype: float32 or float64.  alpha is a number, which is
-    rounded to that dtype.  Product and sum are rounded apart: every device gives NumPy's bits.
+    x and y have one shape, any, and one dtype: float32, float64, float16 or bfloat16.  alpha is a
+    number, which is rounded to that dtype.  Product and sum are rounded apart: every device gives
+    NumPy's bits.
 
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
@@ -70,8 +71,8 @@ def scale(
 ) -> Array:
     """``alpha x``, element by element.
 
-    x has any shape, float32 or float64; alpha is a number, which is rounded to x's dtype.  Every
-    device gives NumPy's bits.
+    x has any shape, float32, float64, float16 or bfloat16; alpha is a number, which is rounded to
+    x's dtype.  Every device gives NumPy's bits.
 
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """

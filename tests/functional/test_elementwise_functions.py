@@ -50,7 +50,7 @@ def test_what_is_not_finite():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("a", lambda: rooftile.add(np.zeros((0, 3), np.float32), X)),
+        ("b", lambda: rooftile.add(np.zeros((0, 3), np.float32), X)),
         ("b", lambda: rooftile.add(np.zeros(3, np.float16), X)),
         ("a", lambda: rooftile.add(np.zeros(3, np.uint8), X)),
         ("a", lambda: rooftile.add([1.0], X)),

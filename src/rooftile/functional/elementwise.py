@@ -7,6 +7,7 @@ from typing import Any
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.elementwise import DTYPES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.repeats import repeated
@@ -30,10 +31,9 @@ def add(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2.
     """
     given = Arguments(a, "a")
-    first = given.take("a", a, ANY, dtypes=DTYPES["add"])
+    first = given.take("a", a, ANY, dtypes=DTYPES["add"], empty=True)
     second = _like(given, "b", b, first, "a")
-    problem = _elementwise("add", tuple(first.shape), _dtype(first))
-    return run(given, problem, [first, second], {}, "ieee", strategy, device, out)
+    return _computed(given, "add", [first, second], None, strategy, device, out)
 
 
 def axpy(
@@ -54,11 +54,9 @@ def axpy(
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"])
+    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"], empty=True)
     second = _like(given, "y", y, first, "x")
-    problem = _elementwise("axpy", tuple(first.shape), _dtype(first))
-    inputs = [first, second, beside(given, first, factor, problem.dtype)]
-    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+    return _computed(given, "axpy", [first, second], factor, strategy, device, out)
 
 
 def scale(
@@ -77,15 +75,32 @@ def scale(
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["scale"])
-    problem = _elementwise("scale", tuple(first.shape), _dtype(first))
-    inputs = [first, beside(given, first, factor, problem.dtype)]
+    first = given.take("x", x, ANY, dtypes=DTYPES["scale"], empty=True)
+    return _computed(given, "scale", [first], factor, strategy, device, out)
+
+
+def _computed(
+    given: Arguments[Array],
+    function: Any,
+    arrays: list[Taken],
+    factor: float | None,
+    strategy: str | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """The function of checked arrays, and of a factor if it has one."""
+    first = arrays[0]
+    shape, dtype = tuple(first.shape), _dtype(first)
+    if is_empty(first):
+        return of_nothing(given, first, shape, dtype, device, out)
+    inputs = arrays if factor is None else [*arrays, beside(given, first, factor, dtype)]
+    problem = _elementwise(function, shape, dtype)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
 def _like(given: Arguments[Any], name: str, value: Any, first: Taken, beside_it: str) -> Taken:
     """An array of the first one's dtype and shape.  Raises `InputError` naming the argument."""
-    array = given.take(name, value, ANY, dtypes=(_dtype(first),))
+    array = given.take(name, value, ANY, dtypes=(_dtype(first),), empty=True)
     if tuple(array.shape) != tuple(first.shape):
         expected = f"{tuple(first.shape)}, as {beside_it} has it"
         raise InputError(name, f"shape {tuple(array.shape)}", expected)

@@ -1,30 +1,26 @@
 // Rung 7, neighbours: several time steps in one launch, and a warp waits for those beside it alone.
 //
 // In rung 6 the whole block meets once a plane, and every warp waits for the slowest.  But a warp
-// reads what warps beside it show, and nobody else's.  So a block's warps form groups, as many as
-// there are barriers for two neighbouring groups each, and a group meets the one before it and the
-// one behind it: it may be a plane ahead of others farther away.  Here a thread's places are all
-// inside the grid or all beside it, so what to load, show and store is known before the first plane,
-// and ghost cells cost nothing: who has them shows nothing, and zeros stay where nobody shows
-// anything.  What it removes: waits for warps that nothing is asked of, and tests.
+// reads what warps beside it show, and nobody else's.  So each warp has a barrier of its own, at
+// which it says that it has shown its planes, and waits at those of its neighbours: it may be a plane
+// ahead of them, or behind, and warps farther away by more.  Here a thread's places are all inside
+// the grid or all beside it, so what to load, show and store is known before the first plane, and
+// ghost cells cost nothing: who has them shows nothing, and zeros stay where nobody shows anything.
+// What it removes: waits for warps that nothing is asked of, and tests.
 //
-// Two planes of every step take turns.  A group that writes the next one has met its neighbours after
-// they had read that of the same turn.
+// Two planes of every step take turns.  A warp that writes the next one has met its neighbours after
+// they had read that of the same turn.  Every thread says it and waits for itself.
 //
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[DEPTH][HEIGHT][WIDTH].
 // Grid: x over tiles of TILE_Z x TILE_Y x TILE_X cells after the launch's steps, see volumes.h.
 // Block: THREADS_X x THREADS_Y threads.  `levels` of LEVELS steps are made; ALIKE: in every launch.
 
+#include "common/barriers.h"
 #include "stars.h"
 
 #define WARPS ((THREADS + 31) / 32)
 // How many warps before and behind have places around a warp's own.
 #define NEAR (((BEFORE_Y + THREAD_ROWS - 1) / THREAD_ROWS * THREADS_X + 31) / 32)
-// A block has 16 barriers, the first of which is everybody's.
-#define MOST_GROUPS 16
-#define FIT ((WARPS + MOST_GROUPS - 1) / MOST_GROUPS)
-#define GROUP (NEAR > FIT ? NEAR : FIT)
-#define GROUPS ((WARPS + GROUP - 1) / GROUP)
 
 // Neighbouring places of a row.
 struct __align__(4 * THREAD_COLUMNS) run { float of[THREAD_COLUMNS]; };
@@ -58,27 +54,26 @@ __device__ __forceinline__ void clear(float mine[THREAD_ROWS][THREAD_COLUMNS])
     asm volatile("");
 }
 
-// A group of warps and the next one meet.
-__device__ __forceinline__ void meet_two(int group)
+// A thread says at its warp's barrier of this turn that its planes are shown, and waits for the
+// neighbouring warps.
+__device__ __forceinline__ void meet(unsigned barriers, int warp, int parity)
 {
-    int warps = min(WARPS - group * GROUP, 2 * GROUP);
-    if (group >= 0 && group + 1 < GROUPS)
-        asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "r"(32 * warps) : "memory");
-}
-
-// A group of warps meets its neighbours.  Groups of even numbers meet the next one first, so that
-// nobody waits for a row of others.
-__device__ __forceinline__ void meet(int group)
-{
-    meet_two(group / 2 * 2);
-    meet_two((group + 1) / 2 * 2 - 1);
+    __syncwarp();
+    arrive(barriers + 8 * warp);
+    UNROLL for (int apart = -NEAR; apart <= NEAR; apart++) {
+        int other = warp + apart;
+        if (apart != 0 && other >= 0 && other < WARPS) wait(barriers + 8 * other, parity);
+    }
+    __syncwarp();
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
 sums(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
 {
     SHARED_ARRAY(float, held);
-    int thread = threadIdx.y * THREADS_X + threadIdx.x, group = thread / (32 * GROUP);
+    __shared__ word shown[2][WARPS];
+    unsigned barriers = (unsigned)__cvta_generic_to_shared(shown);
+    int thread = threadIdx.y * THREADS_X + threadIdx.x;
     int row = threadIdx.y * THREAD_ROWS - RIM_Y, column = threadIdx.x * THREAD_COLUMNS - RIM_X;
     int i = TILE_ROW + row, j = TILE_COLUMN + column;
     int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
@@ -96,6 +91,9 @@ sums(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
             UNROLL for (int y = 0; y < THREAD_ROWS; y++)
                 UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) open[t][k][y][n] = 0.0f;
     for (int e = thread; e < 2 * LEVELS * HELD_SIZE; e += THREADS) held[e] = 0.0f;
+    if (thread == 0)
+        for (int warp = 0; warp < 2 * WARPS; warp++)
+            expect(min(32, THREADS - warp % WARPS * 32), barriers + 8 * warp);
     float mine[THREAD_ROWS][THREAD_COLUMNS], ahead[THREAD_ROWS][THREAD_COLUMNS];
     fetch(from, inside && first >= 0, ahead);
     __syncthreads();
@@ -115,7 +113,7 @@ sums(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
                 if (z < 0 || z >= DEPTH) clear(mine);
             }
         if (stores && z >= TILE_PLANE) keep(to - PLANE_SIZE, mine);
-        meet(group);
+        meet(barriers + turn * (8 * WARPS), thread / 32, round / 2 % 2);
         UNROLL for (int t = 0; t < LEVELS; t++)
             if (IS_MADE(t)) add_around(planes + t * HELD_SIZE, open[t][MIDDLE]);
     }

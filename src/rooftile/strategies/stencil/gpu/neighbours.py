@@ -1,7 +1,7 @@
 """Rung 7, `neighbours`: several time steps in one launch; a warp waits for those beside it alone.
 
 Source: as `one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA",
-on ``bar``.
+on ``mbarrier``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Neighbours(OneBarrier):
     name = "neighbours"
     order = 7
     devices = ("cuda",)
+    least_architecture = 90
     summary = "several time steps a launch; a warp waits for those beside it alone"
 
     def thread_rows(self, problem: Stencil, levels: int) -> int:

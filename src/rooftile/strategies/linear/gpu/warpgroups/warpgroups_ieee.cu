@@ -76,8 +76,8 @@ __device__ __forceinline__ int row_of_lane()
 }
 __device__ __forceinline__ unsigned place_of_lane()
 {
-    int row = row_of_lane();
-    return row * 128 + ((threadIdx.x % 4 * 2) ^ (row % 8)) * 16;
+    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
+    return row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16;
 }
 __device__ __forceinline__ void take_numbers(unsigned place, float x[2][8])
 {

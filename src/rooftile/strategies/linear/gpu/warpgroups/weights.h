@@ -4,7 +4,7 @@
 
 #include "linear/gpu/tensor_cores.h"
 
-// X_ACROSS: x lies as x[INPUTS][images], so that lines of a stage are terms.
+// Whether x lies as x[INPUTS][images], so that lines of a stage are terms.
 #ifndef X_ACROSS
 #define X_ACROSS 0
 #endif

@@ -23,7 +23,7 @@ PROBLEMS = (
     Stencil((1, 1), 5),
     Stencil((1, 1, 1), 25, 2),
     Stencil((37, 140), 9, 5),
-    Stencil((4, 18, 136), 7, 5),
+    Stencil((4, 20, 136), 7, 8),
     Stencil((11, 10, 61), 7, 3, "valid"),
     Stencil((5, 18, 21), 25),
     Stencil((4, 9, 33), 27, 2),

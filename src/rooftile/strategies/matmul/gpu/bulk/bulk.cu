@@ -58,7 +58,7 @@ __global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restr
 #if CLUSTER_BLOCKS > 1
 __cluster_dims__(CLUSTER_BLOCKS, 1, 1)
 #endif
-__global__ __launch_bounds__(THREADS, 1) void matmul(const __grid_constant__ tensor_map left,
+__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant__ tensor_map left,
                                                      const __grid_constant__ tensor_map right,
 #if STORING == ENGINE
                                                      const __grid_constant__ tensor_map out,

@@ -136,6 +136,26 @@ def test_warpgroups_mend_hard_inputs(layout, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("layout", "parts"), [(LAYOUTS[0], 3), (LAYOUTS[1], 1), (LAYOUTS[2], 1), (LAYOUTS[3], 3)]
+)
+def test_few_rows_turned(layout, parts, tmp_path):
+    """Columns, terms and rows left over; with and without a second kernel."""
+    rung = strategy("matmul", "turned_ieee", "cuda")
+    config = {"WARPGROUPS": 1, "TILE_O": 16, "PARTS": parts}
+    verdict = judged(rung, Matmul(18, 108, 76, *layout), tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:3])
+def test_few_rows_turned_mend_hard_inputs(layout, tmp_path):
+    rung, problem = strategy("matmul", "turned_ieee", "cuda"), Matmul(20, 108, 68, *layout)
+    for kind, arrays in problem.hard(1).items():
+        config = {"WARPGROUPS": 2, "TILE_O": 32, "PARTS": 2 if layout[0] else 1}
+        verdict = judged(rung, problem, tmp_path, config, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize(
     ("precision", "layout"), [*product(["fp16"], LAYOUTS), ("bf16", (False, False))]
 )
 def test_both_matrices_from_shared_memory(precision, layout, tmp_path):

@@ -32,6 +32,11 @@ CASES = {
     "several_steps, two axes": (Stencil((18, 40), 9, 4, "valid"), {**SEVERAL, "LEVELS": 2}),
     "one_barrier": (Stencil((5, 18, 40), 7, 3), {**SEVERAL, "LEVELS": 3}),
     "one_barrier, a rest": (Stencil((6, 14, 27), 13, 3), {**SEVERAL, "LEVELS": 2}),
+    "neighbours": (Stencil((3, 36, 32), 7, 4), {**SEVERAL, "LEVELS": 4, "THREADS_Y": 12}),
+    "neighbours, a rest": (
+        Stencil((3, 10, 30), 13, 3),
+        {**SEVERAL, "LEVELS": 2, "THREADS_Y": 8, "THREAD_ROWS": 2},
+    ),
 }
 
 
@@ -61,6 +66,8 @@ def test_it_has_no_races(name, tmp_path):
         ("march", "COPIES_LEFT(STAGES - 2);\n        __syncthreads();", "COPIES_LEFT(STAGES - 2);"),
         ("several_steps", "turn ^= 1, z", "z"),
         ("one_barrier", "turn ^= 1;", ""),
+        ("neighbours", "other >= 0 &&", "other > 0 &&"),
+        ("neighbours", "turn = round % 2", "turn = 0"),
     ],
 )
 def test_a_missing_barrier_or_turn_is_caught(name, before, after, tmp_path):

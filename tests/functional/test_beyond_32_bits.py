@@ -8,6 +8,7 @@ import rooftile
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.reduce import Reduce
+from rooftile.ops.scan import Scan
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 
@@ -117,3 +118,18 @@ def test_reduce(torch, filled):
     # The first rung's only thread would be at it for minutes.
     for name in rungs(Reduce((MANY,), dtype="uint8"))[1:]:
         assert int(rooftile.reduce(x, strategy=name)) == expected, name
+
+
+def test_scan(torch, filled):
+    x = filled((MANY,), torch.uint8, 12)
+    out = torch.empty(MANY, dtype=torch.int64, device="cuda")
+    # Others share out lines to blocks, and there is one.
+    shared = {"hierarchical", "recursive", "sums_first", "look_back"}
+    for name in shared.intersection(rungs(Scan((MANY,), 0, "uint8"))):
+        out.fill_(-1)
+        rooftile.scan(x, strategy=name, out=out)
+        assert int(out[0]) == int(x[0])
+        for first in range(1, MANY, 2**28):
+            after = out[first : first + 2**28]
+            steps = after - out[first - 1 : first - 1 + after.numel()]
+            assert torch.equal(steps, x[first : first + 2**28].long()), (name, first)

@@ -23,6 +23,8 @@ def test_numpys_bits(strategy):
 def test_other_dtypes_shapes_and_views():
     x = np.array([2**31 - 1, -5], np.int32)
     assert (rooftile.add(x, np.ones_like(x)) == [-(2**31), -4]).all()
+    half = X.astype(np.float16)
+    assert (rooftile.axpy(0.1, half, half) == np.float16(0.1) * half + half).all()
     double = X.astype(np.float64)
     assert (rooftile.axpy(0.1, double, double) == 0.1 * double + double).all()
     assert (rooftile.add(X.T[::2], Y.T[::2]) == (X + Y).T[::2]).all()
@@ -48,8 +50,9 @@ def test_what_is_not_finite():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("a", lambda: rooftile.add(np.zeros((0, 3), np.float32), X)),
-        ("a", lambda: rooftile.add(np.zeros(3, np.float16), X)),
+        ("b", lambda: rooftile.add(np.zeros((0, 3), np.float32), X)),
+        ("b", lambda: rooftile.add(np.zeros(3, np.float16), X)),
+        ("a", lambda: rooftile.add(np.zeros(3, np.uint8), X)),
         ("a", lambda: rooftile.add([1.0], X)),
         ("b", lambda: rooftile.add(X, Y[:5])),
         ("b", lambda: rooftile.add(X, Y.astype(np.float64))),
@@ -79,6 +82,10 @@ def test_on_tensors_of_a_gpu(cuda_device):
     assert torch.equal(rooftile.add(x, y), x + y)
     assert (rooftile.axpy(0.1, x, y).cpu().numpy() == np.float32(0.1) * X + Y).all()
     assert torch.equal(rooftile.scale(0.1, x.double()), 0.1 * x.double())
+    for dtype in (torch.float16, torch.bfloat16):
+        assert torch.equal(rooftile.add(x.to(dtype), y.to(dtype)), x.to(dtype) + y.to(dtype))
+        alpha = torch.tensor(0.1, dtype=dtype, device="cuda")
+        assert torch.equal(rooftile.scale(0.1, x.to(dtype)), alpha * x.to(dtype))
 
 
 def test_a_graph_keeps_its_factor(cuda_device):

@@ -75,14 +75,15 @@ def test_only_what_is_otherwise_is_converted(device):
     assert ends.names == ["the caller's x", "weights", "the caller's out"]
     assert ends.temporaries == {"x": 120, "out": 72}
     assert [call.launch.kernel for call in ends.before] == ["convert"]
-    assert [call.launch.kernel for call in ends.after] == ["pixels"]
+    assert [call.launch.kernel for call in ends.after] == ["exchange"]
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
-def test_the_kernels_compile(architecture):
+@pytest.mark.parametrize(("architecture", "last"), [("sm_75", 0), ("sm_90a", 1)])
+def test_the_kernels_compile(architecture, last):
     try:
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    macros = {"FROM": "BFLOAT16", "TO": "FLOAT16", **conversion._tile((2, 72, 8, 9))}
+    formats = {"FROM": "BFLOAT16", "TO": "FLOAT16", "FROM_LAST": last}
+    macros = {**formats, **conversion._tile((2, 72, 8, 9))}
     assert compile_cubin(conversion._text(), macros, architecture)

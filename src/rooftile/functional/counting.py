@@ -12,6 +12,7 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.histogram import DTYPES, Histogram
 from rooftile.ops.scatter import DTYPES as SCATTERED
 from rooftile.ops.scatter import Function, Scatter
@@ -51,7 +52,7 @@ def histogram(
             x, bins=int(bins), low=low, high=high, strategy=strategy, device=device, out=out
         )
     given = Arguments(x)
-    inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES))]
+    inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
     dtype = _dtype(inputs[0])
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         low, high = _fitting(*_range(x, range), dtype)
@@ -62,14 +63,14 @@ def histogram(
         inputs.append(_edges(given, bins, dtype))
         count, edges, low, high = inputs[1].shape[0] - 1, True, 0.0, 1.0
     if weights is not None:
-        held = given.take("weights", weights, ANY, dtypes=("float32",))
+        held = given.take("weights", weights, ANY, dtypes=("float32",), empty=True)
         if tuple(held.shape) != tuple(x.shape):  # type: ignore[attr-defined]
             found, expected = tuple(held.shape), tuple(x.shape)  # type: ignore[attr-defined]
             raise InputError("weights", f"shape {found}", f"x's shape {expected}")
         inputs.append(_flat(held))
     size = inputs[0].shape[0]
-    problem = _histogram(size, count, low, high, dtype, edges, weights is not None)
-    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+    problem = _histogram(max(size, 1), count, low, high, dtype, edges, weights is not None)
+    return _counted(given, problem, inputs, strategy, device, out)
 
 
 @repeated("x")
@@ -84,10 +85,25 @@ def _even(
     out: Array | None = None,
 ) -> Array:
     given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
+    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
     dtype = _dtype(array)
-    problem = _histogram(array.shape[0], bins, *_fitting(low, high, dtype), dtype)
-    return run(given, problem, [array], {}, "ieee", strategy, device, out)
+    problem = _histogram(max(array.shape[0], 1), bins, *_fitting(low, high, dtype), dtype)
+    return _counted(given, problem, [array], strategy, device, out)
+
+
+def _counted(
+    given: Arguments[Array],
+    problem: Histogram,
+    inputs: list[Taken],
+    strategy: str | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """The histogram; that of no elements has nothing in any bin."""
+    if is_empty(inputs[0]):
+        (counts,) = problem.output_arrays
+        return of_nothing(given, inputs[0], counts.shape, counts.dtype, device, out)
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
 def _dtype(array: Taken) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.boundary import Boundary
@@ -232,21 +233,24 @@ def matmul(
     given = Arguments(a, "a", forms=True)
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
-    left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a))
-    right, turned_b = given.take_matrix("b", b, axes_b, bool(transpose_b))
-    problem = _matmul(left.shape, right.shape, turned_a, turned_b)
+    left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a), empty=True)
+    right, turned_b = given.take_matrix("b", b, axes_b, bool(transpose_b), empty=True)
+    rows, inner, columns = _sizes(left.shape, right.shape, turned_a, turned_b)
+    if is_empty(left, right):
+        return of_nothing(given, left, (rows, columns), "float32", device, out)
+    problem = _matmul(rows, inner, columns, turned_a, turned_b)
     return run(given, problem, [left, right], {}, precision, strategy, device, out)
 
 
-@remembered
-def _matmul(
+def _sizes(
     left: tuple[int, ...], right: tuple[int, ...], turned_a: bool, turned_b: bool
-) -> Matmul:
+) -> tuple[int, int, int]:
+    """Rows, inner and columns of a product.  Raises `InputError`."""
     inner, rows = left if turned_a else left[::-1]
     columns, terms = right if turned_b else right[::-1]
     if terms != inner:
         raise InputError("b", f"{terms} to sum over", f"a's {inner}")
-    return Matmul(rows, inner, columns, turned_a, turned_b)
+    return rows, inner, columns
 
 
 @repeated("a", "x")
@@ -271,18 +275,15 @@ def matvec(
     """
     given = Arguments(a, "a")
     axes = "columns, rows" if transpose else "rows, columns"
-    matrix, turned = given.take_matrix("a", a, axes, bool(transpose))
-    vector = given.take("x", x, "columns")
-    problem = _matvec(matrix.shape, vector.shape[0], turned)
+    matrix, turned = given.take_matrix("a", a, axes, bool(transpose), empty=True)
+    vector = given.take("x", x, "columns", empty=True)
+    columns, rows = matrix.shape if turned else matrix.shape[::-1]
+    if vector.shape[0] != columns:
+        raise InputError("x", f"{vector.shape[0]} elements", f"a's {columns} columns")
+    if is_empty(matrix):
+        return of_nothing(given, matrix, (rows,), "float32", device, out)
+    problem = _matvec(rows, columns, turned)
     return run(given, problem, [matrix, vector], {}, precision, strategy, device, out)
-
-
-@remembered
-def _matvec(matrix: tuple[int, ...], count: int, turned: bool) -> Matvec:
-    columns, rows = matrix if turned else matrix[::-1]
-    if count != columns:
-        raise InputError("x", f"{count} elements", f"a's {columns} columns")
-    return Matvec(rows, columns, turned)
 
 
 @repeated("x")
@@ -306,4 +307,4 @@ def softmax(
     return run(given, problem, [rows], {}, precision, strategy, device, out)
 
 
-_softmax = remembered(SoftmaxProblem)
+_matmul, _matvec, _softmax = remembered(Matmul), remembered(Matvec), remembered(SoftmaxProblem)

@@ -7,6 +7,7 @@ from typing import Any
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.elementwise import DTYPES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.repeats import repeated
@@ -24,16 +25,15 @@ def add(
 ) -> Array:
     """``a + b``, element by element.
 
-    Both have one shape, any, and one dtype: float32, float64 or int32, which wraps around.  Every
-    device gives NumPy's bits.
+    Both have one shape, any, and one dtype: float32, float64, float16, bfloat16 or int32, which
+    wraps around.  Every device gives NumPy's bits.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2.
     """
     given = Arguments(a, "a")
-    first = given.take("a", a, ANY, dtypes=DTYPES["add"])
+    first = given.take("a", a, ANY, dtypes=DTYPES["add"], empty=True)
     second = _like(given, "b", b, first, "a")
-    problem = _elementwise("add", tuple(first.shape), _dtype(first))
-    return run(given, problem, [first, second], {}, "ieee", strategy, device, out)
+    return _computed(given, "add", [first, second], None, strategy, device, out)
 
 
 def axpy(
@@ -47,17 +47,16 @@ def axpy(
 ) -> Array:
     """``alpha x + y``, element by element.
 
-    x and y have one shape, any, and one dtype: float32 or float64.  alpha is a number, which is
-    rounded to that dtype.  Product and sum are rounded apart: every device gives NumPy's bits.
+    x and y have one shape, any, and one dtype: float32, float64, float16 or bfloat16.  alpha is a
+    number, which is rounded to that dtype.  Product and sum are rounded apart: every device gives
+    NumPy's bits.
 
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"])
+    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"], empty=True)
     second = _like(given, "y", y, first, "x")
-    problem = _elementwise("axpy", tuple(first.shape), _dtype(first))
-    inputs = [first, second, beside(given, first, factor, problem.dtype)]
-    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
+    return _computed(given, "axpy", [first, second], factor, strategy, device, out)
 
 
 def scale(
@@ -70,21 +69,38 @@ def scale(
 ) -> Array:
     """``alpha x``, element by element.
 
-    x has any shape, float32 or float64; alpha is a number, which is rounded to x's dtype.  Every
-    device gives NumPy's bits.
+    x has any shape, float32, float64, float16 or bfloat16; alpha is a number, which is rounded to
+    x's dtype.  Every device gives NumPy's bits.
 
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["scale"])
-    problem = _elementwise("scale", tuple(first.shape), _dtype(first))
-    inputs = [first, beside(given, first, factor, problem.dtype)]
+    first = given.take("x", x, ANY, dtypes=DTYPES["scale"], empty=True)
+    return _computed(given, "scale", [first], factor, strategy, device, out)
+
+
+def _computed(
+    given: Arguments[Array],
+    function: Any,
+    arrays: list[Taken],
+    factor: float | None,
+    strategy: str | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """The function of checked arrays, and of a factor if it has one."""
+    first = arrays[0]
+    shape, dtype = tuple(first.shape), _dtype(first)
+    if is_empty(first):
+        return of_nothing(given, first, shape, dtype, device, out)
+    inputs = arrays if factor is None else [*arrays, beside(given, first, factor, dtype)]
+    problem = _elementwise(function, shape, dtype)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
 def _like(given: Arguments[Any], name: str, value: Any, first: Taken, beside_it: str) -> Taken:
     """An array of the first one's dtype and shape.  Raises `InputError` naming the argument."""
-    array = given.take(name, value, ANY, dtypes=(_dtype(first),))
+    array = given.take(name, value, ANY, dtypes=(_dtype(first),), empty=True)
     if tuple(array.shape) != tuple(first.shape):
         expected = f"{tuple(first.shape)}, as {beside_it} has it"
         raise InputError(name, f"shape {tuple(array.shape)}", expected)

@@ -9,6 +9,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.transpose import DTYPES, Transpose
@@ -43,8 +44,12 @@ def transpose(
     Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
     """
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
-    problem = _problem(array, axes)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    shape, order = tuple(array.shape), _axes(len(array.shape), axes)
+    if is_empty(array):
+        moved = tuple(shape[axis] for axis in order)
+        return of_nothing(given, array, moved, _dtype(array), device, out)
+    problem = _transpose(shape, order, _dtype(array))
     if out is x:
         # One axis, or none, besides those of one element: everything is in its place already.
         _in_place(given, x, problem, len(problem.merged[0]) < 2, strategy, device)
@@ -93,10 +98,12 @@ def rotate(
     of rows of up to 8192 elements.
     """
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     if type(shift) is not int:
         raise InputError("shift", repr(shift), "an integer")
     shape = tuple(array.shape)
+    if is_empty(array):
+        return of_nothing(given, array, shape, _dtype(array), device, out)
     problem = _rotate(shape, shift % shape[-1] if shape else shift, _dtype(array))
     if out is x:
         _in_place(given, x, problem, problem.places == 0, strategy, device)
@@ -132,10 +139,8 @@ def _in_place(
         run_copied(choice, (array,), (), (array,))
 
 
-def _problem(array: Taken, axes: Any) -> Transpose:
-    """The problem.  Raises `InputError` for axes that are no permutation of x's."""
-    shape = tuple(array.shape)
-    rank = len(shape)
+def _axes(rank: int, axes: Any) -> tuple[int, ...]:
+    """Whole and from 0 on.  Raises `InputError` for axes that are no permutation of x's."""
     if axes is None:
         axes = range(rank - 1, -1, -1)
     expected = f"None, or a permutation of 0 to {rank - 1}"
@@ -143,7 +148,7 @@ def _problem(array: Taken, axes: Any) -> Transpose:
         raise InputError("axes", repr(axes), expected)
     if sorted(axis % rank if -rank <= axis < rank else -1 for axis in axes) != [*range(rank)]:
         raise InputError("axes", tuple(axes), expected)
-    return _transpose(shape, tuple(axis % rank for axis in axes), _dtype(array))
+    return tuple(axis % rank for axis in axes)
 
 
 def _dtype(array: Taken) -> Any:

@@ -10,6 +10,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import of_nothing
 from rooftile.functional.layout import transpose
 from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
@@ -38,17 +39,16 @@ def reduce(
     shape and is float32, float16, bfloat16, float64, int32, int64 or uint8.  Numbers of 16 bits are
     combined in float32 and rounded once; sums and products of integers have 64 bits and wrap
     around; what is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
-    shape without the axes.  Of an empty array of NumPy a sum is 0, a product 1, and another
-    operator gives its identity; the least and the greatest of nothing are errors, and so is an
-    empty array of another library.  Axes with others between them
-    cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.
+    shape without the axes.  Of an empty array a sum is 0, a product 1, and another operator
+    gives its identity; the least and the greatest of nothing are errors.  Axes with others between
+    them cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
     """
     combining = operator_of(operator)
     shape = tuple(x.shape) if hasattr(x, "shape") else ()
-    if 0 in shape and isinstance(x, np.ndarray):
-        return _of_nothing(x, combining, axis, out)  # type: ignore[return-value]
+    if 0 in shape:
+        return _of_nothing(x, combining, axis, device, out)
     axes = None if axis is None else axes_of(axis, len(shape))
     if axes is not None and axes != tuple(range(axes[0], axes[-1] + 1)):
         kept = tuple(one for one in range(len(shape)) if one not in axes)
@@ -112,24 +112,23 @@ def segmented_reduce(
 
 
 def _of_nothing(
-    x: Any, operator: Operator, axis: int | tuple[int, ...] | None, out: Any
-) -> np.ndarray[Any, Any]:
+    x: Array,
+    operator: Operator,
+    axis: int | tuple[int, ...] | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
     """The identity, for every result of an array without elements."""
-    found = x.dtype.name
-    if found not in DTYPES:
-        raise InputError("x", f"dtype {found}", f"one of {list(DTYPES)}")
-    axes = axes_of(axis, x.ndim)
-    if operator.selects and any(x.shape[one] == 0 for one in axes):
-        raise InputError("x", f"the empty shape {x.shape}", "elements to select one of")
-    made = operator.result(found)
-    shape = tuple(n for one, n in enumerate(x.shape) if one not in axes)
-    result = np.full(shape, operator.identity_in(made))
-    if out is None:
-        return result
-    if out.shape != shape or out.dtype != result.dtype:
-        raise InputError("out", f"shape {out.shape}, {out.dtype}", f"{shape}, {result.dtype}")
-    out[...] = result
-    return out  # type: ignore[no-any-return]
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    shape = tuple(array.shape)
+    axes = axes_of(axis, len(shape))
+    if operator.selects and any(shape[one] == 0 for one in axes):
+        raise InputError("x", f"the empty shape {shape}", "elements to select one of")
+    made = operator.result(_dtype(array))
+    kept = tuple(n for one, n in enumerate(shape) if one not in axes)
+    identity = operator.identity_in(made)
+    return of_nothing(given, array, kept, made, device, out, identity)
 
 
 def _check_offsets(offsets: Any, count: int) -> None:

@@ -10,9 +10,9 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.combining import DTYPES
 from rooftile.ops.operator import Operator, operator_of
-from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -41,22 +41,22 @@ def scan(
     integers are combined in 64 bits, unless one of two is selected (``min``, ``max``), and wrap
     around there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
     their roundings lose: they do not stop growing, however many there are.  NaN and infinities
-    propagate.  An empty array of NumPy gives an empty one.  Every run gives the same bits.
+    propagate.  An empty array gives an empty one.  Every run gives the same bits.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 11.
     """
     combined = operator_of(operator)
-    if isinstance(x, np.ndarray) and x.size == 0:
-        nothing: Array = _of_nothing(x, combined, out)
-        return nothing
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     rank = len(array.shape)
     if type(axis) is not int or not -rank <= axis < rank:
         expected = f"an axis of x, which has {rank}" if rank else "an x with axes"
         raise InputError("axis", repr(axis), expected)
     _check_flags(exclusive=exclusive, reverse=reverse)
     shape = tuple(array.shape)
+    if is_empty(array):
+        made = combined.result(_dtype(array))
+        return of_nothing(given, array, shape, made, device, out)
     problem = _scan(shape, axis % rank, _dtype(array), combined, exclusive, reverse)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
@@ -93,16 +93,6 @@ def segmented_scan(
     index = _dtype(places)
     problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
     return run(given, problem, [array, places], {}, "ieee", strategy, device, out)
-
-
-def _of_nothing(x: Any, operator: Operator, out: Any) -> Any:
-    """The scan of an array without elements."""
-    if x.dtype.name not in DTYPES:
-        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
-    made = np.empty(x.shape, numpy_dtype(operator.result(x.dtype.name)))
-    if out is not None and (out.shape, out.dtype) != (made.shape, made.dtype):
-        raise InputError("out", f"shape {out.shape}, {out.dtype}", f"{made.shape}, {made.dtype}")
-    return made if out is None else out
 
 
 def _check_offsets(offsets: Any, count: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run_several
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.compact import DTYPES, Compact
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 
@@ -69,16 +70,18 @@ def compact(
     for name, flag in (("ordered", ordered), ("counted", counted)):
         if not isinstance(flag, bool):
             raise InputError(name, repr(flag), "True or False")
-    if isinstance(x, np.ndarray) and x.size == 0:
-        nothing: Array = _of_nothing(x, counted)
-        return nothing
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
-    wanted = given.take("mask", mask, ANY, dtypes=("bool",))
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    wanted = given.take("mask", mask, ANY, dtypes=("bool",), empty=True)
     if tuple(wanted.shape) != tuple(array.shape):
         found = f"shape {tuple(wanted.shape)}"
         raise InputError("mask", found, f"x's shape {tuple(array.shape)}")
     dtype = getattr(array.dtype, "name", array.dtype)
+    if is_empty(array):
+        nothing = of_nothing(given, array, (0,), dtype, device, None)
+        if not counted:
+            return nothing
+        return nothing, of_nothing(given, array, (1,), "int64", device, None)
     problem = _compact(math.prod(array.shape), dtype, ordered)
     inputs = [_flat(array), _flat(wanted)]
     y, kept = run_several(given, problem, inputs, strategy, device, (out, None))
@@ -87,13 +90,6 @@ def compact(
     row: Any = y
     number: Any = kept
     return row[: int(number[0])]  # type: ignore[no-any-return]
-
-
-def _of_nothing(x: Any, counted: bool) -> Any:
-    if x.dtype.name not in DTYPES:
-        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
-    nothing = np.empty(0, x.dtype)
-    return (nothing, np.zeros(1, np.int64)) if counted else nothing
 
 
 def _flat(array: Taken) -> Taken:

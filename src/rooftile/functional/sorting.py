@@ -11,8 +11,8 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run, run_several
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.partition import Partition
-from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import DTYPES, MOVED, Sort
 from rooftile.ops.unique import Unique
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -32,16 +32,11 @@ def sort(
 
     x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; the result
     has its shape and dtype.  -0.0 comes before +0.0, and NaN last; which NaN, is not said.  An
-    empty array of NumPy gives an empty one.
+    empty array gives an empty one.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
-    if isinstance(x, np.ndarray) and x.size == 0:
-        nothing: Array = _of_nothing(x, x.dtype.name, out)
-        return nothing
-    given, array, problem = _along(x, axis, "values")
-    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
-    return made
+    return _along(x, axis, "values", strategy, device, out)
 
 
 @repeated("x")
@@ -60,12 +55,7 @@ def argsort(
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
-    if isinstance(x, np.ndarray) and x.size == 0:
-        nothing: Array = _of_nothing(x, "int64", out)
-        return nothing
-    given, array, problem = _along(x, axis, "places")
-    made: Array = run(given, problem, [array], {}, "ieee", strategy, device, out)
-    return made
+    return _along(x, axis, "places", strategy, device, out)
 
 
 def sort_pairs(
@@ -107,11 +97,10 @@ def unique(x: Array, *, strategy: str | None = None, device: DeviceName | None =
     Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU Computing Gems,
     2011).
     """
-    if isinstance(x, np.ndarray) and x.size == 0:
-        nothing: Array = _of_nothing(x.reshape(-1), x.dtype.name, None)
-        return nothing
     given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
+    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
+    if is_empty(array):
+        return of_nothing(given, array, (0,), _dtype(array), device, None)
     problem = _sort(array.shape, 0, _dtype(array))
     ordered: Array = run(given, problem, [array], {}, "ieee", None, device, None)
     again = Arguments(ordered)
@@ -183,12 +172,24 @@ def partition(
     return y, int(number[0])
 
 
-def _along(x: Any, axis: Any, gives: Any) -> tuple[Any, Taken, Sort]:
-    """A call's arguments and its problem."""
-    given: Arguments[Any] = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
-    shape = tuple(array.shape)
-    return given, array, _sort(shape, _axis(axis, len(shape)), _dtype(array), gives)
+def _along(
+    x: Array,
+    axis: int,
+    gives: Any,
+    strategy: str | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """The elements of each line in order, or their places."""
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    shape, dtype = tuple(array.shape), _dtype(array)
+    along = _axis(axis, len(shape))
+    if is_empty(array):
+        made: Any = "int64" if gives == "places" else dtype
+        return of_nothing(given, array, shape, made, device, out)
+    problem = _sort(shape, along, dtype, gives)
+    return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
 def _axis(axis: Any, rank: int) -> int:
@@ -209,17 +210,6 @@ def _number(pivot: float, x: Any) -> Any:
     except (ValueError, OverflowError):
         raise InputError("pivot", repr(pivot), f"a number that {x.dtype} has") from None
     return made
-
-
-def _of_nothing(x: Any, made: str, out: Any) -> Any:
-    """What an array without elements becomes."""
-    if x.dtype.name not in DTYPES:
-        raise InputError("x", f"dtype {x.dtype.name}", f"one of {list(DTYPES)}")
-    nothing = np.empty(x.shape, numpy_dtype(made))
-    if out is not None and (out.shape, out.dtype) != (nothing.shape, nothing.dtype):
-        found = f"shape {out.shape}, {out.dtype}"
-        raise InputError("out", found, f"{nothing.shape}, {nothing.dtype}")
-    return nothing if out is None else out
 
 
 def _dtype(array: Taken) -> Any:

@@ -28,10 +28,11 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "scale": ("x", "alpha"),
 }
 """The inputs of each function."""
+_FLOATS = ("float32", "float64", "float16", "bfloat16")
 DTYPES: dict[str, tuple[str, ...]] = {
-    "add": ("float32", "float64", "int32"),
-    "axpy": ("float32", "float64"),
-    "scale": ("float32", "float64"),
+    "add": (*_FLOATS, "int32"),
+    "axpy": _FLOATS,
+    "scale": _FLOATS,
 }
 _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
@@ -51,7 +52,7 @@ class Elementwise(Problem):
 
     function: Literal["add", "axpy", "scale"]
     shape: tuple[int, ...]
-    dtype: Literal["float32", "float64", "int32"] = "float32"
+    dtype: Literal["float32", "float64", "float16", "bfloat16", "int32"] = "float32"
 
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:

@@ -79,8 +79,9 @@ class Arguments(Generic[Array]):
         axes: str,
         *,
         dtypes: tuple[str, ...] = FLOAT32,
+        empty: bool = False,
     ) -> Taken:
-        """An array whose rank is that of ``axes``.
+        """An array whose rank is that of ``axes``; ``empty``: it need not have any element.
 
         A view that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
         """
@@ -90,7 +91,7 @@ class Arguments(Generic[Array]):
         shape = array.shape
         if axes != ANY and len(shape) != (rank := axes.count(",") + 1):
             raise InputError(name, f"{len(shape)} axes {tuple(shape)}", f"{rank}: [{axes}]")
-        if 0 in shape:
+        if 0 in shape and not empty:
             raise InputError(
                 name, f"the empty shape {tuple(shape)}", f"[{axes}] of at least 1 each"
             )
@@ -136,7 +137,9 @@ class Arguments(Generic[Array]):
             result = result.astype(numpy_dtype(self.dtype))
         return self.library.from_host(result)
 
-    def take_matrix(self, name: str, value: Any, axes: str, transposed: bool) -> tuple[Taken, bool]:
+    def take_matrix(
+        self, name: str, value: Any, axes: str, transposed: bool, *, empty: bool = False
+    ) -> tuple[Taken, bool]:
         """A matrix as it lies, and whether it lies transposed: of a view whose transpose is
         contiguous that is taken, and nothing is copied.  Raises the errors of `take`."""
         dtypes = FLOATS if self._forms else FLOAT32
@@ -145,7 +148,7 @@ class Arguments(Generic[Array]):
             turned = self.library.transposed(name, value)
             if _contiguous(self._look(name, turned, dtypes)):
                 value, transposed = turned, not transposed
-        return self.take(name, value, axes), transposed
+        return self.take(name, value, axes, empty=empty), transposed
 
     def take_bias(self, value: Any, count: int) -> Taken | None:
         """A vector, one element for each of the weights' first axis; None stands for zeros."""

@@ -73,7 +73,8 @@ def conversion(
 ) -> Call:
     """The launch that brings array ``source`` to array ``target``, both names of buffers."""
     launch, sizes = _launch(shape, given, wanted)
-    macros = {"FROM": _FORMATS[given.dtype], "TO": _FORMATS[wanted.dtype], **_tile(shape)}
+    formats = {"FROM": _FORMATS[given.dtype], "TO": _FORMATS[wanted.dtype]}
+    macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}
     if given.channels_last == wanted.channels_last:
         macros["LAST_RUN"] = _run(math.prod(shape))
     program = device.compile(_text(), macros)
@@ -89,8 +90,7 @@ def _launch(shape: tuple[int, ...], given: Form, wanted: Form) -> tuple[Launch, 
     tile, pixels = _tile(shape), height * width
     across, deep = -(-pixels // tile["PIXELS"]), -(-channels // tile["CHANNELS"])
     grid = (items * across, deep, 1)
-    name = "planes" if given.channels_last else "pixels"
-    return Launch(name, grid, _BLOCK), (np.int32(pixels), np.int32(channels))
+    return Launch("exchange", grid, _BLOCK), (np.int32(pixels), np.int32(channels))
 
 
 def _tile(shape: tuple[int, ...]) -> dict[str, int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
-from rooftile.devices.cpu.native import Native
+from rooftile.devices.cpu.native import Native, values_of
 from rooftile.ops import AnyArray, Float32
 from rooftile.strategies.base import Bound, Config, Strategy
 
@@ -165,6 +165,13 @@ class ArrayKernel:
     """Of independent work, which the cores share out; as many for each item of a batch."""
     sizes: tuple[int, ...] = ()
     """What the kernel wants to know at run time."""
+    calculates: bool = False
+    """Whether numbers of 16 bits come as float32, and not as their bits."""
+
+    def dtypes(self, problem: Any) -> tuple[str, ...]:
+        """What the kernel is said to be given."""
+        found = (array.dtype for array in problem.arrays)
+        return tuple(map(values_of, found) if self.calculates else found)
 
 
 class ArrayStrategy(HostStrategy):
@@ -180,8 +187,8 @@ class ArrayStrategy(HostStrategy):
 
     def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool]:
         """See `HostStrategy.native`."""
-        dtypes = tuple(array.dtype for array in problem.arrays)
-        return self.kernel(problem).function, dtypes, False
+        kernel = self.kernel(problem)
+        return kernel.function, kernel.dtypes(problem), False
 
     def prepare(
         self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
@@ -199,7 +206,7 @@ class _BoundArrays:
         self, problem: Any, kernel: ArrayKernel, parameters: tuple[AnyArray, ...], threads: int
     ) -> None:
         self._problem, self._kernel, self._threads = problem, kernel, threads
-        self._run = cpu.Spread(kernel.function, [array.dtype for array in problem.arrays])
+        self._run = cpu.Spread(kernel.function, kernel.dtypes(problem))
         self._sizes = np.array(kernel.sizes or (0,), np.int64)
         self._held = tuple(np.ascontiguousarray(parameter) for parameter in parameters)
         self._first = len(problem.input_arrays)

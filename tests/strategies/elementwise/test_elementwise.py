@@ -16,6 +16,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import ladder
 
 PROBLEMS = (
@@ -27,6 +28,9 @@ PROBLEMS = (
     Elementwise("axpy", (3, 5, 7), "float64"),
     Elementwise("scale", (2050,)),
     Elementwise("scale", (1,), "float64"),
+    Elementwise("add", (1031,), "float16"),
+    Elementwise("axpy", (4099,), "bfloat16"),
+    Elementwise("scale", (71,), "float16"),
 )
 CPU, GPU = ladder("elementwise"), ladder("elementwise", "opencl")
 FUNCTIONS = st.sampled_from(
@@ -41,7 +45,7 @@ class TestRungs(EveryRung):
         Elementwise(function, (10_007,), dtype)
         for function, dtype in (("add", "int32"), ("axpy", "float32"), ("scale", "float64"))
     )
-    compiled = PROBLEMS[1:7]
+    compiled = (*PROBLEMS[1:7], PROBLEMS[9])
     wrong = Wrong(
         Elementwise("add", (70_003,)),
         ("naive", "if (i < count)", "if (i < count - 1)"),
@@ -91,12 +95,12 @@ def monkeypatch_module():
 
 def results(rung, problem, where):
     given = problem.random(3)
-    out = np.empty(problem.shape, problem.dtype)
+    out = np.empty(problem.shape, numpy_dtype(problem.dtype))
     rung.bind(problem, (), where)(*given, out)
     return out, given
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_product_and_sum_are_rounded_apart(dtype, opencl_device, optimised):
     """The judge lets others fuse them; our rungs have NumPy's bits."""
     problem = Elementwise("axpy", (70_003,), dtype)

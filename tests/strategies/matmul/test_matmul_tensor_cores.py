@@ -136,7 +136,7 @@ def test_blocks_share_what_they_bring_or_terms():
     assert config(4096, 4096, 4096) == (2, 256, 2, 1, 1)
     assert config(8192, 8192, 8192) == (2, 256, 2, 1, 1)
     assert config(64, 4096, 4096) == (1, 64, 1, 1, 2)
-    assert config(1000, 1000, 1000)[2] == 4
+    assert config(1000, 1000, 1000) == (2, 80, 2, 2, 1)
     assert config(256, 256, 256) == (1, 16, 1, 1, 1)
 
 

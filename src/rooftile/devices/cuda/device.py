@@ -182,13 +182,14 @@ class CudaDevice(Described):
         return address_of(memory) + first
 
     def put(self, value: np.generic, memory: Any) -> None:
-        """Write a number of 4 or 8 bytes in the order of the present stream.
+        """Write a number of 2, 4 or 8 bytes in the order of the present stream.
 
         It travels with the command, so that nobody waits for it and a graph keeps it.
         """
-        for i, word in enumerate(np.frombuffer(value.tobytes(), np.uint32)):
-            place = address_of(memory) + 4 * i
-            driver_call("cuMemsetD32Async", place, int(word), 1, self.stream_address)
+        size = min(value.nbytes, 4)
+        for i, word in enumerate(np.frombuffer(value.tobytes(), f"u{size}")):
+            place = address_of(memory) + size * i
+            driver_call(f"cuMemsetD{8 * size}Async", place, int(word), 1, self.stream_address)
 
     def pinned(self, count: int) -> NDArray[np.float32]:
         """``count`` float32 of page-locked host memory, which copies asynchronously."""

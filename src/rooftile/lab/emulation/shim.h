@@ -70,7 +70,7 @@ static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + b
 static void __syncthreads() { meet(block_barrier); }
 static void __syncwarp(unsigned = ~0u) { meet(warp_barriers[thread_of() / 32]); }
 // So many threads meet, always as many at a barrier.
-static void bar_sync(int id, int threads = 128)
+UNSEEN static void bar_sync(int id, int threads = 128)
 {
     barrier& state = named_barriers[id];
     if (state.expected != threads) state = {threads, threads};

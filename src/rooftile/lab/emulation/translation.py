@@ -6,7 +6,7 @@ import re
 
 _NOTHING = ("fence.", "griddepcontrol.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group",
             "cp.async.wait", "cp.async.commit", "cp.async.bulk.wait", "cp.async.bulk.commit",
-            "setmaxnreg")  # fmt: skip
+            "setmaxnreg", "prefetch.")  # fmt: skip
 _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",
@@ -71,7 +71,7 @@ def _call(statement: str) -> str:
     code = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', code))
     given = [re.sub(r'^\s*"[^"]*"\s*', "", one) for part in operands for one in _split(part, ",")]
     given = [one for one in given if one.strip()]
-    if code.startswith(_NOTHING):
+    if not code or code.startswith(_NOTHING):
         return "(void)0"
     if "wgmma.mma_async" in code:
         return _product(code, _split(operands[0], ","), given)

@@ -51,6 +51,12 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                  : "memory");
 }
 
+// Asks for a tensor map, which the first copy would wait for.
+__device__ __forceinline__ void ask_for(const tensor_map* map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // Copies a tensor map's box to shared memory; its place is given from the innermost axis outwards.
 __device__ __forceinline__ void copy_box_2(unsigned to, const tensor_map* map, int x, int y,
                                            unsigned barrier)

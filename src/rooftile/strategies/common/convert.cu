@@ -5,7 +5,7 @@
 #define FLOAT32 0
 #define FLOAT16 1
 #define BFLOAT16 2
-// A block of the kernels `planes` and `pixels` takes a tile of PIXELS pixels of CHANNELS channels: all
+// A block of the kernel `exchange` takes a tile of PIXELS pixels of CHANNELS channels: all
 // channels, or 64 of more.  A thread takes runs of neighbours at once, of PLANE_RUN pixels and of
 // LAST_RUN elements of pixels whose channels lie last: 4, where all runs begin at multiples of
 // four elements, else 1.  Several of its runs are under way together.
@@ -134,11 +134,20 @@ __global__ void convert(const GLOBAL source* __restrict__ x, GLOBAL target* __re
     }
 }
 
-// A round's element of a tile, as [channel][pixel] and as [pixel][channel].
-#define IN_PLANES(n) (((n) * THREADS + threadIdx.x) * PLANE_RUN)
-#define IN_LAST(n) (((n) * THREADS + threadIdx.x) * LAST_RUN)
-#define PLANE_ROUNDS ((PIXELS * CHANNELS + THREADS * PLANE_RUN - 1) / (THREADS * PLANE_RUN))
-#define LAST_ROUNDS ((PIXELS * CHANNELS + THREADS * LAST_RUN - 1) / (THREADS * LAST_RUN))
+// What follows is of arrays whose channels are their `last` axis, or lie as planes before the pixels.
+#define RUN(last) ((last) ? LAST_RUN : PLANE_RUN)
+#define ROUNDS(last) ((PIXELS * CHANNELS + THREADS * RUN(last) - 1) / (THREADS * RUN(last)))
+
+// Which pixel and channel is k after the first of a run, element `e` of a tile in such an order.  A
+// run of pixels is of one channel.
+#define PIXEL_OF(e, k, last) ((last) ? ((e) + (k)) / CHANNELS : (e) % PIXELS + (k))
+#define CHANNEL_OF(e, k, last) ((last) ? ((e) + (k)) % CHANNELS : (e) / PIXELS)
+
+// Where such an array has a pixel's channel.
+__device__ __forceinline__ int place_of(int pixel, int channel, int pixels, int channels, int last)
+{
+    return last ? pixel * channels + channel : channel * pixels + pixel;
+}
 
 // Whether a tile has the element, and the array has that of the tile.
 __device__ __forceinline__ int there(int p, int c, int pixels, int channels)
@@ -146,67 +155,39 @@ __device__ __forceinline__ int there(int p, int c, int pixels, int channels)
     return p < PIXELS && c < CHANNELS && p < pixels && c < channels;
 }
 
-// x[items][pixels][channels], y[items][channels][pixels].
+// x[items][pixels][channels], y[items][channels][pixels] if FROM_LAST, else the other way round.
 // Grid: x over tiles of pixels of all items, y over tiles of channels.
-__global__ void planes(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
-                       int pixels, int channels)
+__global__ void exchange(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
+                         int pixels, int channels)
 {
     __shared__ float tile[CHANNELS][PIXELS + 1];
     int tiles = (pixels + PIXELS - 1) / PIXELS;
-    int64 item = blockIdx.x / tiles;
+    int64 item = (int64)(blockIdx.x / tiles) * pixels * channels;
     int pixel = blockIdx.x % tiles * PIXELS, channel = blockIdx.y * CHANNELS;
     int more = pixels - pixel, deeper = channels - channel;
-    x += (item * pixels + pixel) * channels + channel;
-    y += (item * channels + channel) * pixels + pixel;
+    x += item + place_of(pixel, channel, pixels, channels, FROM_LAST);
+    y += item + place_of(pixel, channel, pixels, channels, !FROM_LAST);
     UNROLL_BY(8)
-    for (int n = 0; n < LAST_ROUNDS; n++) {
-        int e = IN_LAST(n), p = e / CHANNELS, c = e % CHANNELS;
+    for (int n = 0; n < ROUNDS(FROM_LAST); n++) {
+        int e = (n * THREADS + threadIdx.x) * RUN(FROM_LAST);
+        int p = PIXEL_OF(e, 0, FROM_LAST), c = CHANNEL_OF(e, 0, FROM_LAST);
         if (!there(p, c, more, deeper)) continue;
         float found[4];
-        load(found, x + p * channels + c, LAST_RUN);
+        load(found, x + place_of(p, c, pixels, channels, FROM_LAST), RUN(FROM_LAST));
         UNROLL
-        for (int k = 0; k < LAST_RUN; k++) tile[(e + k) % CHANNELS][(e + k) / CHANNELS] = found[k];
+        for (int k = 0; k < RUN(FROM_LAST); k++)
+            tile[CHANNEL_OF(e, k, FROM_LAST)][PIXEL_OF(e, k, FROM_LAST)] = found[k];
     }
     __syncthreads();
     UNROLL_BY(8)
-    for (int n = 0; n < PLANE_ROUNDS; n++) {
-        int e = IN_PLANES(n), c = e / PIXELS, p = e % PIXELS;
+    for (int n = 0; n < ROUNDS(!FROM_LAST); n++) {
+        int e = (n * THREADS + threadIdx.x) * RUN(!FROM_LAST);
+        int p = PIXEL_OF(e, 0, !FROM_LAST), c = CHANNEL_OF(e, 0, !FROM_LAST);
         if (!there(p, c, more, deeper)) continue;
         float found[4];
         UNROLL
-        for (int k = 0; k < PLANE_RUN; k++) found[k] = tile[c][p + k];
-        store(y + c * pixels + p, found, PLANE_RUN);
-    }
-}
-
-// x[items][channels][pixels], y[items][pixels][channels].  Grid: as that of `planes`.
-__global__ void pixels(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
-                       int pixels, int channels)
-{
-    __shared__ float tile[CHANNELS][PIXELS + 1];
-    int tiles = (pixels + PIXELS - 1) / PIXELS;
-    int64 item = blockIdx.x / tiles;
-    int pixel = blockIdx.x % tiles * PIXELS, channel = blockIdx.y * CHANNELS;
-    int more = pixels - pixel, deeper = channels - channel;
-    x += (item * channels + channel) * pixels + pixel;
-    y += (item * pixels + pixel) * channels + channel;
-    UNROLL_BY(8)
-    for (int n = 0; n < PLANE_ROUNDS; n++) {
-        int e = IN_PLANES(n), c = e / PIXELS, p = e % PIXELS;
-        if (!there(p, c, more, deeper)) continue;
-        float found[4];
-        load(found, x + c * pixels + p, PLANE_RUN);
-        UNROLL
-        for (int k = 0; k < PLANE_RUN; k++) tile[c][p + k] = found[k];
-    }
-    __syncthreads();
-    UNROLL_BY(8)
-    for (int n = 0; n < LAST_ROUNDS; n++) {
-        int e = IN_LAST(n), p = e / CHANNELS, c = e % CHANNELS;
-        if (!there(p, c, more, deeper)) continue;
-        float found[4];
-        UNROLL
-        for (int k = 0; k < LAST_RUN; k++) found[k] = tile[(e + k) % CHANNELS][(e + k) / CHANNELS];
-        store(y + p * channels + c, found, LAST_RUN);
+        for (int k = 0; k < RUN(!FROM_LAST); k++)
+            found[k] = tile[CHANNEL_OF(e, k, !FROM_LAST)][PIXEL_OF(e, k, !FROM_LAST)];
+        store(y + place_of(p, c, pixels, channels, !FROM_LAST), found, RUN(!FROM_LAST));
     }
 }

@@ -5,7 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops.elementwise import Elementwise
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -22,6 +22,14 @@ def axpy(x, y, alpha, out, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are elements."""
     for i in range(begin, end):
         out[i] = alpha[0] * x[i] + y[i]
+
+
+@native
+def axpy_narrow(x, y, alpha, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are elements of 16 bits: ``out`` rounds the product, then the sum."""
+    for i in range(begin, end):
+        out[i] = alpha[0] * x[i]
+        out[i] = out[i] + y[i]
 
 
 @native
@@ -50,7 +58,10 @@ class Loops(ArrayStrategy):
 
     def kernel(self, problem: Elementwise) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
-        return ArrayKernel(FUNCTIONS[problem.function], problem.count)
+        function = FUNCTIONS[problem.function]
+        if problem.function == "axpy" and values_of(problem.dtype) != problem.dtype:
+            function = axpy_narrow
+        return ArrayKernel(function, problem.count, calculates=True)
 
 
 STRATEGY = Loops()

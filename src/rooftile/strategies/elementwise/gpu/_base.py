@@ -14,6 +14,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 _NUMBERS = {"float32": "float", "float64": "double", "int32": "unsigned"}
+_CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
 _MOST_BLOCKS = 2**31 - 1
 _ROW = 16
 """Elements of a row of a picture."""
@@ -46,8 +47,15 @@ class GpuElementwise(GpuStrategy):
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
         """The function, the type of an element and the tunables."""
         functions = {name.upper(): int(name == problem.function) for name in FUNCTIONS}
-        double = int(problem.dtype == "float64")
-        return {**functions, "NUMBER": _NUMBERS[problem.dtype], "DOUBLES": double, **config}
+        narrow = _CORES.get(problem.dtype)
+        return {
+            **functions,
+            "NUMBER": _NUMBERS.get(problem.dtype, "unsigned short"),
+            "DOUBLES": int(problem.dtype == "float64"),
+            "NARROW_NUMBERS": int(narrow is not None),
+            **({"CORES": narrow} if narrow else {}),
+            **config,
+        }
 
     def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
         """Which thread of the first block has an element, and in which of its rounds."""

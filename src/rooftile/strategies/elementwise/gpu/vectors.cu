@@ -10,15 +10,25 @@
 
 #include "elementwise.h"
 
+// What a register of a vector holds: a number, or two of 16 bits.
+#if NARROW_NUMBERS
+__device__ __forceinline__ pair of_register(pair x, pair y, NUMBER alpha)
+{
+    return combined(x & 0xffff, y & 0xffff, alpha) | (pair)combined(x >> 16, y >> 16, alpha) << 16;
+}
+#else
+#define of_register combined
+#endif
+
 // The results of a vector of x, one of y and alpha.
 __device__ __forceinline__ VECTOR of_vectors(VECTOR x, VECTOR y, NUMBER alpha)
 {
     VECTOR made;
-    made.x = combined(x.x, y.x, alpha);
-    made.y = combined(x.y, y.y, alpha);
-#if WIDTH == 4
-    made.z = combined(x.z, y.z, alpha);
-    made.w = combined(x.w, y.w, alpha);
+    made.x = of_register(x.x, y.x, alpha);
+    made.y = of_register(x.y, y.y, alpha);
+#if WIDTH >= 4
+    made.z = of_register(x.z, y.z, alpha);
+    made.w = of_register(x.w, y.w, alpha);
 #endif
     return made;
 }

@@ -12,7 +12,10 @@ from rooftile.strategies.elementwise.gpu._base import GpuElementwise
 from rooftile.strategies.gpu import Config, Tunable
 
 _VECTOR_BYTES = 16
-_VECTORS = {"float32": "float4", "float64": "double2", "int32": "uint4"}
+_VECTORS = {
+    "float32": "float4", "float64": "double2", "int32": "uint4", "float16": "uint4",
+    "bfloat16": "uint4",
+}  # fmt: skip
 
 
 class Vectors(GpuElementwise):

@@ -15,6 +15,23 @@
 #ifndef WEIGHTS_BY_INPUT
 #define WEIGHTS_BY_INPUT 0
 #endif
+// Products of matrices may be turned: TURNED gives out[OUTPUTS][IMAGES].
+#ifndef TURNED
+#define TURNED 0
+#endif
+#ifndef X_ACROSS
+#define X_ACROSS 0
+#endif
+
+// Where the result of an image lies.
+__device__ __forceinline__ size_t place_of_result(int n, int output)
+{
+#if TURNED
+    return (size_t)output * IMAGES + n;
+#else
+    return (size_t)n * OUTPUTS + output;
+#endif
+}
 
 // 2^exponent over a power of two.
 __device__ __forceinline__ float over(int exponent, float power)
@@ -145,6 +162,23 @@ __device__ __forceinline__ float4 four_weights(const float* with, int k)
 #endif
 }
 
+// Where a row of x begins, and four of its numbers.
+__device__ __forceinline__ const float* row_of(const float* x, int n)
+{
+    return x + (X_ACROSS ? n : (size_t)n * INPUTS);
+}
+__device__ __forceinline__ float4 four_of_row(const float* row, int k)
+{
+#if X_ACROSS
+    float four[4];
+    UNROLL for (int e = 0; e < 4; e++)
+        four[e] = k + e < INPUTS ? row[(size_t)(k + e) * IMAGES] : 0.0f;
+    return make_float4(four[0], four[1], four[2], four[3]);
+#else
+    return four_inputs(row, k);
+#endif
+}
+
 // Computes results from their definition.  Each lane brings one that is in doubt, or none; all
 // lanes of the warp compute it together.
 __device__ __forceinline__ void mend(const float* x, const float* weights, const float* bias,
@@ -153,15 +187,15 @@ __device__ __forceinline__ void mend(const float* x, const float* weights, const
     unsigned left = __ballot_sync(~0u, doubtful);
     for (; left; left &= left - 1) {
         int lane = __ffs(left) - 1;
-        const float* row = x + (size_t)__shfl_sync(~0u, n, lane) * INPUTS;
+        const float* row = row_of(x, __shfl_sync(~0u, n, lane));
         const float* with = weights_of(weights, __shfl_sync(~0u, output, lane));
         float sum = 0.0f;
         UNROLL_BY(8) for (int k = threadIdx.x % 32 * 4; k < INPUTS; k += 128) {
-            float4 a = four_inputs(row, k), b = four_weights(with, k);
+            float4 a = four_of_row(row, k), b = four_weights(with, k);
             sum += a.x * b.x + a.y * b.y + (a.z * b.z + a.w * b.w);
         }
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
         if (threadIdx.x % 32 == lane)
-            out[(size_t)n * OUTPUTS + output] = activate(sum + BIAS(bias[output]));
+            out[place_of_result(n, output)] = activate(sum + BIAS(bias[output]));
     }
 }

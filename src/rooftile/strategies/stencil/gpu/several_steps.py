@@ -18,6 +18,7 @@ from rooftile.strategies.gpu import Config, Tunable
 
 _MOST_LEVELS = {1: 4, 2: 2, 4: 1}
 """Steps of a launch, by how far a stencil reaches: rims and registers grow with both."""
+_ROWS = 4
 _BANKS = 32
 """Of shared memory, and threads of a warp."""
 _BARRIER = 128
@@ -41,7 +42,7 @@ class SeveralSteps(MarchingStrategy):
         Tunable("LEVELS", (1, 2, 3, 4), 4),
         Tunable("THREADS_X", (16, 32, 36), 32),
         Tunable("THREADS_Y", (4, 8, 12, 14, 16, 18), 16),
-        Tunable("THREAD_ROWS", (1, 2, 4), 4),
+        Tunable("THREAD_ROWS", (1, 2, 4), _ROWS),
         Tunable("THREAD_COLUMNS", (1, 2), 2),
         Tunable("BLOCKS", (1, 2, 3), 1),
     )
@@ -59,7 +60,8 @@ class SeveralSteps(MarchingStrategy):
         rims included, until the last of the grid's blocks ends."""
         most = _MOST_LEVELS[problem.radius]
         levels = blocks(problem.steps, blocks(problem.steps, most))
-        config = {**super().defaults(problem), "LEVELS": levels}
+        rows = self.thread_rows(problem, levels)
+        config = {**super().defaults(problem), "LEVELS": levels, "THREAD_ROWS": rows}
         tunables = {tunable.name: tunable.values for tunable in self.tunables}
         found = [
             {**config, "THREADS_X": across, "THREADS_Y": down}
@@ -67,6 +69,10 @@ class SeveralSteps(MarchingStrategy):
         ]
         fit = [one for one in found if self.invalid(problem, one) is None]
         return min(fit, key=lambda one: self._cost(problem, one)) if fit else config
+
+    def thread_rows(self, problem: Stencil, levels: int) -> int:
+        """Rows of a thread: as many as registers hold the open sums of."""
+        return _ROWS
 
     def _cost(self, problem: Stencil, config: Config) -> int:
         """Planes that a multiprocessor goes through, times its threads and what a barrier takes."""

@@ -42,7 +42,7 @@ class Warpgroups(GpuLinear):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "warpgroups"
-    tunables = (*TUNABLES, Tunable("HELD", (1, 2), 1))
+    tunables: ClassVar[tuple[Tunable, ...]] = (*TUNABLES, Tunable("HELD", (1, 2), 1))
     tile: ClassVar[type[Tile]] = Tile
     most_summed: ClassVar[float] = MOST_SUMMED
     """The longest sum in the cores."""

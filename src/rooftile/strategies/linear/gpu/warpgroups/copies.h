@@ -35,6 +35,10 @@ __device__ __forceinline__ struct work work_of(int number, int whole)
 __device__ __forceinline__ void start_slice(const tensor_map* x, const char* weights,
                                             unsigned stage, unsigned full, int slice, int image)
 {
+#if X_ACROSS
+    UNROLL for (int row = 0; row < ROWS; row += SLICE)
+        copy_box_2(stage + row * 128, x, image + row, slice * SLICE, full);
+#else
     UNROLL for (int b = 0; b < BOXES / CLUSTER; b++) {
         int row = (rank_in_cluster() * (BOXES / CLUSTER) + b) * BOX_ROWS;
 #if CLUSTER > 1
@@ -48,6 +52,7 @@ __device__ __forceinline__ void start_slice(const tensor_map* x, const char* wei
         copy_box_2(stage + row * 128, x, slice * SLICE, image + row, full);
 #endif
     }
+#endif
     copy_bytes(stage + ROWS * 128, weights + (size_t)slice * NUMBERS * PLANE_BYTES,
                NUMBERS * PLANE_BYTES, full);
 }

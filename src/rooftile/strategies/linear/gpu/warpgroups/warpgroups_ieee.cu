@@ -7,17 +7,26 @@
 // two arrays, and added while the next run is summed.
 // What it removes: half the time of products of numbers split in TF32.
 //
+// Products of matrices may have x[INPUTS][images] (X_ACROSS), and TURNED results.
+//
 // x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
 // numbers[output tiles][SLICES][2 numbers][INSTRUCTIONS][2][TILE_O / 8][8] pieces of 16 bytes in
 // float16, zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
 // partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
+#include "common/across.h"
 #include "linear/gpu/scaled_rows.h"
 #include "linear/gpu/warpgroups/copies.h"
 #include "linear/gpu/warpgroups/results.h"
 
 #define RUNS (TILE_O / SUM_O)
+// Launches may overlap the end of those before.
+#if OVERLAPS
+#define AWAIT_EARLIER() await_earlier()
+#else
+#define AWAIT_EARLIER()
+#endif
 
 // Both numbers of a slice of a warpgroup's images, by instruction.
 struct fragments { pair high[INSTRUCTIONS][4], low[INSTRUCTIONS][4]; };
@@ -44,15 +53,46 @@ __device__ __forceinline__ void load_four(unsigned place, float x[4])
                  : "memory");
 }
 
-// What a lane has of a slice: numbers of its two rows, eight apart, and their scales.
+// What a lane has of a slice: numbers of its two rows, NEXT_ROW apart, and their scales.
 struct slice { float x[2][8], scale[2]; };
 
-__device__ __forceinline__ void take(unsigned place, struct slice* slice, struct row rows[2])
+#if X_ACROSS
+#define NEXT_ROW 1
+__device__ __forceinline__ int row_of_lane() { return neighbours_of_lane(); }
+__device__ __forceinline__ unsigned place_of_lane() { return place_of_neighbours(row_of_lane()); }
+__device__ __forceinline__ void take_numbers(unsigned place, float x[2][8])
+{
+    UNROLL for (int k = 0; k < 8; k++)
+        asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                     : "=f"(x[0][k]), "=f"(x[1][k])
+                     : "r"(fours_on(place, k))
+                     : "memory");
+}
+#else
+#define NEXT_ROW 8
+__device__ __forceinline__ int row_of_lane()
+{
+    return threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
+}
+__device__ __forceinline__ unsigned place_of_lane()
+{
+    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
+    return row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16;
+}
+__device__ __forceinline__ void take_numbers(unsigned place, float x[2][8])
 {
     // Rows eight apart are swizzled alike, and the next four are the other 16 bytes of 32.
     UNROLL for (int r = 0; r < 2; r++)
         UNROLL for (int half = 0; half < 2; half++)
-            load_four((place ^ half * 16) + r * 1024, slice->x[r] + 4 * half);
+            load_four((place ^ half * 16) + r * 1024, x[r] + 4 * half);
+}
+#endif
+// Which row of a tile, after the lane's first, a lane's sum `e` is of.
+#define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)
+
+__device__ __forceinline__ void take(unsigned place, struct slice* slice, struct row rows[2])
+{
+    take_numbers(place, slice->x);
     UNROLL for (int r = 0; r < 2; r++) slice->scale[r] = scale_of(slice->x[r], &rows[r]);
 }
 
@@ -94,8 +134,7 @@ __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row r
                                            struct work work, unsigned stages, unsigned barriers,
                                            struct turn* turn)
 {
-    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
-    unsigned place = stages + row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16;
+    unsigned place = stages + place_of_lane();
     UNROLL for (int e = 0; e < TILE_O / 2; e++) total[e] = 0.0f;
     UNROLL for (int r = 0; r < 2; r++) rows[r].most = rows[r].small = 0.0f;
     if (work.slice >= work.end) return;
@@ -135,18 +174,31 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
     unsigned doubtful[words];
     UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
-        int n = first + ROW_OF(e), o = output + COLUMN_OF(e);
+        int n = first + DOWN(e), o = output + COLUMN_OF(e);
         if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
     }
     UNROLL for (int word = 0; word < words; word++) {
         unsigned left = __reduce_or_sync(~0u, doubtful[word]);
         ROLLED for (; left; left &= left - 1) {
             int at = __ffs(left) - 1, e = 32 * word + at;
-            mend(x, weights, bias, out, first + ROW_OF(e), output + COLUMN_OF(e),
+            mend(x, weights, bias, out, first + DOWN(e), output + COLUMN_OF(e),
                  doubtful[word] >> at & 1);
         }
     }
 }
+
+#if TURNED
+// Stores a lane's sums of `images` rows in all, the first of which is `first`.
+__device__ __forceinline__ void store_turned(const float sum[TILE_O / 2], float* out, int64 first,
+                                             int64 images, int output)
+{
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+        int64 n = first + DOWN(e);
+        int o = output + COLUMN_OF(e);
+        if (n < images && o < OUTPUTS) out[o * images + n] = sum[e];
+    }
+}
+#endif
 
 // Scales sums back; those in doubt become NaN.
 __device__ __forceinline__ void scale_back(float sum[TILE_O / 2], struct row rows[2],
@@ -172,6 +224,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
     unsigned barriers = set_up(stages);
+    AWAIT_EARLIER();
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
         FEWER_REGISTERS(24);
@@ -182,7 +235,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
         MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
         struct turn turn = {0, 0};
-        int row = threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
+        int row = row_of_lane();
         for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
             struct work work = work_of(number, whole);
             float sum[TILE_O / 2];
@@ -194,13 +247,21 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
 #if PARTS > 1
             if (work.part >= 0) {
                 int64 before = (int64)whole * ROWS, rest = images - before;
+#if TURNED
+                store_turned(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+#else
                 store_part(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+#endif
                 continue;
             }
 #endif
             bool sure = true;
             UNROLL for (int e = 0; e < TILE_O / 2; e++) sure = sure && sum[e] == sum[e];
+#if TURNED
+            store_turned(sum, out, first, images, output);
+#else
             store_tile(sum, bias, out, first, images, output);
+#endif
             if (__any_sync(~0u, !sure))
                 mend_tile(x, weights, bias, out, sum, first, images, output);
         }
@@ -218,13 +279,14 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
                                                        float* __restrict__ out, int images,
                                                        int whole)
 {
-    int64 before = (int64)whole * ROWS, results = (images - before) * OUTPUTS;
+    AWAIT_EARLIER();
+    int64 before = (int64)whole * ROWS, rest = images - before, results = rest * OUTPUTS;
     int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x;
-    int n = before + e / OUTPUTS, output = e % OUTPUTS;
+    int n = before + (TURNED ? e % rest : e / OUTPUTS), output = TURNED ? e / rest : e % OUTPUTS;
     float sum = 0.0f;
     if (e < results) {
         sum = finite(sum_of_parts(partial, e, results));
-        out[(size_t)n * OUTPUTS + output] = activate(sum + BIAS(bias[output]));
+        out[place_of_result(n, output)] = activate(sum + BIAS(bias[output]));
     }
     mend(x, weights, bias, out, n, output, sum != sum);
 }

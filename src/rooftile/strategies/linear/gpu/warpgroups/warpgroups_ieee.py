@@ -7,7 +7,7 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import ClassVar, cast
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
@@ -31,7 +31,7 @@ class WarpgroupsIeee(Warpgroups):
     source = "warpgroups_ieee"
     tile = SplitTile
     most_summed = math.inf
-    tunables = (*TUNABLES, Tunable("SUM_O", (16, 32, 64), 64))
+    tunables: ClassVar[tuple[Tunable, ...]] = (*TUNABLES, Tunable("SUM_O", (16, 32, 64), 64))
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16"
 
     def why_not(self, problem: Linear) -> str | None:

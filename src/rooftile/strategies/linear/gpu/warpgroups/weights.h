@@ -4,6 +4,11 @@
 
 #include "linear/gpu/tensor_cores.h"
 
+// Whether x lies as x[INPUTS][images], so that lines of a stage are terms.
+#ifndef X_ACROSS
+#define X_ACROSS 0
+#endif
+
 #define ROWS (64 * WARPGROUPS)
 #define X_BYTES (X_NARROW ? 2 : 4)
 #define W_BYTES (CORES == TF32 ? 4 : 2)
@@ -30,6 +35,8 @@ __device__ __forceinline__ struct place place_of(size_t e)
     int lane = CORES == TF32 ? i : i / 2, among = CORES == TF32 ? half : 2 * half + i % 2;
     struct place place;
     place.output = tile * TILE_O + at / piece % TILE_O;
-    place.input = slice * SLICE + lane * (SLICE / 4) + n * (CORES == TF32 ? 2 : 4) + among;
+    among += n * (CORES == TF32 ? 2 : 4);
+    // A lane takes neighbours or, where lines are terms, every fourth.
+    place.input = slice * SLICE + (X_ACROSS ? 4 * among + lane : lane * (SLICE / 4) + among);
     return place;
 }

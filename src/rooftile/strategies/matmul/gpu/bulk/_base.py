@@ -24,6 +24,8 @@ _ROUND_THREADS = 256
 _LEAST_ROWS, _LEAST_PRODUCTS = 64, 2**24
 """With so many rows, to round both matrices and multiply takes no longer than `mma`, and a third of
 its time where nothing need be rounded."""
+_FEW_ROWS = 8
+"""What `few_rows` takes."""
 _PIECE = 16
 """Bytes in which the copy engine counts lines."""
 _GROUP = 16
@@ -48,7 +50,7 @@ class Bulk(GpuMatmul):
         Tunable("SWAPPED", (0, 1), 0),
         Tunable("ROW_BLOCKS", (1, 2, 4), 2),
         Tunable("COLUMN_BLOCKS", (1, 2), 1),
-        Tunable("PARTS", (1, 2), 1),
+        Tunable("PARTS", (1, 2, 4), 1),
     )
 
     def why_not(self, problem: Matmul) -> str | None:
@@ -65,17 +67,23 @@ class Bulk(GpuMatmul):
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few rows, or products, where both matrices may have to be rounded before."""
-        few = problem.rows < _LEAST_ROWS or problem.flops < 2 * _LEAST_PRODUCTS
-        if self.cores.bytes == 4 or not few:
-            return None
-        return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on"
+        few = problem.flops < 2 * _LEAST_PRODUCTS
+        if self.cores.bytes == 4:
+            slow = few and problem.rows <= _FEW_ROWS
+            return (
+                f"with {_FEW_ROWS} rows it pays from {_LEAST_PRODUCTS} products on"
+                if slow
+                else None
+            )
+        few = few or problem.rows < _LEAST_ROWS
+        return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """What an estimate finds fastest, for numbers as they come."""
         formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
         tiles = ((self._tile(problem, {**config, **formats}), config) for config in _candidates())
         possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
-        return min(possible, key=lambda entry: entry[0])[1]
+        return min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """See `Tile.invalid`."""
@@ -102,6 +110,7 @@ class Bulk(GpuMatmul):
             "STORING": tile.storing,
             "CHUNK": tile.chunk,
             "STAGES": tile.stages,
+            "BLOCKS": tile.blocks,
             "ROUND_THREADS": _ROUND_THREADS,
             "CONSUMER_REGISTERS": tile.registers,
             "PAIRED": int(problem.columns % 2 == 0),

@@ -24,10 +24,10 @@ _BARRIERS = 1024
 
 # What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
 # the last-level cache, where its neighbour reads as well and where that idles, and into shared
-# memory.  Clocks of a tile, of a part and of a cluster, beside the slices, and of a slice that
-# blocks share.
+# memory.  Clocks of a tile, of a part and of a cluster, beside the slices, of a slice that blocks
+# share, and of one that each warpgroup takes to registers.
 _CACHE_RATE, _LONE_CACHE_RATE, _FILL_RATE = 26, 36, 57
-_TILE_CLOCKS, _PART_CLOCKS, _CLUSTER_CLOCKS, _MEETING_CLOCKS = 1500, 1500, 500, 80
+_TILE_CLOCKS, _PART_CLOCKS, _CLUSTER_CLOCKS, _MEETING_CLOCKS, _HELD_CLOCKS = 1500, 1500, 500, 80, 20
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,16 @@ class Tile:
         return _LINE * (self.rows + self.columns)
 
     @property
+    def blocks(self) -> int:
+        """Blocks of a multiprocessor.  Where there are few tiles, the next launch may begin beside
+        this one's blocks."""
+        fit = self.held <= self.machine.register_room(2 * self.threads)
+        return 2 if fit and self.config["PARTS"] > 1 and self.config["WARPGROUPS"] == 1 else 1
+
+    @property
     def stages(self) -> int:
         """How many fit; barriers take 16 bytes each."""
-        room = self.machine.shared_room(1) - self._buffers
+        room = self.machine.shared_room(self.blocks) - self._buffers
         return min(_MOST_STAGES, room // (self.stage_bytes + 16))
 
     @property
@@ -174,7 +181,7 @@ class Tile:
     @property
     def entry(self) -> int:
         """Registers that threads begin with."""
-        return min(_MOST_REGISTERS, self.machine.register_room(self.threads))
+        return min(_MOST_REGISTERS, self.machine.register_room(self.blocks * self.threads))
 
     @property
     def registers(self) -> int:
@@ -222,7 +229,9 @@ class Tile:
             _LINE * shared / (_LONE_CACHE_RATE if alone else _CACHE_RATE),
             self.stage_bytes / _FILL_RATE,
         )
-        rounds = blocks(down * across, self.resident)
+        if self.sides[0].lies_across and self.element_bytes == 4:
+            # Rows pass through registers.
+            slice_clocks += _HELD_CLOCKS * self.config["WARPGROUPS"]
         beside = parts * _PART_CLOCKS
         if self.sharing > 1:
             slice_clocks, beside = slice_clocks + _MEETING_CLOCKS, beside + _CLUSTER_CLOCKS

@@ -58,7 +58,7 @@ __global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restr
 #if CLUSTER_BLOCKS > 1
 __cluster_dims__(CLUSTER_BLOCKS, 1, 1)
 #endif
-__global__ __launch_bounds__(THREADS, 1) void matmul(const __grid_constant__ tensor_map left,
+__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant__ tensor_map left,
                                                      const __grid_constant__ tensor_map right,
 #if STORING == ENGINE
                                                      const __grid_constant__ tensor_map out,
@@ -70,6 +70,7 @@ __global__ __launch_bounds__(THREADS, 1) void matmul(const __grid_constant__ ten
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
+    if (threadIdx.x == 0) ask_for(&left), ask_for(&right);
     unsigned barriers = set_up(stages);
     await_earlier();
     int slices = (inner + SLICE - 1) / SLICE;

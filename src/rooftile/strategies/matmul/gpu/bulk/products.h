@@ -21,7 +21,7 @@ __device__ __forceinline__ void take_rows(unsigned place, int step, unsigned hel
 __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, unsigned stages,
                                            unsigned barriers, struct turn* turn)
 {
-    unsigned place = place_of_rows(row_of_lane()), taken = 0, held[2][2][4];
+    unsigned place = place_of_neighbours(row_of_lane()), taken = 0, held[2][2][4];
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
         wait(FULL(barriers, turn->at), turn->round);

@@ -12,6 +12,9 @@ from rooftile.ops.scan import Scan
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder
 
+# Several at once would not fit.
+pytestmark = pytest.mark.alone
+
 MANY = 2**31 + 17
 PICTURE = 32771, 65537
 """Rows and columns that no tile divides: 2^31 pixels and more."""

@@ -144,6 +144,7 @@ def test_on_tensors_of_a_gpu(cuda_device):
     assert np.allclose(y.cpu().numpy(), rooftile.separable(IMAGES, MASK, MASK), atol=1e-5)
 
 
+@pytest.mark.alone
 def test_more_than_2_to_the_31_elements_on_a_gpu(cuda_device):
     torch = pytest.importorskip("torch")
     count, room = 2**31 + 17, torch.cuda.mem_get_info()[0]

@@ -174,6 +174,16 @@ def test_a_name_may_be_a_number_and_then_a_vector():
     assert out.tolist() == [2]
 
 
+def test_a_negative_count_has_no_lanes():
+    part = "load_part(x, 0, i - 3)"
+    kernel = written(
+        f"for i in range(1):\n    store_part(out, 1, {part}, i - 3)\n    out[0] = total({part})"
+    )
+    out = np.full(1 + vector.lanes(), 5, np.float32)
+    run(kernel, np.ones(vector.lanes(), np.float32), out)
+    assert out.tolist() == [0] + [5] * vector.lanes()
+
+
 @given(st.lists(st.floats(width=32), min_size=2, max_size=2))
 def test_vectors_keep_nan(values):
     width = vector.lanes()

@@ -15,6 +15,7 @@ class Agreeing(Problem):
     """``counts[r]`` of the bytes in ``rows[r]``."""
 
     operation: ClassVar[str] = "made_up"
+    words: ClassVar[str] = "{height} rows of {width} bytes"
     height: int
     width: int
 

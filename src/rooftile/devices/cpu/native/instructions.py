@@ -183,6 +183,8 @@ class Instructions:
         if not element.widen:
             return self.made(element.loaded, f"load {element.stored}, ptr {place}")
         raw = self.made(INTEGER, f"load {element.stored}, ptr {place}")
+        if element.widen == "widened":
+            return self._widened(raw)
         return self.made(
             element.loaded, f"{element.widen} {element.stored} {raw.name} to {element.loaded.llvm}"
         )
@@ -198,8 +200,14 @@ class Instructions:
             value = self.made(INTEGER, f"{instruction} to {element.stored}")
         self.write(f"store {element.stored} {value.name}, ptr {self.address(array, index)}")
 
+    def _widened(self, raw: Value) -> Value:
+        """The float32 of a bfloat's bits."""
+        bits = self.made(INTEGER, f"zext i16 {raw.name} to i32")
+        upper = self.made(INTEGER, f"shl i32 {bits.name}, 16")
+        return self.made(FLOAT, f"bitcast i32 {upper.name} to float")
+
     def _rounded(self, value: Value) -> Value:
-        """A float32 as a bfloat, to the nearest, ties to even.
+        """A float32 as a bfloat's bits, to the nearest, ties to even.
 
         LLVM's own conversion may become an instruction that takes subnormal numbers for zeros.
         """
@@ -217,7 +225,7 @@ class Instructions:
         nan = step(f"fcmp uno float {value.name}, {value.name}")
         found = step(f"select i1 {nan}, i32 {quiet}, i32 {nearest}")
         upper = step(f"lshr i32 {found}, 16")
-        return Value(FLOAT, step(f"bitcast i16 {step(f'trunc i32 {upper} to i16')} to bfloat"))
+        return self.made(INTEGER, f"trunc i32 {upper} to i16")
 
 
 def _conversion(of: Type, to: Type) -> str:

@@ -66,7 +66,8 @@ ELEMENTS = {
         Element("uint16", "i16", INTEGER, "zext", "trunc"),
         Element("uint8", "i8", INTEGER, "zext", "trunc"),
         Element("half", "half", FLOAT, "fpext", "fptrunc"),
-        Element("bfloat", "bfloat", FLOAT, "fpext", "rounded"),
+        # As bits: without instructions for them LLVM calls functions that no process has.
+        Element("bfloat", "i16", FLOAT, "widened", "rounded"),
     )
 }
 HELD_AS = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}

@@ -94,10 +94,10 @@ def _store(aligned: bool, stream: bool = False) -> Callable[[Expressions, list[V
 
 
 def _mask(to: Expressions, count: Value) -> Value:
-    """Which lanes are among the first ``count``."""
+    """Which lanes are among the first ``count``: none where that is negative."""
     numbers = f"<{', '.join(f'i64 {k}' for k in range(to.lanes))}>"
     counts = _splat_of(to, count, f"<{to.lanes} x i64>")
-    return to.made(_mask_of(to), f"icmp ult <{to.lanes} x i64> {numbers}, {counts}")
+    return to.made(_mask_of(to), f"icmp slt <{to.lanes} x i64> {numbers}, {counts}")
 
 
 def _place(to: Expressions, array: Value, index: Value) -> Value:

@@ -192,11 +192,11 @@ def emit_maps(tile: SquareTile, to: Writer, transforms: Transforms) -> None:
             to.line(
                 *(f"store_aligned(scratch, m + {t * maps + q * lanes}, a{t}_{q})" for t, q in sums)
             )
-        with (
-            to.loop("part", tile.across) as part,
-            to.block(f"for tile in range({tile.tiles}):"),
-        ):
-            _emit_output(tile, to, transforms, f"({block} * {maps} + {part} * {lanes})", part)
+        with to.loop("part", tile.across) as part:
+            m = f"({block} * {maps} + {part} * {lanes})"
+            # The last block's second vector may have no map.
+            with to.block(f"if {m} < {p.maps}:"), to.block(f"for tile in range({tile.tiles}):"):
+                _emit_output(tile, to, transforms, m, part)
 
 
 def _emit_output(tile: SquareTile, to: Writer, transforms: Transforms, m: str, part: str) -> None:

@@ -37,9 +37,8 @@ class _Graph:
 
     def start(self, stream: int) -> None:
         """Launch it."""
-        self._turn.acquire()
-        code = self._launch(self._made, stream)
-        self._turn.release()
+        with self._turn:
+            code = self._launch(self._made, stream)
         if code:
             check(code)
 

@@ -252,61 +252,51 @@ def _overview(content: Content) -> list[dict[str, str]]:
     """A line for each part."""
     lines = []
     for number, section in enumerate(content.sections, 1):
-        best = next((row for row in section.passed if row.kind == "strategy"), None)
-        known = best is not None and best.roof_fraction is not None
-        lines.append(
-            {
-                "id": f"ladder-{number}",
-                "title": words.name(section.problem),
-                "shape": words.shape(section.problem),
-                "device": f"{section.hardware} ({section.device})",
-                "fastest": best.strategy if best else "none",
-                "time": words.milliseconds(median(best)) if best else "",
-                "share": words.share(best.roof_fraction or 0.0) if best and known else "",
-                "count": f"{len(section.passed)} of {len(section.rows)} rungs",
-            }
-        )
+        lines.append({"id": f"ladder-{number}", **_ladder_line(section)})
     for number, run in enumerate(content.networks, 1):
-        lines.append(
-            {
-                "id": f"network-{number}",
-                "title": run.model,
-                "shape": f"batch {run.batch}",
-                "device": f"{run.hardware} ({run.device})",
-                "fastest": "whole plan",
-                "time": words.milliseconds(run.total_ms),
-                "share": "",
-                "count": f"{len(run.op_times_ms)} operations",
-            }
-        )
+        time, count = words.milliseconds(run.total_ms), f"{len(run.op_times_ms)} operations"
+        line = _line(run.model, f"batch {run.batch}", run, "whole plan", time, count)
+        lines.append({"id": f"network-{number}", **line})
     for number, one in enumerate(content.experiments, 1):
         measured = sum(verdict["verdict"] != "not measured" for verdict in one.verdicts)
-        lines.append(
-            {
-                "id": f"experiment-{number}",
-                "title": f"Published experiment {one.experiment}",
-                "shape": "",
-                "device": f"{one.hardware} ({one.device})",
-                "fastest": "",
-                "time": "",
-                "share": "",
-                "count": f"{measured} of {len(one.verdicts)} published numbers",
-            }
-        )
+        count = f"{measured} of {len(one.verdicts)} published numbers"
+        line = _line(f"Published experiment {one.experiment}", "", one, "", "", count)
+        lines.append({"id": f"experiment-{number}", **line})
     for number, made in enumerate(content.trainings, 1):
-        lines.append(
-            {
-                "id": f"training-{number}",
-                "title": f"training {made.model}",
-                "shape": f"precision {made.precision}",
-                "device": f"{made.hardware} ({made.device})",
-                "fastest": "whole training",
-                "time": f"{made.seconds:,.1f} s",
-                "share": "",
-                "count": f"{len(made.epochs)} epochs",
-            }
-        )
+        title, shape = f"training {made.model}", f"precision {made.precision}"
+        time, count = f"{made.seconds:,.1f} s", f"{len(made.epochs)} epochs"
+        line = _line(title, shape, made, "whole training", time, count)
+        lines.append({"id": f"training-{number}", **line})
     return lines
+
+
+def _ladder_line(section: Section) -> dict[str, str]:
+    best = next((row for row in section.passed if row.kind == "strategy"), None)
+    known = best is not None and best.roof_fraction is not None
+    return _line(
+        words.name(section.problem),
+        words.shape(section.problem),
+        section,
+        best.strategy if best else "none",
+        words.milliseconds(median(best)) if best else "",
+        f"{len(section.passed)} of {len(section.rows)} rungs",
+        share=words.share(best.roof_fraction or 0.0) if best and known else "",
+    )
+
+
+def _line(
+    title: str, shape: str, of: Any, fastest: str, time: str, count: str, *, share: str = ""
+) -> dict[str, str]:
+    """What the overview says of a part; ``of`` knows its hardware and device."""
+    return {
+        "title": title,
+        "shape": shape,
+        "device": f"{of.hardware} ({of.device})",
+        "fastest": fastest,
+        "time": time,
+        "share": share,
+        "count": count,
+    }
 
 
 def _facets(content: Content) -> list[tuple[str, list[str]]]:

@@ -12,7 +12,6 @@
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
 # make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make docs      set up a fourth one; the documentation as a site in build/site, its links checked
-# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make clean     remove all of them and every cache of a tool
 #
 # PYTHON=/path/to/python chooses the interpreter, MODEL=mnist8 the demo's network.

@@ -83,7 +83,7 @@ def tick(browser, name, value):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_renders_within_the_width_and_can_be_read(show, size, scheme):
     browser = show(everything(), size, scheme)
-    assert len(shown(browser, "figure")) == 6
+    assert len(shown(browser, "figure")) == 10
     boxes = [one.rect for one in shown(browser, "figure svg.track, figure svg.roofline")]
     assert all(box["width"] > 200 and box["height"] > 20 for box in boxes)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
@@ -107,7 +107,7 @@ def test_no_label_lies_on_another(show):
           }));
         }
         return [found, document.querySelectorAll("svg.axis").length];""")
-    assert overlaps == [[], 4]
+    assert overlaps == [[], 6]
 
 
 def test_a_bar_is_drawn_as_long_as_it_says(show):
@@ -196,4 +196,4 @@ def test_texts_of_records_do_not_run(show):
     browser = show(nasty())
     assert browser.execute_script("return window.hacked") is None
     assert browser.find_elements("css selector", "main img, main script") == []
-    assert len(shown(browser, ".part")) == 3
+    assert len(shown(browser, ".part")) == 5

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import climb, network, passed, reproduced, tuning, typical, without_time
+from report_cases import (
+    climb,
+    network,
+    passed,
+    reproduced,
+    trained,
+    tuning,
+    typical,
+    without_time,
+)
 
 from rooftile.lab.report import page
 from rooftile.lab.report.sources import content
@@ -51,7 +61,7 @@ class Outline(HTMLParser):
 def everything():
     trials = tuning({(1, 1): 2.0, (2, 3): "no"})
     found = content(typical()) + content(network()) + content(trials)
-    return found + content(reproduced("a document"))
+    return found + content(reproduced("a document")) + content(trained(device="cpu"))
 
 
 def nasty():
@@ -66,7 +76,16 @@ def nasty():
     made["problem"]["activation"] = NASTY
     run = {**network(), "model": NASTY, "op_times_ms": {NASTY: 1.0}, "strategies": {NASTY: NASTY}}
     trials = tuning({(NASTY, 1): 2.0, (2, NASTY): NASTY}, strategy=NASTY)
-    return content(made) + content(run) + content(trials) + content(reproduced(NASTY))
+    learnt = {
+        **trained(device="cpu"),
+        "model": NASTY,
+        "options": dict.fromkeys(("optimiser", "batch", "precision"), NASTY),
+    }
+    learnt["profile"] = json.loads(
+        json.dumps(learnt["profile"]).replace("forward", json.dumps(NASTY)[1:-1])
+    )
+    found = content(made) + content(run) + content(trials)
+    return found + content(reproduced(NASTY)) + content(learnt)
 
 
 def test_nothing_comes_from_elsewhere():
@@ -129,7 +148,7 @@ def test_filters_are_offered_where_there_is_a_choice():
 
 def test_numbers_stand_below_each_figure():
     text = page(everything())
-    assert text.count("<figure") == text.count('<details class="numbers"') == 7
+    assert text.count("<figure") == text.count('<details class="numbers"') == 10
     assert "would take 34 s" in text
 
 

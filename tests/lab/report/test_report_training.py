@@ -5,44 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from report_cases import PHASES, trained
 
 from rooftile.errors import InputError
 from rooftile.lab.report import page, read_files
 from rooftile.lab.report.sources import content
 from rooftile.lab.report.training import figures
-
-PHASES = ("forward", "backward", "update")
-
-
-def trained(*, held_out=True, steps=5):
-    """An object as train prints it."""
-    epochs = [
-        {
-            "epoch": number + 1,
-            "loss": 1 / (number + 1),
-            "holdout_loss": abs(number - 2) + 0.5 if held_out else None,
-            "holdout_accuracy": 0.5 + number / 10 if held_out else None,
-        }
-        for number in range(4)
-    ]
-    timeline = [
-        {"phase": phase, "layer": "h" if k < 2 else "", "start_ms": 10.0 * step + k, "ms": 0.9}
-        for step in range(steps)
-        for k, phase in enumerate(PHASES)
-    ]
-    told = {"calls": steps, "average_ms": 0.9, "least_ms": 0.8, "most_ms": 1.0, "share": 1 / 3}
-    phases = [
-        {"phase": phase, "layer": "h" if k < 2 else "", **told} for k, phase in enumerate(PHASES)
-    ]
-    return {
-        "model": "mlp",
-        "device": "cuda",
-        "options": {"optimiser": "sgd", "batch": None, "precision": "bf16"},
-        "epochs": epochs,
-        "seconds": 2.5,
-        "profile": {"phases": phases, "timeline": timeline if steps else []},
-        "environment": {"cpu": "Some Processor", "time": "2026-11-21T11:02:19+00:00"},
-    }
 
 
 def test_curves_and_timeline_of_a_training():

@@ -41,6 +41,11 @@ def test_buffers_are_aligned_and_whole(count):
     assert buffer.sum() == count
 
 
+def test_large_buffers_begin_elsewhere_in_a_page_than_numpys_do():
+    one, other = cpu.allocate(5000), cpu.allocate(2**20)
+    assert memory.address(one) % 4096 == memory.address(other) % 4096 == 1024
+
+
 def test_a_buffer_larger_than_the_memory_is_refused(monkeypatch):
     with pytest.raises(OutOfMemory, match="a plan needs") as caught:
         cpu.allocate(2**50, "a plan")

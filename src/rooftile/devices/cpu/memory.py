@@ -17,6 +17,10 @@ from rooftile.errors import OutOfMemory
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
+_PAGE, _INTO_PAGE = 4096, 1024
+"""A large array begins so many bytes into a page.  NumPy's begin 16 bytes into one, and processors
+take a load for one of what was just stored where the last 12 bits of both addresses are the same:
+with an array 64 bytes into a page, the next loads of an input would wait for the last stores."""
 
 
 def free_bytes() -> int:
@@ -78,9 +82,10 @@ def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
     """An uninitialised array on a 64-byte boundary.  Raises `OutOfMemory` as `allocate`."""
     nbytes = math.prod(shape) * dtype.itemsize
-    size = nbytes + ALIGNMENT
+    boundary, into = (_PAGE, _INTO_PAGE) if nbytes >= _PAGE else (ALIGNMENT, 0)
+    size = nbytes + boundary
     if size > 2**24 and size > free_bytes():
         raise OutOfMemory(size, free_bytes(), what)
     raw = np.empty(size, np.uint8)
-    offset = -address(raw) % ALIGNMENT
+    offset = (into - address(raw)) % boundary
     return raw[offset : offset + nbytes].view(dtype).reshape(shape)

@@ -10,7 +10,9 @@ sum, in every lane; with a literal 2, 4 or 8 as well, of so many lanes beside ea
 With ``n`` the integer nearest to ``x / ln 2`` and ``r = x - n ln 2``, ``exp(x)`` is
 ``2^n (1 + r + r^2 q(r))``; ``r`` takes two subtractions, since ``ln 2`` is kept as a short number
 and a small one (Cody and Waite).  ``q`` is a polynomial whose largest relative error in the result
-is least.  `ULPS` rests on every float32, but for tangents of those below 2^-30 and above 12.
+is least.  ``grown_exp`` is for a difference that is rounded already, to whose error that of one
+subtraction adds little; its polynomial is ``e^r``, of one term less.
+`ULPS` rests on every float32, but for tangents of those below 2^-30 and above 12.
 
 Source: Muller, "Elementary Functions", third edition (2016), chapters 3 and 11.
 """
@@ -18,7 +20,7 @@ Source: Muller, "Elementary Functions", third edition (2016), chapters 3 and 11.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rooftile.devices.cpu.native.build import processor
@@ -43,6 +45,8 @@ _SHORT, _SMALL = 0.693359375, math.log(2.0) - 0.693359375
 _ROUND = 1.5 * 2.0**23
 """To whom a small number is added, the sum's last bits are the nearest integer."""
 _Q = (0.5, 0.1666652113199234, 0.04166838899254799, 0.008368716575205326, 0.001381459878757596)
+_E = (1.0, 0.9999997, 0.49999148, 0.16667654, 0.041898206, 0.0082891127)
+"""Of ``e^r`` itself, rounded to float32; the relative error is 9.3e-8 at most."""
 _WORD, _SHORT_WORD = Type("word", "integer", "i32"), Type("short", "integer", "i16")
 
 
@@ -88,24 +92,25 @@ class _Lanes:
         """The smaller of both; NaN stays."""
         return self.where("ogt", x, self.all(limit), self.all(limit), x)
 
-    def parts(
-        self, x: Value, raised: int = 0, *, rounded: bool = False
-    ) -> tuple[Value, Value, Value]:
-        """``r``, ``q(r)``, and ``n`` behind the bits of `_ROUND`, so much larger there.
+    def parts(self, x: Value, raised: int = 0) -> tuple[Value, Value, Value]:
+        """``r``, ``q(r)``, and ``n`` behind the bits of `_ROUND`, so much larger there."""
+        n, shifted = self.nearest(x, raised)
+        r = self.fma(n, self.all(-_SMALL), self.fma(n, self.all(-_SHORT), x))
+        return r, self.polynomial(_Q, r), shifted
 
-        ``rounded``: x is a rounded difference, to whose error that of one subtraction adds little.
-        """
+    def nearest(self, x: Value, raised: int) -> tuple[Value, Value]:
+        """``n``, and the same behind the bits of `_ROUND`."""
         magic = self.all(_ROUND + raised)
         shifted = self.fma(x, self.all(1.0 / math.log(2.0)), magic)
-        n = self.do("fsub", shifted, magic)
-        if rounded:
-            r = self.fma(n, self.all(-math.log(2.0)), x)
-        else:
-            r = self.fma(n, self.all(-_SMALL), self.fma(n, self.all(-_SHORT), x))
-        q = self.all(_Q[-1])
-        for coefficient in reversed(_Q[:-1]):
-            q = self.fma(q, r, self.all(coefficient))
-        return r, q, shifted
+        return self.do("fsub", shifted, magic), shifted
+
+    def polynomial(self, coefficients: Sequence[float], x: Value) -> Value:
+        """That with these coefficients, the constant first, by Horner's rule."""
+        *others, last = coefficients
+        value = self.all(last)
+        for coefficient in reversed(others):
+            value = self.fma(value, x, self.all(coefficient))
+        return value
 
     def less_one(self, r: Value, q: Value) -> Value:
         """``e^r - 1``."""
@@ -147,14 +152,12 @@ def _exp(to: Expressions, given: list[Value]) -> Value:
 
 def _grown_exp(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
-    return _grown(_Lanes(to, x), x, rounded=True)
-
-
-def _grown(at: _Lanes, x: Value, *, rounded: bool) -> Value:
+    at = _Lanes(to, x)
     x = at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x)
-    r, q, shifted = at.parts(x, _BIAS + _GROWN, rounded=rounded)
-    one = at.all(1.0)
-    return at.do("fmul", at.fma(at.fma(q, r, one), r, one), at.power_of(shifted))
+    n, shifted = at.nearest(x, _BIAS + _GROWN)
+    power = at.polynomial(_E, at.fma(n, at.all(-math.log(2.0)), x))
+    # To add n to the power's exponent would be quicker, but not keep NaN.
+    return at.do("fmul", power, at.power_of(shifted))
 
 
 def _sigmoid(to: Expressions, given: list[Value]) -> Value:
@@ -162,7 +165,10 @@ def _sigmoid(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at, zero = _Lanes(to, x), Value(x.type, "zeroinitializer")
     minus = to.made(x.type, f"fneg {x.type.llvm} {at.called('fabs', x).name}")
-    e = at.do("fmul", _grown(at, minus, rounded=False), at.all(2.0**-_GROWN))
+    least = at.where("olt", minus, at.all(_LEAST), at.all(_LEAST), minus)
+    r, q, shifted = at.parts(least, _BIAS + _GROWN)
+    grown = at.fma(at.fma(q, r, at.all(1.0)), r, at.all(1.0))
+    e = at.do("fmul", at.do("fmul", grown, at.power_of(shifted)), at.all(2.0**-_GROWN))
     upper = at.where("olt", x, zero, e, at.all(1.0))
     return at.do("fdiv", upper, at.do("fadd", e, at.all(1.0)))
 

@@ -1,12 +1,12 @@
 """Rung 3, `vectors`: explicit vectors, with an exponential of our own.
 
 The textbook's loops call the C library for one exponential at a time.  Here a vector's lanes are
-computed at once, within 1.2 units in the last place
-(`rooftile.devices.cpu.native.vector_math`).  A row of a few vectors stays in registers.  A longer
-one is read three times, from memory once; its maximum is kept in several vectors, so that none
-waits for the one before it.  The last vector of a row ends with it, over lanes of the one before,
-since to write a part of a vector takes as long as ten whole ones on some processors.  A core takes
-several rows at a time: to be told of one takes longer than a short row.
+computed at once (`rooftile.devices.cpu.native.vector_math` says how exactly).  A row of a few
+vectors stays in registers.  Longer rows need three loops each, of which those for the maximum and
+for the division by the sum wait for memory: so one loop computes the exponentials of a row, finds
+the maximum of the next, and divides the one before.  The last vector of a row ends with it, over
+lanes of the one before, since to write a part of a vector takes as long as ten whole ones on some
+processors.  A core takes several rows at a time: to be told of one takes longer than a short row.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
 """
@@ -22,7 +22,7 @@ from rooftile.ops import Softmax
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _CHAINS = 4
-"""Vectors of running maxima, up to four cycles each."""
+"""Vectors of the first row's running maxima: up to four cycles each, for which nothing waits."""
 _MOST_HELD = 8
 """Vectors of a row that stays in registers."""
 _UNIT = 4096
@@ -48,9 +48,6 @@ class Vectors(CpuStrategy):
         held = -(-classes // lanes)
         function = _held(lanes, classes < lanes, held) if held <= _MOST_HELD else _long(lanes)
         return CpuKernel(function, lambda rows: -(-rows // together), sizes=(classes, together))
-
-
-STRATEGY = Vectors()
 
 
 def _kernel(lanes: int, stem: str, write_row: Callable[[Writer], None]) -> Native:
@@ -104,28 +101,62 @@ def _tree(combine: str, terms: Sequence[str]) -> str:
 
 @cache
 def _long(lanes: int) -> Native:
-    """For longer rows."""
-    step = lanes * _CHAINS
+    """For longer rows, whose exponentials wait in the result's own place."""
+    to = Writer()
+    with to.block("def largest_of(x, first, classes):"):
+        _write_largest(to, lanes)
+    with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
+        to.line("classes, most = sizes[0], x.size // sizes[0]", f"last = classes - {lanes}")
+        to.line("start, stop = begin * sizes[1], min(end * sizes[1], most)")
+        with to.block("if start < stop:"):
+            to.line("top = largest_of(x, start * classes, classes)", "share = top")
+            with to.block("for row in range(start, stop + 1):"):
+                to.line("first = row * classes", "behind = first - classes")
+                to.line("ahead = min(row + 1, stop - 1) * classes")
+                with to.block("if row == start:"):
+                    _write_loop(to, lanes, raises=True, shares=False)
+                with to.block("else:"):
+                    with to.block("if row < stop:"):
+                        _write_loop(to, lanes, raises=True, shares=True)
+                    with to.block("else:"):
+                        _write_loop(to, lanes, raises=False, shares=True)
+    return source("softmax_vectors", to.text(), lanes=lanes)
 
-    def write_row(to: Writer) -> None:
-        to.line(f"last = stop - {lanes}", "m0 = load(x, last)")
-        to.line(*(f"m{c} = m0" for c in range(1, _CHAINS)))
-        # NaN may be passed over here: its exponential is NaN, and so is the row's sum.
-        with to.block(f"for at in range(first, stop - {step - 1}, {step}):"):
-            to.line(*(f"m{c} = larger(load(x, at + {c * lanes}), m{c})" for c in range(_CHAINS)))
-        with to.block(f"for at in range(first + classes // {step} * {step}, last, {lanes}):"):
-            to.line("m0 = larger(load(x, at), m0)")
-        to.line(f"top = largest({_tree('larger', [f'm{c}' for c in range(_CHAINS)])})")
-        to.line("s = splat(float32(0.0))")
-        with to.block(f"for at in range(first, last, {lanes}):"):
-            to.line("e = grown_exp(subtract(load(x, at), top))")
-            to.line("store(out, at, e)", "s = add(s, e)")
-        to.line("e = grown_exp(subtract(load(x, last), top))")
-        to.line(f"more = (classes - 1) % {lanes} + 1")
+
+def _write_loop(to: Writer, lanes: int, *, raises: bool, shares: bool) -> None:
+    """A row's exponentials and the maximum of the row ahead, the shares of the row behind."""
+    if shares:
+        # Some of its lanes are divided with the vector before it.
+        to.line("rest = load(out, behind + last)")
+    if raises:
+        # NaN may be passed over: its exponential is NaN, and so is the row's sum.
+        to.line("s = splat(float32(0.0))", "m = load(x, ahead + last)")
+    with to.block(f"for at in range(0, last, {lanes}):"):
+        if raises:
+            to.line("e = grown_exp(subtract(load(x, first + at), top))")
+            to.line("store(out, first + at, e)", "s = add(s, e)")
+            to.line("m = larger(load(x, ahead + at), m)")
+        if shares:
+            to.line("store(out, behind + at, multiply(load(out, behind + at), share))")
+    if shares:
+        to.line("store(out, behind + last, multiply(rest, share))")
+    if raises:
+        to.line("e = grown_exp(subtract(load(x, first + last), top))")
+        to.line("store(out, first + last, e)", f"more = (classes - 1) % {lanes} + 1")
         to.line(f"s = add(s, joined({lanes} - more, splat(float32(0.0)), e))")
-        to.line("share = divide(splat(float32(1.0)), summed(s))")
-        with to.block(f"for at in range(first, last, {lanes}):"):
-            to.line("store(out, at, multiply(load(out, at), share))")
-        to.line("store(out, last, multiply(e, share))")
+        to.line("share = divide(splat(float32(1.0)), summed(s))", "top = largest(m)")
 
-    return _kernel(lanes, "softmax_vectors", write_row)
+
+def _write_largest(to: Writer, lanes: int) -> None:
+    """The largest of a row, in several chains."""
+    step = lanes * _CHAINS
+    to.line("stop = first + classes", f"last = stop - {lanes}", "m0 = load(x, last)")
+    to.line(*(f"m{c} = m0" for c in range(1, _CHAINS)))
+    with to.block(f"for at in range(first, stop - {step - 1}, {step}):"):
+        to.line(*(f"m{c} = larger(load(x, at + {c * lanes}), m{c})" for c in range(_CHAINS)))
+    with to.block(f"for at in range(first + classes // {step} * {step}, last, {lanes}):"):
+        to.line("m0 = larger(load(x, at), m0)")
+    to.line(f"return largest({_tree('larger', [f'm{c}' for c in range(_CHAINS)])})")
+
+
+STRATEGY = Vectors()

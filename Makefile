@@ -68,8 +68,10 @@ honest: $(DEV_ENV)/installed
 	ROOFTILE_HONEST_SEEDS=5 $(DEV_ENV)/bin/pytest tests/frauds/test_honest.py
 
 sanitize: $(DEV_ENV)/installed
-	compute-sanitizer --tool memcheck --error-exitcode 1 $(DEV_ENV)/bin/python tests/launch_every_rung.py
-	compute-sanitizer --tool racecheck --error-exitcode 1 $(DEV_ENV)/bin/python tests/launch_every_rung.py
+	for tool in memcheck racecheck; do \
+	  seq 3 | xargs -P 3 -I PART compute-sanitizer --tool $$tool --error-exitcode 1 \
+	    $(DEV_ENV)/bin/python tests/launch_every_rung.py --part PART/3 || exit 1; \
+	done
 
 bench: $(BENCH_ENV)/installed
 	$(BENCH_ENV)/bin/python benchmarks/cpu.py --write

@@ -5,13 +5,15 @@
 
 ``make sanitize`` does both.  Words pick the rungs whose names begin so, ``stream`` the streaming of
 images, ``products`` the kernels of a published experiment, and ``training`` steps of a training.
-Results are not looked at: that is the tests' task, without the tool.
+``--part 2/3`` launches one rung of three, from the second on: the tool keeps one core busy, so
+several parts beside each other are done sooner.  Results are not looked at: that is the tests'
+task, without the tool.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+import argparse
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -257,20 +259,22 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
 }
 
 
-def launches(wanted: list[str]) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:
+def launches(
+    wanted: list[str], part: int = 1, parts: int = 1
+) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:
     """Rung, problem, formats, and whether infinities are among the inputs."""
-    for operation, problems in PROBLEMS.items():
-        for rung in map(of_launches, ladder(operation, "cuda")):
-            if wanted and not rung.name.startswith(tuple(wanted)):
-                continue
-            taken = [problem for problem in problems if rung.why_not(problem) is None]
-            for problem in taken:
-                yield rung, problem, {}, False
-                if rung.narrow:
-                    formats = {"X_NARROW": 1, "OUT_NARROW": 1}
-                    yield rung, problem, formats, False
-            for problem in taken[:1]:
-                yield rung, problem, {}, True
+    rungs = [(name, of_launches(rung)) for name in PROBLEMS for rung in ladder(name, "cuda")]
+    for operation, rung in rungs[part - 1 :: parts]:
+        if wanted and not rung.name.startswith(tuple(wanted)):
+            continue
+        taken = [problem for problem in PROBLEMS[operation] if rung.why_not(problem) is None]
+        for problem in taken:
+            yield rung, problem, {}, False
+            if rung.narrow:
+                formats = {"X_NARROW": 1, "OUT_NARROW": 1}
+                yield rung, problem, formats, False
+        for problem in taken[:1]:
+            yield rung, problem, {}, True
 
 
 def launch(
@@ -285,12 +289,13 @@ def launch(
     bound(*values[:count], *(np.empty(o.shape, o.numpy) for o in problem.output_arrays))
 
 
-def stream() -> None:
+def stream() -> int:
     """Several segments of uint8 images, the last one shorter."""
     plan: Any = nn.load("lenet5").plan(batch=100, precision="fp16", device="cuda")
     images = plan.stream.pinned((230, 86, 86))
     images[...] = np.random.default_rng(0).integers(0, 256, images.shape)
     plan.stream.classify(images, segments=4)
+    return 1
 
 
 def products(device: GpuDevice) -> int:
@@ -301,7 +306,7 @@ def products(device: GpuDevice) -> int:
     return len(chosen)
 
 
-def training() -> None:
+def training() -> int:
     """Some steps at each precision, enough images for every rung that keeps winners."""
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (320, 28, 28), np.uint8)
@@ -309,24 +314,30 @@ def training() -> None:
     for precision in ("ieee", "tf32", "bf16", "fp16"):
         options = TrainingOptions(epochs=1, batch=160, precision=precision, dropout=0.1)
         train(nn.architecture("lenet5"), images, labels, options, device="cuda")
+    return 1
+
+
+def others(device: GpuDevice) -> dict[str, Callable[[], int]]:
+    """What is no rung, by its word: it says how many it launched."""
+    return {"stream": stream, "products": lambda: products(device), "training": training}
 
 
 def main() -> None:
-    wanted, count = sys.argv[1:], 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--part", default="1/1", metavar="K/N")
+    given = parser.parse_args()
+    part, parts = map(int, given.part.split("/"))
+    wanted, count = given.words, 0
     device = open_gpu("cuda")
     architecture = device.description.architecture
-    for rung, problem, config, special in launches(wanted):
+    for rung, problem, config, special in launches(wanted, part, parts):
         if rung.why_not_on(architecture) is None:
             launch(device, rung, problem, config, special)
             count += 1
-    if not wanted or "stream" in wanted:
-        stream()
-        count += 1
-    if not wanted or "products" in wanted:
-        count += products(device)
-    if not wanted or "training" in wanted:
-        training()
-        count += 1
+    for word, run in list(others(device).items())[part - 1 :: parts]:
+        if not wanted or word in wanted:
+            count += run()
     print(f"{count} launched on {device.description.name}")
 
 

@@ -31,6 +31,15 @@ def test_words_pick_rungs_by_how_their_names_begin():
     assert picked == {"front_fp16", "front_bf16", "mma_ieee"}
 
 
+def test_parts_together_are_the_whole():
+    def told(*part):
+        return sorted(
+            f"{launched[0].name} {launched[1:]}" for launched in script.launches([], *part)
+        )
+
+    assert told() == sorted(told(1, 3) + told(2, 3) + told(3, 3))
+
+
 def test_formats_and_infinities_are_among_the_launches():
     found = [(config, special) for _, _, config, special in script.launches(["pool_folded_fp16"])]
     assert ({"X_NARROW": 1, "OUT_NARROW": 1}, False) in found

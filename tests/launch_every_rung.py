@@ -39,6 +39,7 @@ from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale
 from rooftile.ops.histogram import Histogram
 from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.loss_gradient import LossGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.mlp_training import MlpTraining, Neurons
@@ -111,6 +112,11 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "softmax": (Softmax(40, 130), Softmax(2, 3)),
     "softmax_gradient": (SoftmaxGradient(40, 130), SoftmaxGradient(2, 3)),
     "softmax_cross_entropy": (SoftmaxCrossEntropy(40, 130), SoftmaxCrossEntropy(2, 3, 2)),
+    "loss_gradient": (
+        LossGradient(40, 130, numbers=True),
+        LossGradient(70, 3, "missed"),
+        LossGradient(9, 1, "sigmoid_cross_entropy"),
+    ),
     "activation_gradient": (ActivationGradient(70_003), ActivationGradient(5, "softplus")),
     "linear_gradient": (
         LinearGradient(300, 130, 40, "relu", "tanh"),

@@ -13,6 +13,7 @@ from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.loss_gradient import LossGradient
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
@@ -31,6 +32,10 @@ CASES = {
     "cross-entropy": (
         SoftmaxCrossEntropy(3, 5, 3),
         lambda x, labels, **k: rooftile.softmax_cross_entropy(x, labels, divisor=3, **k),
+    ),
+    "loss": (
+        LossGradient(3, 5, "missed"),
+        lambda y, labels, **k: rooftile.loss_gradient(y, labels, "missed", **k),
     ),
     "linear": (
         LinearGradient(3, 5, 4, "relu", "tanh"),
@@ -90,6 +95,12 @@ def test_wrong_arguments_are_named():
         rooftile.activation_gradient(y, y, "sign")
     with pytest.raises(InputError, match="labels"):
         rooftile.softmax_cross_entropy(y, np.zeros(3, np.int32))
+    with pytest.raises(InputError, match="targets"):
+        rooftile.loss_gradient(y, np.zeros(3, np.int32))
+    with pytest.raises(InputError, match="integer labels"):
+        rooftile.loss_gradient(y, y, "missed")
+    with pytest.raises(InputError, match="targets"):
+        rooftile.loss_gradient(y, y[:, :2])
     with pytest.raises(InputError, match="dy"):
         rooftile.linear_gradient(y, y, y[:, :1], np.ones((3, 3), np.float32))
     with pytest.raises(InputError, match="where"):

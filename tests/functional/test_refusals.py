@@ -37,6 +37,7 @@ CALLS = {
     "linear_gradient": (
         {"x": (4, 30), "y": (4, 7), "dy": (4, 7), "weights": (7, 30)}, {},
     ),
+    "loss_gradient": ({"y": (4, 30), "targets": ((4,), "int32")}, {}),
     "matmul": ({"a": (20, 30), "b": (30, 10)}, {}),
     "matvec": ({"a": (20, 30), "x": (30,)}, {}),
     "partition": ({"x": (40,), "pivot": (1,)}, {}),

@@ -95,6 +95,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
             progress=each_step,
             phases=profile,
             device=arguments.device,
+            data_memory=arguments.data_memory and arguments.data_memory * 10**6,
         )
     seconds = time.perf_counter() - start
     predicted = predict(trained, _features(test, standardise))

@@ -62,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision", metavar="ieee|tf32|bf16|fp16", help="of a CUDA device's layers; default ieee"
     )
+    parser.add_argument(
+        "--data-memory",
+        type=positive,
+        metavar="MB",
+        help="of a GPU that images may take, else they are streamed; default half of it",
+    )
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
     for name, (kind, meaning) in _OPTIONS.items():
         metavar = "N" if kind is int else "X"
@@ -134,6 +140,7 @@ def _train(
             progress=each_step,
             phases=profile,
             device=arguments.device,
+            data_memory=arguments.data_memory and arguments.data_memory * 10**6,
         )
     seconds = time.perf_counter() - start
     words, source = _command_line(arguments), f"{images.source}, {len(images)} images"

@@ -16,12 +16,14 @@ from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.problem import pair
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.arrays import FLOAT32
 
 _INDICES = ("int32",)
 
@@ -98,6 +100,38 @@ def softmax_cross_entropy(
     problem = SoftmaxCrossEntropy(batch, classes, divisor)
     loss, dx = run_several(given, problem, inputs, strategy, device, (None, None))
     return loss, dx
+
+
+def loss_gradient(
+    y: Array,
+    targets: Array,
+    loss: RowLoss = "squared_error",
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> tuple[Array, Array]:
+    """The loss, float32[rows], of each row of outputs y[rows, outputs]; and dy, of their mean.
+
+    ``loss`` is of a row's outputs k, and its label T or the numbers t that are wanted:
+    ``squared_error`` ``sum_j (k_j - t_j)^2``, ``half_squared_error`` half of it, ``missed``
+    ``1 - k_T``, ``squared_distance`` ``sum_j k_j (j - T)^2``, and of one output
+    ``sigmoid_cross_entropy`` in nats.  ``targets`` are int32[rows], below the number of outputs,
+    which is the caller's to see to (of one output its value, or 0 or 1); of a squared error also
+    float32[rows, outputs].  Raises `InputError`.
+
+    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
+    """
+    given = Arguments(y, "y")
+    numbers = len(getattr(targets, "shape", ())) == 2
+    axes, dtypes = ("rows, outputs", FLOAT32) if numbers else ("rows", _INDICES)
+    inputs = [
+        given.take("y", y, "rows, outputs"),
+        given.take("targets", targets, axes, dtypes=dtypes),
+    ]
+    rows, outputs = inputs[0].shape
+    problem = LossGradient(rows, outputs, loss, numbers)
+    losses, dy = run_several(given, problem, inputs, strategy, device, (None, None))
+    return losses, dy
 
 
 def linear_gradient(

@@ -42,6 +42,7 @@ def train(
     progress: Report | None = None,
     phases: Phases | None = None,
     device: DeviceName | None = None,
+    data_memory: int | None = None,
 ) -> Network:
     """Train a network; return it with its new parameters, as float32.
 
@@ -60,7 +61,9 @@ def train(
 
     ``device`` is ``cpu``, which None stands for, ``cuda[:N]`` or ``opencl[:N]``: there a step is
     one list of launches (on CUDA one graph) on memory that stays, and reports come for some steps
-    at a time.  What is drawn at random is what the CPU draws, but for dropout.
+    at a time.  What is drawn at random is what the CPU draws, but for dropout.  Data that take
+    more than ``data_memory`` bytes there (None: half of its memory) are streamed: read in pieces,
+    also from a `numpy.memmap`, and copied beside the steps, which changes no bit.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
     checkpoint that is missing, damaged or of another run, and when the loss is no longer
@@ -73,8 +76,17 @@ def train(
     run = checkpoints.Run.of(network, options, data, targets)
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
-    trainer = _Trainer(network, data, targets, options, phases or Phases(), device)
-    keeper = checkpoints.Keeper(checkpoint, run, state)
+    trained = network, data, targets, options, phases or Phases(), device, data_memory
+    _train(_Trainer(*trained), state, checkpoints.Keeper(checkpoint, run, state), progress)
+    chosen = _chosen(state, options)
+    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
+
+
+def _train(
+    trainer: _Trainer, state: State, keeper: checkpoints.Keeper, progress: Report | None
+) -> None:
+    """Do what is left of the epochs, or of those until it stops early."""
+    options = trainer.options
     try:
         while state.epoch < options.epochs and not _stopped(state, options):
             for report in trainer.epoch(state):
@@ -88,8 +100,6 @@ def train(
         keeper.keep()
         raise
     keeper.keep()
-    chosen = _chosen(state, options)
-    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
 
 
 def _begun(network: Network, options: TrainingOptions) -> State:
@@ -152,6 +162,7 @@ class _Trainer:
         options: TrainingOptions,
         phases: Phases,
         device: DeviceName | None = None,
+        data_memory: int | None = None,
     ) -> None:
         self._model = Model(
             network,
@@ -161,13 +172,13 @@ class _Trainer:
             dropout=options.dropout,
             phases=phases,
         )
-        self._options, self._network, self._phases = options, network, phases
+        self.options, self._network, self._phases = options, network, phases
         cut = len(data) - options.holdout
         self._data, self._targets = data[:cut], targets[:cut]
         self._each_sample: EachSample | None = None
         self._on_device: DeviceTrainer | None = None
         if device is not None and parse_device(device)[0] != "cpu":
-            trained = network, self._data, self._targets, options, phases, device
+            trained = network, self._data, self._targets, options, phases, device, data_memory
             self._on_device = DeviceTrainer(*trained, self._held)
         elif applies(network, data, options):
             self._each_sample = EachSample(network, self._data, self._targets, options)
@@ -178,7 +189,7 @@ class _Trainer:
         if self._on_device is not None:
             yield from self._on_device.epoch(state)
             return
-        options, epoch = self._options, state.epoch
+        options, epoch = self.options, state.epoch
         order = state.generator.permutation(len(self._data))
         if self._each_sample is not None:
             yield self._whole_epoch(self._each_sample, state, order)
@@ -207,23 +218,23 @@ class _Trainer:
         self, each_sample: EachSample, state: State, order: NDArray[np.int64]
     ) -> Progress:
         """An epoch that counts as one step."""
-        rate, epoch = self._options.learning_rate, state.epoch + 1
+        rate, epoch = self.options.learning_rate, state.epoch + 1
         with self._phases.of("epoch"):
             loss, steps = each_sample.epoch(state.parameters, order)
         check_finite(loss, rate, steps + 1, epoch)
         held = self._held(state)
         state.end_step(loss, last=True)
-        return Progress(epoch, self._options.epochs, 1, 1, loss, rate, *held)
+        return Progress(epoch, self.options.epochs, 1, 1, loss, rate, *held)
 
     def _dropped(self, epoch: int, step: int) -> np.random.Generator | None:
         """What draws a step's dropout, a stream of its own."""
-        if self._options.dropout == 0:
+        if self.options.dropout == 0:
             return None
-        return np.random.default_rng([self._options.seed, 2, epoch, step])
+        return np.random.default_rng([self.options.seed, 2, epoch, step])
 
     def _drawn(self, chosen: NDArray[np.int64], generator: np.random.Generator) -> Array:
         """Some of the data as the network reads it; of images, varied at random."""
-        options, part = self._options, self._data[chosen]
+        options, part = self.options, self._data[chosen]
         if part.ndim > 2:
             part = augment(part, generator, flip=options.flip, shift=options.shift)
         return given.numbers(self._network, part, options.dtype)
@@ -232,7 +243,7 @@ class _Trainer:
         """Accuracy and loss on the held-out data; the best parameters are kept."""
         if len(self._held_data) == 0:
             return None, None
-        labels, dtype = self._held_targets, self._options.dtype
+        labels, dtype = self._held_targets, self.options.dtype
         with self._phases.of("held out"):
             y = _outputs(self._model, state.parameters, self._held_data, self._network, dtype)
             loss = self._held_loss(state)
@@ -245,7 +256,7 @@ class _Trainer:
         at, total = _CLASSIFIED_AT_A_TIME, 0.0
         for first in range(0, len(self._held_data), at):
             part = self._held_data[first : first + at]
-            x = given.numbers(self._network, part, self._options.dtype)
+            x = given.numbers(self._network, part, self.options.dtype)
             targets = self._held_targets[first : first + at]
             total += len(part) * self._model.loss(state.parameters, x, targets)
         return total / len(self._held_data)

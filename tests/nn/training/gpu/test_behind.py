@@ -147,7 +147,6 @@ def test_dropout_of_a_step_follows_the_seed(device):
 @pytest.mark.parametrize(
     ("text", "macros"),
     [
-        ("losses", {"KIND": 1, "FACTOR": "0.5f", "OUTPUTS": 3, "NUMBERS": 0}),
         (
             "behind",
             {"SEED": "1u", "OTHER_SEED": "0u", "LAYER": 1, "DROPPED": "5u", "ENLARGED": "2.0f"},

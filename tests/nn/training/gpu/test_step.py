@@ -106,7 +106,7 @@ def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, device):
     held.begin_epoch(order, variation, np.zeros((5, 4), np.float32), 2)
     x, labels = np.empty((5, 1, 20, 20), np.float32), np.empty(5, np.int32)
     to = device.upload(x), device.upload(labels)
-    call = held.gather(*to, 5)
+    call = held.batches.gather(*to, 5, held.step)
     device.launches([call], ()).start(())
     for memory, array in zip(to, (x, labels), strict=True):
         device.copy_out(memory, array)

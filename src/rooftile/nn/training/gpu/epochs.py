@@ -33,8 +33,10 @@ class DeviceSteps:
         labels: NDArray[Any],
         options: TrainingOptions,
         device: DeviceName,
+        data_memory: int | None = None,
     ) -> None:
-        """``data`` and ``labels`` are those that are trained with.
+        """``data`` and ``labels`` are those that are trained with; of the device's memory they take
+        at most ``data_memory`` bytes (`source_of`).
 
         Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
         `CompileFailure`, `OutOfMemory`.
@@ -43,7 +45,8 @@ class DeviceSteps:
         self._network, self._options = network, options
         self._gpu, self._count = open_gpu(device), len(data)
         with self._gpu.on():
-            self.held = Resident(network, data, labels, options, self._gpu, options.precision)
+            given = network, data, labels, options, self._gpu, options.precision
+            self.held = Resident(*given, data_memory)
         self._made: dict[int, Step] = {}
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
@@ -78,13 +81,15 @@ class DeviceSteps:
         `_LOOKED_AT` is: those before it hide how long the host takes to start its launches.
         """
         gpu, held, steps, some = self._gpu, self.held, len(rates), 1
+        batch = held.batches.size
         with gpu.on():
             held.begin_epoch(order, variation, rates, first)
         while first < steps:
             last, begin = min(steps, first + some), time.monotonic()
             with gpu.on():
                 for number in range(first, last):
-                    step = self._of(min(held.batch, self._count - number * held.batch))
+                    held.batches.before(number)
+                    step = self._of(min(batch, self._count - number * batch))
                     if phases is not None and phases.timed and (number + 1) % _LOOKED_AT == 0:
                         step.profiled(phases)
                     else:

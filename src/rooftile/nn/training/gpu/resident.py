@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.devices.gpu import GpuDevice, Launch, Program
 from rooftile.devices.launches import Call
-from rooftile.nn.data import FASHION
-from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
-from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 
 _THREADS = 256
-_MANY_IMAGES = 512
 _MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}
 """The memories of each optimiser, as a checkpoint names them."""
 SQUARE_DECAY, _EPSILON = 0.999, 1e-8
@@ -40,36 +36,21 @@ class Resident:
         options: TrainingOptions,
         gpu: GpuDevice,
         precision: Precision = "ieee",
+        data_memory: int | None = None,
     ) -> None:
-        """``data`` are uint8, float32 or float64, ``labels`` integers or numbers for each output;
-        those that are trained with.
+        """``data``, ``labels`` and ``data_memory`` are those of `Batches`.
 
-        Raises `OutOfMemory`, `CompileFailure`.
+        Raises `InputError`, `OutOfMemory`, `CompileFailure`.
         """
         self.gpu, self.precision, self.options = gpu, precision, options
-        self._network, self.batch = network, options.batch or len(data)
+        self.batches = Batches(network, data, labels, options, gpu, data_memory)
         self.layout = Layout(network.parameter_shapes)
         self.memories = _MEMORIES[options.optimiser]
         self.arrays = {
             name: gpu.upload(np.zeros(self.layout.count, np.float32))
             for name in ("parameters", "gradients", *self.memories)
         }
-        self._shape, self._shift = image_shape(network.input_shape), options.shift
-        # Rows of features are images of one row, which nothing moves.
-        self._old = data.shape[-2:] if data.ndim > 2 else (1, data.shape[1])
-        if data.ndim == 2:
-            self._shift = 0
-        if data.dtype != np.uint8:
-            data = data.astype(np.float32, copy=False)
-        self._data = gpu.upload(np.ascontiguousarray(data))
-        self.numbers = labels.ndim == 2
-        """Whether targets are numbers for each output, and not labels."""
-        self._words = labels.shape[1] if self.numbers else 1
-        kind = np.float32 if self.numbers else np.int32
-        self._labels = gpu.upload(np.ascontiguousarray(labels, kind))
-        self._floats = data.dtype != np.uint8
-        steps = -(-len(data) // self.batch)
-        self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
+        steps = self.batches.steps
         self._rates = gpu.upload(np.zeros((steps, 4), np.float32))
         self.losses = gpu.upload(np.zeros(steps, np.float32))
         self.step = gpu.upload(np.zeros(1, np.int32))
@@ -77,19 +58,21 @@ class Resident:
         self.scaling = gpu.upload(first) if precision == "fp16" else None
         """What the loss is multiplied by, and how many steps it has been."""
         self._overflowed = gpu.upload(np.zeros(1, np.int32))
-        self._tables = [gpu.upload(table) for table in self._resizing()]
-        momentum = options.momentum
-        self._updates = gpu.compile(
-            _text("update"),
-            {
-                "DECAYED": self.layout.decayed,
-                "MOMENTUM": f"{momentum!r}f",
-                "MEAN_SHARE": f"{float(np.float32(1 - momentum))!r}f",
-                "SQUARE_SHARE": f"{float(np.float32(1 - SQUARE_DECAY))!r}f",
-                "EPSILON": f"{_EPSILON!r}f",
-                "SCALED": int(self.scaling is not None),
-            },
-        )
+        self._updates = self._compiled()
+
+    def _compiled(self) -> Program:
+        """The kernels that change the parameters."""
+        momentum = self.options.momentum
+        macros: dict[str, int | str] = {
+            "DECAYED": self.layout.decayed,
+            "MOMENTUM": f"{momentum!r}f",
+            "MEAN_SHARE": f"{float(np.float32(1 - momentum))!r}f",
+            "SQUARE_SHARE": f"{float(np.float32(1 - SQUARE_DECAY))!r}f",
+            "EPSILON": f"{_EPSILON!r}f",
+            "SCALED": int(self.scaling is not None),
+        }
+        text = Path(__file__).with_name("update.cu").read_text(encoding="utf-8")
+        return self.gpu.compile(text, macros)
 
     def begin_epoch(
         self,
@@ -99,9 +82,8 @@ class Resident:
         step: int,
     ) -> None:
         """Say what the epoch's steps are to do, and which one is next."""
+        self.batches.begin_epoch(order, variation, step)
         for array, to in (
-            (order.astype(np.int32), self._order),
-            (variation, self._variation),
             (np.ascontiguousarray(rates, np.float32), self._rates),
             (np.full(1, step, np.int32), self.step),
         ):
@@ -135,23 +117,6 @@ class Resident:
     def gradient(self, layer: str, kind: str) -> Any:
         """Its gradient's memory."""
         return self.layout.part(self.gpu, self.arrays["gradients"], f"{layer}.{kind}")
-
-    def gather(self, x: Any, labels: Any, count: int) -> Call:
-        """The launch that gathers and prepares the next images."""
-        channels, height, width = self._shape
-        sizes = {"CHANNELS": channels, "HEIGHT": height, "WIDTH": width}
-        old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
-        macros = {**sizes, **old, "BATCH": self.batch, "SHIFT": self._shift}
-        resized = self._old != (height, width) and not self._floats
-        staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
-        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
-        program = self.gpu.compile(_text("batch"), macros)
-        given = self._data, self._labels, self._order, self._variation, self.step
-        # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(-(-height * width // _THREADS), 8 if count < _MANY_IMAGES else 2)
-        grid = (count * channels, parts, 1)
-        launch = Launch("gather", grid, (_THREADS, 1, 1))
-        return Call(program, launch, (*given, *self._tables, x, labels))
 
     def scaled(self, dz: Any, count: int) -> tuple[Call, ...]:
         """The launch that scales the gradient of the loss, where that is done."""
@@ -194,22 +159,3 @@ class Resident:
         """Undo what steps have changed since."""
         for memory, copy in kept:
             self.gpu.copy_in(copy, memory)
-
-    def _resizing(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The first of each row's and column's two, their weights, and levels' factors."""
-        channels, height, width = self._shape
-        rows, columns = resizing(self._old[-2], height), resizing(self._old[-1], width)
-        places = np.concatenate([rows[0], columns[0]]).astype(np.int32)
-        shares = np.concatenate([rows[1], columns[1]]).astype(np.float32)
-        scales = (self._network.pixels or FASHION).scales(channels)
-        return places, shares, scales
-
-
-def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Channels, height and width of what a network reads; of features, one row of them."""
-    channels, height, width = shape if len(shape) == 3 else (1, 1, *shape)
-    return channels, height, width
-
-
-def _text(name: str) -> str:
-    return Path(__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")

@@ -19,10 +19,10 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.layers import Stage, stage, times_derivative
-from rooftile.nn.training.gpu.losses import loss_call
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
+from rooftile.ops.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 
 
@@ -36,10 +36,10 @@ class Step:
         self._outputs = network.output_shape[0]
         self._loss = loss_of(held.options.loss, self._outputs, network.layers[-1].activation)
         x = work.floats(count * math.prod(network.input_shape))
-        targets = work.floats(count * (self._outputs if held.numbers else 1))
+        targets = work.floats(count * (self._outputs if held.batches.numbers else 1))
         loss, dz = work.floats(count), work.floats(count * self._outputs)
         work.phase = "data"
-        work.call(held.gather(x, targets, count))
+        work.call(held.batches.gather(x, targets, count, held.step))
         row = list(self._stages(x))
         work.phase = "forward"
         for (work.layer, _, _), one in row:
@@ -81,12 +81,13 @@ class Step:
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
         """The loss of outputs, and its gradient."""
         count, outputs, held, work = self._count, self._outputs, self._held, self._work
+        name: RowLoss = "sigmoid_cross_entropy"
         if self._loss.name == "cross_entropy" and outputs > 1:
             work.run(SoftmaxCrossEntropy(count, outputs, divisor=count), y, targets, loss, dz)
         else:
-            arrays = y, targets, loss, dz
-            name = self._loss.name
-            work.call(loss_call(held.gpu, name, outputs, arrays, count, held.numbers))
+            if self._loss.name != "cross_entropy":
+                name = self._loss.name
+            work.run(LossGradient(count, outputs, name, held.batches.numbers), y, targets, loss, dz)
         for call in held.scaled(dz, count * outputs):
             work.call(call)
 

@@ -31,13 +31,14 @@ class DeviceTrainer:
         options: TrainingOptions,
         phases: Phases,
         device: DeviceName,
+        data_memory: int | None,
         held: Held,
     ) -> None:
-        """``data`` and ``labels`` are those that are trained with.  Raises what `DeviceSteps`
-        does."""
+        """``data``, ``labels`` and ``data_memory`` are those of `DeviceSteps`, which says what it
+        raises."""
         self._options, self._phases, self._held = options, phases, held
         self._images, self._count = data.ndim > 2, len(data)
-        self._steps = DeviceSteps(network, data, labels, options, device)
+        self._steps = DeviceSteps(network, data, labels, options, device, data_memory)
         self._loaded = False
         self._good = 0, 0.0
 

@@ -1,0 +1,102 @@
+"""A step's batch: gathered, varied and prepared on the device from the data set there."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.devices.launches import Call
+from rooftile.nn.data import FASHION
+from rooftile.nn.data.images import resizing
+from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.sources import source_of
+from rooftile.nn.training.options import TrainingOptions
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
+
+_THREADS = 256
+_MANY_IMAGES = 512
+
+
+class Batches:
+    """The data set, the epoch's order and variations, and the launch that gathers a batch."""
+
+    def __init__(
+        self,
+        network: Network,
+        data: NDArray[Any],
+        labels: NDArray[Any],
+        options: TrainingOptions,
+        gpu: GpuDevice,
+        data_memory: int | None = None,
+    ) -> None:
+        """``data`` are uint8, float32 or float64, ``labels`` integers or numbers for each output;
+        those that are trained with.  ``data_memory`` is how many bytes of the device they may take,
+        see `source_of`.
+
+        Raises `InputError`, `OutOfMemory`.
+        """
+        self._gpu, self._network = gpu, network
+        self.size = options.batch or len(data)
+        """Items of a batch; an epoch's last one may have fewer."""
+        self.steps = -(-len(data) // self.size)
+        """Batches of an epoch."""
+        self._shape = image_shape(network.input_shape)
+        # Rows of features are images of one row, which nothing moves.
+        self._old = data.shape[-2:] if data.ndim > 2 else (1, data.shape[1])
+        self._shift = options.shift if data.ndim > 2 else 0
+        self._floats = data.dtype != np.uint8
+        self.numbers = labels.ndim == 2
+        """Whether targets are numbers for each output, and not labels."""
+        self._words = labels.shape[1] if self.numbers else 1
+        self._source = source_of(data, labels, self.size, gpu, data_memory)
+        self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
+        self._tables = [gpu.upload(table) for table in self._resizing()]
+
+    def begin_epoch(self, order: NDArray[Any], variation: NDArray[np.int32], first: int) -> None:
+        """Say which items the epoch's steps take, and how these vary, from step ``first`` on."""
+        self._gpu.copy_in(self._source.begin_epoch(order, first), self._order)
+        self._gpu.copy_in(variation, self._variation)
+
+    def before(self, step: int) -> None:
+        """See `Source.before`."""
+        self._source.before(step)
+
+    def gather(self, x: Any, targets: Any, count: int, step: Any) -> Call:
+        """The launch that gathers and prepares so many items of the step whose number lies in
+        ``step``."""
+        channels, height, width = self._shape
+        sizes = {"CHANNELS": channels, "HEIGHT": height, "WIDTH": width}
+        old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
+        macros = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
+        resized = self._old != (height, width) and not self._floats
+        staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
+        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
+        text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
+        program = self._gpu.compile(text, macros)
+        source = self._source
+        given = source.data, source.targets, self._order, self._variation, step
+        # Blocks enough for small batches; larger ones stage each image fewer times.
+        parts = min(-(-height * width // _THREADS), 8 if count < _MANY_IMAGES else 2)
+        grid = (count * channels, parts, 1)
+        launch = Launch("gather", grid, (_THREADS, 1, 1))
+        return Call(program, launch, (*given, *self._tables, x, targets))
+
+    def _resizing(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The first of each row's and column's two, their weights, and levels' factors."""
+        channels, height, width = self._shape
+        rows, columns = resizing(self._old[-2], height), resizing(self._old[-1], width)
+        places = np.concatenate([rows[0], columns[0]]).astype(np.int32)
+        shares = np.concatenate([rows[1], columns[1]]).astype(np.float32)
+        scales = (self._network.pixels or FASHION).scales(channels)
+        return places, shares, scales
+
+
+def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Channels, height and width of what a network reads; of features, one row of them."""
+    channels, height, width = shape if len(shape) == 3 else (1, 1, *shape)
+    return channels, height, width

@@ -1,0 +1,1 @@
+"""How `loss_gradient` is computed."""

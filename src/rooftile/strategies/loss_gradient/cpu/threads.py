@@ -1,0 +1,17 @@
+"""Rung 2, `threads`: row by row, the rows spread over the cores."""
+
+from __future__ import annotations
+
+from rooftile.strategies.loss_gradient.cpu.loops import Loops
+
+
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    order = 2
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGY = Threads()

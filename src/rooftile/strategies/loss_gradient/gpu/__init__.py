@@ -1,0 +1,1 @@
+"""The ladder of `loss_gradient` on GPUs: CUDA C texts that OpenCL compiles too."""

@@ -1,0 +1,36 @@
+"""What the GPU strategies of `loss_gradient` share: the macros, and the arguments."""
+
+from __future__ import annotations
+
+from rooftile.ops.loss_gradient import LossGradient
+from rooftile.strategies.gpu import Config, GpuStrategy
+
+ARGUMENTS = ("y", "targets", "targets", "loss", "dy")
+"""The arrays, in the order of the kernels' arguments: targets as labels, and as numbers."""
+_KINDS = {
+    "sigmoid_cross_entropy": 0,
+    "squared_error": 1,
+    "half_squared_error": 1,
+    "missed": 2,
+    "squared_distance": 3,
+}
+
+
+class GpuLossGradient(GpuStrategy):
+    """A GPU strategy of `loss_gradient`; takes every problem."""
+
+    operation = "loss_gradient"
+
+    def why_not(self, problem: LossGradient) -> str | None:
+        """Takes everything."""
+        return None
+
+    def macros(self, problem: LossGradient, config: Config) -> dict[str, int | str]:
+        """The loss, a row's length and the tunables."""
+        return {
+            "KIND": _KINDS[problem.loss],
+            "FACTOR": f"{problem.factor!r}f",
+            "OUTPUTS": problem.outputs,
+            "NUMBERS": int(problem.numbers),
+            **config,
+        }

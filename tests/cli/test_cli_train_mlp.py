@@ -92,6 +92,7 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_bits(call, tables, tmp_path,
     [
         (("--activations", "relu"), "--activations"),
         (("--hidden", "4,x"), "--hidden"),
+        (("--hidden", "4,0"), "--hidden"),
         (("--label", "kind"), "no header"),
         (("--loss", "hinge"), "hinge"),
         (("--test", "none.csv"), "none.csv"),
@@ -101,3 +102,10 @@ def test_wrong_usage_is_named(call, tables, tmp_path, more, message):
     code, _, err = call(*words(tables, tmp_path / "m", *more))
     assert code == 2
     assert message in err
+
+
+def test_a_table_of_one_class_is_refused(call, tables, tmp_path):
+    alone = tmp_path / "alone.csv"
+    alone.write_text("1,2,3,4,0\n4,3,2,1,0\n")
+    code, _, err = call(*words(tables, tmp_path / "m", "--data", alone))
+    assert (code, "labels that are all 0" in err) == (2, True)

@@ -61,6 +61,7 @@ def add_mlp_arguments(parser: argparse.ArgumentParser) -> None:
 
 def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, Any]) -> int:
     """Train, judge, save, print.  Exit code 0."""
+    from rooftile.errors import InputError
     from rooftile.nn.data import Standardisation
     from rooftile.nn.training import TrainingOptions, predict, train
     from rooftile.nn.training.scores import Scores
@@ -68,6 +69,8 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     tables = _tables(arguments)
     table, test = tables[0], tables[-1]
     classes = max(part.classes for part in tables)
+    if (table.labels == table.labels[0]).all():
+        raise InputError("--data", f"labels that are all {table.labels[0]}", "two classes at least")
     network = _network(arguments, table.features.shape[1], classes)
     chosen = {**_DEFAULTS, **given, "dtype": arguments.dtype}
     chosen |= {"loss": arguments.loss} if arguments.loss else {}
@@ -135,7 +138,7 @@ def _network(arguments: argparse.Namespace, features: int, classes: int) -> Netw
     from rooftile.nn import LinearLayer, Network
 
     words = [word for word in arguments.hidden.split(",") if word]
-    if not all(word.isdigit() for word in words):
+    if not all(word.isdigit() and int(word) for word in words):
         raise InputError("--hidden", arguments.hidden, "numbers of neurons, as in 4,5,5")
     names = arguments.activations.split(",") if arguments.activations else ["tanh"] * len(words)
     if len(names) != len(words):

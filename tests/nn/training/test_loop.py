@@ -23,6 +23,8 @@ NETWORK = Network(
 )  # fmt: skip
 SAMPLE = load_images(data=fashion.SAMPLE_DIRECTORY)
 IMAGES, LABELS = SAMPLE.images[:150], SAMPLE.labels[:150]
+WITH_NAN = NETWORK.prepare(IMAGES)
+WITH_NAN[140, 0, 3, 5] = np.nan
 OPTIONS = TrainingOptions(epochs=4, batch=32, seed=3, learning_rate=5e-3, flip=True, threads=2)
 
 
@@ -208,18 +210,18 @@ def test_predictions_are_those_of_the_reference():
 @pytest.mark.parametrize(
     ("images", "labels", "change", "message"),
     [
-        (IMAGES.astype(np.float32), LABELS, {}, "images: got float32"),
-        (IMAGES[:, 0], LABELS, {}, "images: got uint8"),
-        (IMAGES[:0], LABELS[:0], {}, "images: got uint8"),
-        (IMAGES, LABELS[:-1], {}, r"labels: got uint8\[149\]"),
-        (IMAGES, LABELS.astype(np.float32), {}, r"labels: got float32\[150\]"),
+        (IMAGES.astype(np.float32), LABELS, {}, "data: got float32"),
+        (IMAGES[:, 0], LABELS, {}, "data: got uint8"),
+        (IMAGES[:0], LABELS[:0], {}, "data: got uint8"),
+        (IMAGES, LABELS[:-1], {}, r"targets: got uint8\[149\]"),
+        (IMAGES, LABELS.astype(np.float32), {}, r"targets: got float32\[150\]"),
         (IMAGES, LABELS + np.uint8(1), {}, "a label of 10; expected labels below 10"),
         (IMAGES, LABELS.astype(np.int64) - 1, {}, "a label of -1"),
+        (WITH_NAN, LABELS, {}, "data: got nan in item 140; expected finite"),
         (IMAGES, LABELS, {"holdout": 150}, "holdout"),
         (IMAGES, LABELS, {"learning_rate": 1e30}, "learning_rate.*loss is"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_input_that_does_not_fit_is_refused(images, labels, change, message):
     with pytest.raises(InputError, match=message):
         train(NETWORK, images, labels, dataclasses.replace(OPTIONS, **change))

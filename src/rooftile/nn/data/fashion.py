@@ -42,6 +42,7 @@ _NAMES: dict[Split, tuple[str, str]] = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
 }
 _SIZE = (28, 28)
+_GET_THEM = "download=True, or --download, fetches them, and so does Debian's dataset-fashion-mnist"
 
 
 def load_images(
@@ -93,7 +94,7 @@ def load_images(
     places = f"no Fashion-MNIST in {cache_directory()} or {SYSTEM_DIRECTORY}, and {reason}"
     sample = _files(SAMPLE_DIRECTORY, split)
     if sample is None:
-        raise InputError("data", places, f"a directory with the {split} images")
+        raise InputError("data", places, f"a directory with the {split} images; {_GET_THEM}")
     return _read(sample, limit, f"sample of the first 1,000 Fashion-MNIST test images ({places})")
 
 

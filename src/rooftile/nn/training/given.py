@@ -13,6 +13,8 @@ from rooftile.nn.training.losses import LossName, Targets
 from rooftile.nn.training.passes import Array
 from rooftile.runtime.arrays import library_of
 
+_LOOKED_AT = 4096
+"""Items whose numbers are looked at at a time: data may be larger than memory."""
 Data = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
 """uint8[n, height, width] or [n, channels, height, width] of any size, or float32 or float64 as the
 network reads it: [n, *input_shape]."""
@@ -20,8 +22,8 @@ network reads it: [n, *input_shape]."""
 
 def data(network: Network, values: Any) -> Data:
     """Data as NumPy's, or `InputError` for some that the network cannot learn from."""
-    dtypes = ("uint8", "float32", "float64")
-    array: Data = library_of("images", values).on_host("images", values, dtypes)
+    dtypes = ("float32", "float64", "uint8")
+    array: Data = library_of("data", values).on_host("data", values, dtypes)
     wanted = network.input_shape
     if array.dtype != np.uint8:
         fits = array.shape[1:] == wanted
@@ -32,27 +34,42 @@ def data(network: Network, values: Any) -> Data:
         fits = images and (array.shape[1:-2] == (channels,) or (array.ndim == 3 and channels == 1))
         expected = f"uint8[n, {channels}, height, width], n > 0" if images else "float32 features"
     if not fits or 0 in array.shape:
-        raise InputError("images", f"{array.dtype}{list(array.shape)}", expected)
+        raise InputError("data", f"{array.dtype}{list(array.shape)}", expected)
+    _check_finite("data", array)
     return array
+
+
+def _check_finite(name: str, array: Any) -> None:
+    """Raise `InputError` for the first item with a number that is none, or infinite."""
+    if array.dtype.kind != "f":
+        return
+    for first in range(0, len(array), _LOOKED_AT):
+        part = np.asarray(array[first : first + _LOOKED_AT])
+        wrong = ~np.isfinite(part).reshape(len(part), -1).all(axis=1)
+        if wrong.any():
+            item = int(wrong.argmax())
+            value = part[item][~np.isfinite(part[item])].flat[0]
+            raise InputError(name, f"{value} in item {first + item}", "finite numbers")
 
 
 def targets(network: Network, values: Any, loss: LossName) -> Targets:
     """Labels or wanted outputs as NumPy's, or `InputError` for some that the loss does not take."""
-    dtypes = ("uint8", "int32", "int64", "float32", "float64")
-    array: Targets = library_of("labels", values).on_host("labels", values, dtypes)
+    dtypes = ("int64", "int32", "uint8", "float32", "float64")
+    array: Targets = library_of("targets", values).on_host("targets", values, dtypes)
     outputs = network.output_shape[0]
     if array.dtype.kind == "f":
         if not loss.endswith("squared_error") or array.shape[1:] != (outputs,):
             found = f"{array.dtype}{list(array.shape)} for {loss}"
             expected = f"integer labels, or for a squared error numbers[n, {outputs}]"
-            raise InputError("labels", found, expected)
+            raise InputError("targets", found, expected)
+        _check_finite("targets", array)
         return array
     if array.ndim != 1 or not len(array):
-        raise InputError("labels", f"{array.dtype}{list(array.shape)}", "one label of each item")
+        raise InputError("targets", f"{array.dtype}{list(array.shape)}", "one label of each item")
     classes = max(2, outputs)
     if array.max() >= classes or array.min() < 0:
         found = array.max() if array.max() >= classes else array.min()
-        raise InputError("labels", f"a label of {found}", f"labels below {classes}, 0 at least")
+        raise InputError("targets", f"a label of {found}", f"labels below {classes}, 0 at least")
     return array
 
 

@@ -202,12 +202,14 @@ class _Trainer:
                 x = self._drawn(chosen, state.generator)
             if number < state.step:
                 continue
-            loss, gradients = self._model.loss_and_gradients(
-                state.parameters, x, self._targets[chosen], self._dropped(epoch, number)
-            )
+            # A loss that is not finite is an error of its own.
+            with np.errstate(over="ignore", invalid="ignore"):
+                loss, gradients = self._model.loss_and_gradients(
+                    state.parameters, x, self._targets[chosen], self._dropped(epoch, number)
+                )
             rate = options.rate((epoch + number / steps) / options.epochs)
             check_finite(loss, rate, number + 1, epoch + 1)
-            with self._phases.of("update"):
+            with self._phases.of("update"), np.errstate(over="ignore", invalid="ignore"):
                 state.optimiser.step(state.parameters, gradients, rate)
             mean, last = (state.total + loss) / (number + 1), number + 1 == steps
             held = self._held(state) if last else (None, None)
@@ -274,7 +276,7 @@ def _check(
     """Raise `InputError` for what would only fail later, or never."""
     if len(targets) != len(data):
         found = f"{targets.dtype}{list(targets.shape)}"
-        raise InputError("labels", found, f"{len(data)} labels")
+        raise InputError("targets", found, f"{len(data)} labels")
     if options.holdout >= len(data):
         raise InputError("holdout", options.holdout, f"fewer than the {len(data)} images")
     if any(layer.activation == "sign" for layer in network.layers):

@@ -1,8 +1,10 @@
-"""Write the table of training steps on a GPU into docs/training.md, from its record.
+"""Write the tables of docs/training.md from their records.
 
     python benchmarks/training_page.py
 
-The record is what `benchmarks/training_steps.py` writes; `GOALS` are what the steps are to reach.
+`benchmarks/training_steps.py` and `benchmarks/training_cpu.py` write the records of steps, and
+`GOALS` and `CPU_GOALS` are what these are to reach; `benchmarks/whole_training.py` writes those of
+whole trainings.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from pages import filled, markdown_table
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "training-h200.json"
+CPU = RECORD.with_name("training-cpu.json")
+TRAINED = RECORD.with_name("whole-training-cpu.json")
 PAGE = ROOT / "docs" / "training.md"
 PRECISIONS = ("ieee", "tf32", "bf16")
 GOALS = {
@@ -27,6 +31,8 @@ GOALS = {
     ("mnist8", 8192): (1.9, 1.0, 0.8),
 }
 """Milliseconds of a step, by network and batch, at each of `PRECISIONS`."""
+CPU_GOALS = {("lenet5", 64): 4.0, ("lenet5", 256): 4.0, ("mnist8", 64): 1.2}
+"""How many times as fast as PyTorch, eager and compiled, a step on the CPU is to be."""
 _HEAD = (
     "network",
     "batch",
@@ -66,10 +72,68 @@ def table(record: dict[str, Any]) -> list[str]:
     return [where, "", *markdown_table(_HEAD, cells), ""]
 
 
+def trained(record: dict[str, Any]) -> list[str]:
+    """The lines on whole trainings: how each was made, and what its epochs came to."""
+    about = record["environment"]
+    lines = [f"{about['time'][:10]}, {about['cpu']}, one core of a machine that others used:", ""]
+    for row in record["rows"]:
+        right, last = row["accuracy"]["10000"], row["killed_in_epoch"]
+        same = "the same bits" if row["same_bits"] else "other bits"
+        lines += [
+            f"- `{row['command']}`: {100 * right:.2f} % of the 10,000 test images after"
+            f" {row['processor_seconds']:,.0f} s of a processor; killed in epoch {last} and"
+            f" resumed, it ended with {same}.",
+        ]
+    cells = [
+        [
+            f"`{row['model']}`",
+            str(one["epoch"]),
+            f"{one['loss']:.4f}",
+            f"{100 * one['accuracy']:.2f} %" if one["accuracy"] is not None else "-",
+        ]
+        for row in record["rows"]
+        for one in row["epochs"]
+    ]
+    head = ("network", "epoch", "loss, nats", "right of 10,000 test images")
+    return [*lines, "", *markdown_table(head, cells), ""]
+
+
+def on_the_cpu(record: dict[str, Any]) -> list[str]:
+    """The lines on steps on the CPU, each the shortest of its turns."""
+    about, cells = record["environment"], []
+    for row in record["rows"]:
+        ours, *theirs = (row[f"{who}_ms"]["min"] for who in ("ours", "eager", "compiled"))
+        goal = CPU_GOALS[row["network"], row["batch"]]
+        times = [f"{t:.2f}" for t in (ours, *theirs)]
+        ratios = [f"{t / ours:.2f}" for t in theirs]
+        cells.append([f"`{row['network']}`", str(row["batch"]), *times, *ratios, f"{goal:g}"])
+    where = f"{about['cpu']}, {about['cores']} cores, load {about['load']:.1f}, PyTorch"
+    where += f" {about['torch']}, {about['time'][:10]}: the shortest of steps in turns."
+    head = ("network", "batch", "ours, ms", "eager, ms", "compiled, ms", "times as fast as eager")
+    return [where, "", *markdown_table((*head, "as compiled", "goal"), cells), ""]
+
+
+def keep(path: Path, record: dict[str, Any]) -> None:
+    """Keep a record, and make the page anew."""
+    text = json.dumps(record, indent=1)
+    path.write_text(f"{text}\n", encoding="utf-8")
+    main()
+
+
+PARTS = (
+    (RECORD, table, "measured"),
+    (CPU, on_the_cpu, "on the CPU"),
+    (TRAINED, trained, "trained"),
+)
+"""What the page's parts are made of, by whom, and their names."""
+
+
 def main() -> None:
-    """Make the page's table anew."""
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), table(record)), encoding="utf-8")
+    """Make the page's tables anew."""
+    text = PAGE.read_text(encoding="utf-8")
+    for path, lines, name in PARTS:
+        text = filled(text, lines(json.loads(path.read_text(encoding="utf-8"))), name)
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

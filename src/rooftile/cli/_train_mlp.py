@@ -61,7 +61,6 @@ def add_mlp_arguments(parser: argparse.ArgumentParser) -> None:
 
 def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, Any]) -> int:
     """Train, judge, save, print.  Exit code 0."""
-    from rooftile.errors import InputError
     from rooftile.nn.data import Standardisation
     from rooftile.nn.training import TrainingOptions, predict, train
     from rooftile.nn.training.scores import Scores
@@ -69,8 +68,6 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
     tables = _tables(arguments)
     table, test = tables[0], tables[-1]
     classes = max(part.classes for part in tables)
-    if (table.labels == table.labels[0]).all():
-        raise InputError("--data", f"labels that are all {table.labels[0]}", "two classes at least")
     network = _network(arguments, table.features.shape[1], classes)
     chosen = {**_DEFAULTS, **given, "dtype": arguments.dtype}
     chosen |= {"loss": arguments.loss} if arguments.loss else {}
@@ -126,6 +123,9 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
     paths = [path for path in (arguments.data, arguments.test) if path is not None]
     words = {"delimiter": arguments.delimiter, "header": arguments.header, "label": label}
     tables = [read_table(path, **words) for path in paths]
+    labels = tables[0].labels
+    if (labels == labels[0]).all():
+        raise InputError("--data", f"labels that are all {labels[0]}", "two classes at least")
     widths = [table.features.shape[1] for table in tables]
     if widths[0] != widths[-1]:
         raise InputError("--test", f"{widths[-1]} features", f"{widths[0]}, as --data has")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rooftile.analysis.access import SECTOR_BYTES, run_sectors
@@ -34,6 +35,17 @@ class Accesses:
     """Passes of shared memory for reads: one for each request without bank conflicts."""
     divergent_warps: int = 0
     """Warps that diverge where the kernel guards its result, each counted once."""
+    conflicts: float = 0
+    """Further passes of shared memory for reads, where lanes meet in a bank."""
+    operations: float = 0
+    """Combinations, comparisons or increments of elements that threads compute."""
+    steps: float = 0
+    """How many of these follow each other, each waiting for the one before: of a thread and of the
+    passes of its block, over all launches."""
+    turns: float = 0
+    """Atomics that one address takes one after the other, if elements fall evenly."""
+    turns_if_equal: float = 0
+    """The same if all elements are equal."""
 
     def __add__(self, other: Accesses) -> Accesses:
         names = (field.name for field in dataclasses.fields(self))
@@ -45,7 +57,12 @@ class Accesses:
 
         Each of them gives a warp 128 bytes a cycle: four sectors, or 32 words of different banks.
         """
-        return max(self.load_requests, self.load_sectors / 4) + self.shared_reads
+        shared = self.shared_reads + self.conflicts
+        return max(self.load_requests, self.load_sectors / 4) + shared
+
+
+Counted = Mapping[str, Accesses]
+"""What each kernel of a strategy does, by its name, over all its launches."""
 
 
 def row_loads(
@@ -115,6 +132,27 @@ def vector_loads(vectors: float, width: int = 4, elem_bytes: int = 4) -> Accesse
     """Aligned loads of ``width`` neighbouring elements, whose lanes follow each other."""
     moved = vectors * width * elem_bytes
     return Accesses(vectors * width, vectors / WARP, moved / SECTOR_BYTES)
+
+
+def beside(elements: float, elem_bytes: int = 4, width: int = 1) -> Accesses:
+    """Aligned loads of ``width`` neighbours a lane, whose lanes follow each other."""
+    return Accesses(elements, elements / width / WARP, elements * elem_bytes / SECTOR_BYTES)
+
+
+def apart(elements: float, stride: int, elem_bytes: int = 4) -> Accesses:
+    """Loads whose lanes lie ``stride`` elements apart, each request on its own."""
+    share = min(1.0, stride * elem_bytes / SECTOR_BYTES)
+    return Accesses(elements, elements / WARP, elements * share)
+
+
+def stored_beside(elements: float, elem_bytes: int = 4) -> Accesses:
+    """Aligned stores whose lanes follow each other."""
+    return Accesses(stores=elements, store_sectors=elements * elem_bytes / SECTOR_BYTES)
+
+
+def stored_apart(elements: float) -> Accesses:
+    """Stores whose lanes lie a sector or more apart."""
+    return Accesses(stores=elements, store_sectors=elements)
 
 
 def inside(first: int, count: int, size: int) -> int:

@@ -9,6 +9,7 @@ from rooftile.cli._output import milliseconds, percent, quantity
 from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
+    from rooftile.analysis.accesses import Accesses
     from rooftile.lab.explain import Explanation, KernelView, Measured
     from rooftile.lab.explain.counters import Counters
     from rooftile.lab.explain.processor import CpuExplanation
@@ -42,6 +43,12 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
         f"floor: {milliseconds(found.floor_ms)} ms, set by {bound.limit}",
     ]
     lines += _loop_lines(found)
+    for what, made in found.parts.items():
+        lines.append(
+            f"part: {what}: {quantity(made.loads, 'elements')} read, "
+            f"{quantity(made.stores, 'elements')} written"
+        )
+        lines += work_lines(made)
     cache = found.cache_bytes
     holds = f"; the largest cache holds {quantity(cache, 'B')}" if cache is not None else ""
     for what, size in found.round_trips.items():
@@ -164,28 +171,49 @@ def kernel_lines(kernel: KernelView) -> list[str]:
             f"multiprocessor, bound by {' and '.join(held.binding)}{fill}"
         )
     if made is not None:
-        share = made.divergent_warps / (grid.warps() * kernel.launches)
-        lines.append(
-            f"  divergence: {made.divergent_warps} warps ({percent(share)}) at the guards of the "
-            "result"
-        )
-        loaded = (
-            f"{quantity(made.loads, 'elements')} loaded ({quantity(32 * made.load_sectors, 'B')} "
-        )
-        lines.append(
-            f"  L1: {loaded}in sectors), {quantity(made.stores, 'elements')} stored"
-            + (f", {quantity(made.atomics, 'atomics')}" if made.atomics else "")
-            + (
-                f", {quantity(made.shared_reads, 'passes')} of shared memory"
-                if made.shared_reads
-                else ""
-            )
-        )
+        lines += _access_lines(made, grid.warps() * kernel.launches)
     lines.append(
         f"  device memory: reads {quantity(kernel.read_bytes, 'B')}, writes "
         f"{quantity(kernel.written_bytes, 'B')}, if caches keep what blocks share"
     )
     return lines
+
+
+def _access_lines(made: Accesses, warps: int) -> list[str]:
+    """What a kernel's text does: guards, loads and stores, work and steps, banks, atomics."""
+    shared = f", {quantity(made.shared_reads, 'passes')} of shared memory"
+    atomics = f", {quantity(made.atomics, 'atomics')}"
+    lines = [
+        f"  divergence: {made.divergent_warps} warps ({percent(made.divergent_warps / warps)}) at "
+        "the guards of the result",
+        f"  L1: {quantity(made.loads, 'elements')} loaded ({quantity(32 * made.load_sectors, 'B')} "
+        f"in sectors), {quantity(made.stores, 'elements')} stored"
+        + (atomics if made.atomics else "")
+        + (shared if made.shared_reads else ""),
+    ]
+    if made.conflicts:
+        ratio = 1 + made.conflicts / made.shared_reads
+        lines.append(
+            f"  banks: {quantity(made.conflicts, 'passes')} more where lanes meet in one: a read "
+            f"takes {ratio:.2g} on average"
+        )
+    lines += work_lines(made)
+    if made.turns:
+        lines.append(
+            f"  contention: one address takes {quantity(made.turns, 'atomics')} in turn if "
+            f"elements fall evenly, {quantity(made.turns_if_equal, 'atomics')} if all are equal"
+        )
+    return lines
+
+
+def work_lines(made: Accesses) -> list[str]:
+    """Operations, and how many of them follow each other; nothing where nobody counted."""
+    if not made.operations:
+        return []
+    return [
+        f"  work: {quantity(made.operations, 'operations')}; "
+        f"{quantity(made.steps, 'steps')} follow each other"
+    ]
 
 
 def bound_lines(found: Explanation) -> list[str]:

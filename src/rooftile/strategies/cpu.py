@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, values_of
@@ -81,6 +82,11 @@ class HostStrategy(Strategy):
     def round_trips(self, problem: Any) -> dict[str, int]:
         """Bytes that it writes and reads again between its parts, by what holds them; `explain`
         tells of them."""
+        return {}
+
+    def accesses(self, problem: Any) -> Counted:
+        """What each of its parts does, by what it is: elements read and written, operations, and
+        how many of them one thread does one after another.  Empty where nobody counted."""
         return {}
 
     def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool] | None:

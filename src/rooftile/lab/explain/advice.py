@@ -17,12 +17,18 @@ _LOW_OCCUPANCY = 0.3
 """Below this occupancy too few warps may be there to hide latency."""
 _MANY_DIVERGE = 0.2
 """Above this share of the warps divergence is worth a sentence."""
+_MANY_TURNS = 100
+"""Atomics on one address for each step of a thread, from which on they are worth a sentence."""
+_TWICE = 1.5
+"""Below so many loads of an element none of them is saved by a tile."""
+_MUCH = 0.01
+"""Share of the bytes below which a kernel's grid does not matter."""
 _MOST_SENTENCES = 2
 
 
 def advice(found: Explanation) -> list[str]:
     """At most two sentences, the more telling first."""
-    rules = (_beyond, _device_filled, _bound, _latency, _divergence)
+    rules = (_beyond, _device_filled, _banks, _contention, _bound, _latency, _divergence)
     sentences = [sentence for rule in rules for sentence in rule(found)]
     if not sentences:
         sentences = ["Nothing here stands out: measure (rooftile climb), or read the counters."]
@@ -46,11 +52,39 @@ def _device_filled(found: Explanation) -> Iterator[str]:
                 f"{kernel.name} keeps {kernel.spill_bytes} bytes a thread in local memory: a "
                 "smaller tile a thread would keep them in registers."
             )
-        if kernel.waves is not None and kernel.waves < 1 and not _is_near(found):
+        few = kernel.waves is not None and kernel.waves < 1
+        if few and _moves_much(kernel, found) and not _is_near(found):
             yield (
                 f"{kernel.name} has {kernel.grid.block_count} blocks, {kernel.waves:.0%} of what "
                 "the device holds at a time: smaller tiles, or sums shared out, would fill it."
             )
+
+
+def _banks(found: Explanation) -> Iterator[str]:
+    """Lanes that meet in a bank, where L1 and shared memory bind."""
+    for kernel in found.kernels:
+        made = kernel.accesses
+        if found.bound_by == CACHES and made and made.conflicts > made.shared_reads:
+            passes = 1 + made.conflicts / made.shared_reads
+            yield (
+                f"A read of {kernel.name} takes {passes:.2g} passes of shared memory, since lanes "
+                "meet in a bank: threads that read neighbours, or a gap behind each row, keep them "
+                "apart."
+            )
+            return
+
+
+def _contention(found: Explanation) -> Iterator[str]:
+    """Atomics that wait for one address longer than a thread computes."""
+    for kernel in found.kernels:
+        made = kernel.accesses
+        if made and made.turns_if_equal > _MANY_TURNS * max(1.0, made.steps):
+            yield (
+                f"{kernel.name} has up to {made.turns_if_equal:.3g} atomics on one address, one "
+                "after another: copies for each block or lane, or adding neighbours up first, "
+                "would shorten that queue."
+            )
+            return
 
 
 def _bound(found: Explanation) -> Iterator[str]:
@@ -100,6 +134,11 @@ def _caches(found: Explanation) -> str:
             f"A read of shared memory serves {adds:.2g} multiply-adds of its warp: several "
             "results a thread, in registers, would share each value."
         )
+    if (found.input_loads or 0) < _TWICE:
+        return (
+            "No element is loaded twice, and a load moves little: vectors of 16 bytes a thread, "
+            "whose lanes follow each other, would take fewer requests and sectors."
+        )
     return (
         f"Every element is loaded {found.input_loads or 0:.0f} times from global memory, and a "
         f"read serves {adds:.2g} multiply-adds of its warp: a tile in shared memory or in "
@@ -133,6 +172,11 @@ def _divergence(found: Explanation) -> Iterator[str]:
             f"{share:.0%} of the warps of {kernel.name} diverge at a guard: tiles that divide the "
             "result, or fit it closely, would idle fewer threads."
         )
+
+
+def _moves_much(kernel: KernelView, found: Explanation) -> bool:
+    """Whether a kernel has a share of the bytes that is worth a sentence."""
+    return kernel.sums or kernel.read_bytes + kernel.written_bytes > _MUCH * found.moved_bytes
 
 
 def _is_near(found: Explanation) -> bool:

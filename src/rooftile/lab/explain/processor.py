@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rooftile.analysis.accesses import Counted
 from rooftile.analysis.bounds import Bound, roofline
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native.vector import lanes
@@ -56,6 +57,8 @@ class CpuExplanation:
     """The kernel's busiest loop; None where a library computes, or nobody can read it."""
     round_trips: Mapping[str, int] = field(default_factory=dict)
     """Bytes that are written and read again between its parts, by what holds them."""
+    parts: Counted = field(default_factory=dict)
+    """What each of its parts reads, writes and computes, on paper."""
     counts: PerfCounts | None = None
     """What the processor counted in one call."""
     not_counted: str = ""
@@ -233,6 +236,7 @@ def explain_cpu(
         cache_bytes=cpu.cache_bytes(),
         loop=busiest_loop(*kernel) if kernel else None,
         round_trips=rung.round_trips(problem),
+        parts=rung.accesses(problem),
         counts=counts,
         not_counted="" if counts else why,
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from rooftile.analysis.accesses import Counted, beside, stored_apart, stored_beside
+from rooftile.analysis.cooperation import block_scan, chain
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
@@ -31,3 +34,24 @@ class InSections(GpuStrategy):
             Launch("scan_counts", (1, 1, 1), block),
             Launch(last, grid, block),
         )
+
+    def counted(
+        self, problem: Any, config: Config, last: str, *, flags: int, moved: int
+    ) -> Counted:
+        """What the three do: ``flags`` bytes an element tell whether it counts, twice, and elements
+        of ``moved`` bytes are read besides, where these are not the same.  All are stored, at most.
+
+        A section's flags are counted by a thread in RUN and scanned once; the last kernel scans
+        them a block's width at a time.
+        """
+        block, sections, count = config["BLOCK"], self.sections(problem, config), problem.count
+        told = beside(count, flags) + chain(count, config["RUN"])
+        counting = told + block_scan("kogge_stone", block, sections) + stored_apart(sections)
+        turns = blocks(sections, block)
+        within = block_scan("kogge_stone", block, turns)
+        between = beside(sections, 8) + stored_beside(sections + 1, 8)
+        between += replace(within, steps=turns * within.steps)
+        within = block_scan("kogge_stone", block, blocks(count, block))
+        moving = told + beside(count, moved) + stored_beside(count, moved)
+        moving += replace(within, steps=config["RUN"] * within.steps)
+        return {"count_sections": counting, "scan_counts": between, last: moving}

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, stored_beside
+from rooftile.analysis.cooperation import looking_back
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Step
@@ -42,3 +44,12 @@ class States:
         grid = min(blocks(self.words, _CLEARING), 2 * multiprocessors)
         launch = Launch("clear", (grid, 1, 1), (_CLEARING, 1, 1))
         return Step(launch, ("states", "tickets", np.int64(self.words)))
+
+    @property
+    def zeros(self) -> Accesses:
+        """What clearing them stores."""
+        return stored_beside(self.words, 8)
+
+    def looked_back(self, resident: int) -> Accesses:
+        """What tiles do with them, so many of which are resident."""
+        return looking_back(self.tiles, blocks(self.value_bytes, 4), resident)

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.states import States
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 _VECTOR_BYTES = 16
+_SCAN = 6
+"""Operations of a lane in a scan of a warp's lanes: five passes, and what is before."""
 LOOKING = (
     Tunable("THREADS", (128, 256, 384, 512), 256),
     Tunable("ROWS", (2, 4, 6, 8), 8),
@@ -70,3 +74,19 @@ class TilesInOrder(GpuStrategy):
             states.cleared(self.machine.multiprocessors),
             Step(launch, (*arrays, "states", "tickets", *numbers)),
         )
+
+    def gathered(self, problem: Any, config: Config, kernel: str, *, masked: bool) -> Counted:
+        """What these do, with a flag of a byte for each element where it is ``masked``.
+
+        All elements are kept, at most.  How many a row's lanes keep is scanned for two rows at
+        once; elements pass shared memory.
+        """
+        states, size, count = self.states(problem, config), self.itemsize(problem), problem.count
+        width, scans = _VECTOR_BYTES // size, config["ROWS"] // 2 * _SCAN
+        made = beside(count, size, width) + stored_beside(count, size)
+        if masked:
+            made += beside(count, 1, min(width, 4))
+        made += chain(count + states.tiles * config["THREADS"] * scans, width + scans)
+        made += Accesses(shared_reads=count / WARP)
+        made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
+        return {"clear": states.zeros, kernel: made}

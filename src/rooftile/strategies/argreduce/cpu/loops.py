@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
 from rooftile.strategies import HostStrategy
@@ -55,6 +57,11 @@ class Loops(HostStrategy):
             run((x, places), sizes, problem.rows, 1)
 
         return call
+
+    def accesses(self, problem: Argreduce) -> Counted:
+        """Each result's elements one after another."""
+        count = problem.rows * problem.columns
+        return {"elements in order": through(count, problem.rows, count, problem.columns)}
 
 
 STRATEGY = Loops()

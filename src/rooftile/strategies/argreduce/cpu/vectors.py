@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
@@ -148,6 +150,20 @@ class Vectors(HostStrategy):
                     finish((values, found, places), counts, problem.rows, threads)
 
         return call
+
+    def accesses(self, problem: Argreduce) -> Counted:
+        """Extremes of blocks by vectors; then the best block again, for the place in it.  Where
+        lines lie beside each other, places are kept with the extremes."""
+        segments, count = _segments(problem), problem.rows * problem.columns
+        found, share = problem.rows * segments, -(-problem.columns // segments)
+        chain = share // _LANES if problem.inner == 1 else share
+        made = {"extremes of segments": through(count, 2 * found, count, max(1, chain))}
+        if problem.inner == 1:
+            block = min(_BLOCK, share)
+            made["places in the best blocks"] = through(block * found, 0, block * found, block)
+        if segments > 1:
+            made["best of the segments"] = through(2 * found, problem.rows, found, segments)
+        return made
 
 
 def _segments(problem: Argreduce) -> int:

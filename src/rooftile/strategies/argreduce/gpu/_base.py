@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, Counted, beside, stored_apart
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -13,6 +15,7 @@ from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
 MOST_ROWS = 2**31 - 1
+PLACE_BYTES = 8
 _LANES = 32
 """Neighbouring results of a block of the last kernel."""
 _THREADS = 256
@@ -71,6 +74,21 @@ class GpuArgreduce(GpuStrategy):
             Step(first, ("x", *found, *numbers)),
             Step(finish, (*found, "places", slabs, segments, np.int64(inner))),
         )
+
+    def joined(self, problem: Argreduce, config: Config, made: Accesses) -> Counted:
+        """What the kernel of segments does, and the last one, unless a row has one segment.
+
+        A result is a place, and between the kernels its value too.
+        """
+        segments, rows = self.segments(problem, config), problem.rows
+        if segments == 1:
+            return {"segments": made + stored_apart(rows)}
+        size, shares = CARRIED_BYTES[problem.carried], _THREADS // self._lanes(problem)
+        found = rows * segments
+        finish = beside(found, size) + beside(found, PLACE_BYTES) + stored_apart(rows)
+        finish += chain(found, blocks(segments, shares))
+        finish += shared_tree(shares // 2, "sequential", rows, (size + PLACE_BYTES) // 4)
+        return {"segments": made + stored_apart(2 * found), "finish": finish}
 
     def _lanes(self, problem: Argreduce) -> int:
         return 1 if problem.inner == 1 else _LANES

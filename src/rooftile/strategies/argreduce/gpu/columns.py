@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce
+from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import vector_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -78,6 +81,19 @@ class Columns(GpuArgreduce):
         """Vectors of a row that a block takes: all, where it has threads for them."""
         width = problem.inner // _vector(problem)
         return width if width <= config["THREADS"] else config["ACROSS"]
+
+    def accesses(self, problem: Argreduce, config: Config) -> Counted:
+        """Neighbouring columns; then the threads of a column find the best of theirs."""
+        segments, across = self.segments(problem, config), self._across(problem, config)
+        down, width = config["THREADS"] // across, _vector(problem)
+        size = problem.input_arrays[0].numpy.itemsize
+        count, passes = problem.rows * problem.columns, (down - 1).bit_length()
+        joins = problem.rows * segments * (down - 1)
+        made = beside(count, size, width)
+        made += chain(count + joins, blocks(problem.columns, segments * down) + width * passes)
+        words = (CARRIED_BYTES[problem.carried] + PLACE_BYTES) // 4
+        made += Accesses(shared_reads=words * joins / WARP)
+        return self.joined(problem, config, made)
 
 
 def _vector(problem: Argreduce) -> int:

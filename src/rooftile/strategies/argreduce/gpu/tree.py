@@ -6,10 +6,13 @@ tournament).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, apart
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, GpuArgreduce
+from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -40,6 +43,15 @@ class Tree(GpuArgreduce):
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
         launch = Launch("segments", grid, (config["THREADS"], 1, 1))
         return self.both(problem, config, launch, *numbers_of(problem))
+
+    def accesses(self, problem: Argreduce, config: Config) -> Counted:
+        """LOADS elements a thread with their places, then the tournament."""
+        count, tiles = problem.rows * problem.columns, problem.rows * self.segments(problem, config)
+        made = apart(count, problem.inner, problem.input_arrays[0].numpy.itemsize)
+        made += chain(count, config["LOADS"])
+        words = (CARRIED_BYTES[problem.carried] + PLACE_BYTES) // 4
+        made += shared_tree(config["THREADS"] // 2, "sequential", tiles, words)
+        return self.joined(problem, config, made)
 
 
 STRATEGY = Tree()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted, beside
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.argreduce.gpu._base import GpuArgreduce
+from rooftile.strategies.argreduce.gpu._base import PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import InRows, row_vector
 from rooftile.strategies.gpu import Config, Step
 
@@ -41,6 +44,19 @@ class Vectors(InRows, GpuArgreduce):
         grid = (self.segments(problem, config), blocks(problem.rows, config["ROWS"]), 1)
         launch = Launch("segments", grid, (config["GROUP"], config["ROWS"], 1))
         return self.both(problem, config, launch, problem.rows, np.int64(problem.columns))
+
+    def accesses(self, problem: Argreduce, config: Config) -> Counted:
+        """Vectors once, each thread's best chunk again, then the tournament."""
+        segments, team, loads = self.segments(problem, config), config["GROUP"], config["LOADS"]
+        size, width = problem.input_arrays[0].numpy.itemsize, row_vector(problem)
+        count, teams = problem.rows * problem.columns, problem.rows * segments
+        again = min(count, teams * team * loads * width)
+        made = beside(count + again, size, width)
+        chunks = blocks(problem.columns, segments * team * loads)
+        made += chain(count + again, chunks + loads * width)
+        words = (CARRIED_BYTES[problem.carried] + PLACE_BYTES) // 4
+        made += shared_tree(team // 2, "sequential", teams, words)
+        return self.joined(problem, config, made)
 
 
 STRATEGY = Vectors()

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
@@ -30,10 +33,22 @@ class PartsStrategy(HostStrategy):
     """
 
     operation = "compact"
+    at_once: ClassVar[int] = 1
+    """Elements that one step moves."""
 
     def units(self, problem: Compact) -> int:
         """Parts: they follow from the problem alone."""
         return max(1, min(_MOST_PARTS, problem.count // _PART))
+
+    def accesses(self, problem: Compact) -> Counted:
+        """The mask twice; an element's place waits for that of the one before, ``at_once`` ones
+        beside each other."""
+        count, share = problem.count, -(-problem.count // self.units(problem))
+        steps = -(-share // self.at_once)
+        return {
+            "counts of parts": through(count, self.units(problem), count, steps),
+            "elements to their places": through(2 * count, count, count, steps),
+        }
 
     def in_parts(
         self, problem: Compact, count: Native, compact: Native, threads: int

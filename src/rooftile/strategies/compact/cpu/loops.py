@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
@@ -50,6 +52,11 @@ class Loops(HostStrategy):
             run((x.view(seen), mask, y.view(seen), kept), sizes, 1, 1)
 
         return call
+
+    def accesses(self, problem: Compact) -> Counted:
+        """Every flag and element once; all are kept, at most."""
+        count = problem.count
+        return {"elements in order": through(2 * count, count, count, count)}
 
 
 STRATEGY = Loops()

@@ -65,6 +65,7 @@ class Vectors(PartsStrategy):
 
     name = "vectors"
     order = 3
+    at_once = _LANES
     summary = "sixteen at a time, those that are kept moved to a vector's front"
 
     def why_not(self, problem: Compact) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.compact import Compact
 from rooftile.strategies.common.grid import blocks
@@ -54,3 +56,10 @@ class Counting(GpuCompact):
             Step(Launch("clear", (1, 1, 1), (1, 1, 1)), ("kept",)),
             Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),
         )
+
+    def kept(self, problem: Compact, config: Config) -> Accesses:
+        """Every element and flag once, a thread's one after another; all are stored, at most."""
+        grid = self.steps(problem, config)[-1].launch.grid[0]
+        moved = beside(problem.count, problem.itemsize) + beside(problem.count, 1)
+        own = chain(problem.count, blocks(problem.count, grid * config["BLOCK"]))
+        return moved + stored_beside(problem.count, problem.itemsize) + own

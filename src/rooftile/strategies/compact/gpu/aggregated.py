@@ -7,7 +7,14 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Counted, stored_apart
+from rooftile.analysis.cooperation import block_scan, increments
+from rooftile.ops.compact import Compact
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.compact.gpu._base import Counting
+from rooftile.strategies.gpu import Config
 
 
 class Aggregated(Counting):
@@ -16,6 +23,16 @@ class Aggregated(Counting):
     name = "aggregated"
     order = 4
     summary = "a block takes places by one atomic; the order of blocks is lost"
+    summing = "aggregated"
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """A block's sections take turns at one counter; a section's flags are scanned first."""
+        block = config["BLOCK"]
+        sections = blocks(problem.count, block)
+        within = block_scan("kogge_stone", block, sections)
+        made = self.kept(problem, config)
+        made += replace(within, steps=made.steps * within.steps)
+        return {"clear": stored_apart(1), "aggregated": made + increments(sections, 1, 1)}
 
 
 STRATEGY = Aggregated()

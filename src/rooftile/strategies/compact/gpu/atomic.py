@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, stored_apart
+from rooftile.analysis.cooperation import increments
+from rooftile.ops.compact import Compact
 from rooftile.strategies.compact.gpu._base import Counting
+from rooftile.strategies.gpu import Config
 
 
 class Atomic(Counting):
@@ -11,6 +15,12 @@ class Atomic(Counting):
     name = "atomic"
     order = 3
     summary = "every element takes the next place from one counter; the order is lost"
+    summing = "atomic"
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """All elements that are kept take turns at one counter."""
+        made = self.kept(problem, config) + increments(problem.count, 1, 1)
+        return {"clear": stored_apart(1), "atomic": made}
 
 
 STRATEGY = Atomic()

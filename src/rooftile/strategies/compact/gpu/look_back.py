@@ -6,6 +6,7 @@ NVR-2016-002, 2016).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
 from rooftile.ops.compact import Compact
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
 from rooftile.strategies.gpu import Config, Step
@@ -22,6 +23,7 @@ class LookBack(TilesInOrder):
     name = "look_back"
     order = 5
     summary = "a single pass, tiles look back at how many those before them keep"
+    summing = "compact_tiles"
     tunables = LOOKING
 
     def why_not(self, problem: Compact) -> str | None:
@@ -35,6 +37,10 @@ class LookBack(TilesInOrder):
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are compacted."""
         return self.passes(problem, config, "compact_tiles", ("x", "mask", "y", "kept"))
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """Elements and flags once."""
+        return self.gathered(problem, config, "compact_tiles", masked=True)
 
 
 STRATEGY = LookBack()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from rooftile.analysis.accesses import Counted, scattered_loads, stored_apart
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.compact import Compact
 from rooftile.strategies.compact.gpu._base import GpuCompact
@@ -21,6 +25,12 @@ class Sequential(GpuCompact):
         """One kernel."""
         launch = Launch("sequential", (1, 1, 1), (1, 1, 1))
         return (Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),)
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """One thread: each load is a request of its own.  All elements are kept, at most."""
+        made = scattered_loads(2 * problem.count) + stored_apart(problem.count + 1)
+        requests = replace(made, load_requests=made.loads)
+        return {"sequential": requests + chain(problem.count, problem.count)}
 
 
 STRATEGY = Sequential()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
 from rooftile.ops.compact import Compact
 from rooftile.strategies.common.sections import RUN, InSections
 from rooftile.strategies.compact.gpu._base import THREADS, GpuCompact
@@ -20,6 +21,7 @@ class ThreeLaunches(InSections, GpuCompact):
     name = "three_launches"
     order = 2
     summary = "flags are counted, counts are scanned, elements are scattered"
+    summing = "scatter"
     tunables = (THREADS, RUN)
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
@@ -31,6 +33,10 @@ class ThreeLaunches(InSections, GpuCompact):
             Step(between, ("places", "kept", sections)),
             Step(moving, ("x", "mask", "places", "y", count)),
         )
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """The mask twice, elements once."""
+        return self.counted(problem, config, "scatter", flags=1, moved=problem.itemsize)
 
 
 STRATEGY = ThreeLaunches()

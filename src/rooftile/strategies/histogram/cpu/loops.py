@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from rooftile.analysis.accesses import Accesses, Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies import HostStrategy
@@ -35,6 +37,13 @@ class Loops(HostStrategy):
                 arrays[-1][...] = count(arrays[:-1])
 
         return call
+
+    def accesses(self, problem: Histogram) -> Counted:
+        """One table: an increment waits for the one before where the bin is the same."""
+        count = problem.count
+        evenly = max(1.0, count / problem.bins)
+        turns = Accesses(turns=evenly, turns_if_equal=count)
+        return {"increments": through(count, count, count, evenly) + turns}
 
 
 STRATEGY = Loops()

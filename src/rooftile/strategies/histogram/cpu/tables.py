@@ -15,6 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.histogram import Histogram
@@ -66,6 +68,20 @@ class Tables(HostStrategy):
                 arrays[-1][...] = count(arrays[:-1])
 
         return call
+
+    def accesses(self, problem: Histogram) -> Counted:
+        """A table for each part and each of neighbouring elements; then their sum."""
+        bytes_ = problem.dtype == "uint8" and not problem.weighted
+        bins, copies = (256, _WORD) if bytes_ else (problem.bins, self._copies(problem))
+        tables = self.units(problem) * copies
+        read = problem.count * (2 if problem.weighted else 1)
+        equal = problem.count / tables
+        evenly = max(1.0, equal / bins)
+        made = through(read, problem.count, problem.count, evenly)
+        return {
+            "increments": made + Accesses(turns=evenly, turns_if_equal=equal),
+            "sum of the tables": through(tables * bins, bins, tables * bins, tables),
+        }
 
 
 def _of_bytes(problem: Histogram, parts: int, threads: int) -> Callable[..., AnyArray]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, apart, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import DTYPES, Histogram
 from rooftile.strategies.common.grid import blocks
@@ -66,6 +67,28 @@ class GpuHistogram(GpuStrategy):
         to = arrays or (problem.output_arrays[0].name,)
         lengths = (np.int64(problem.count), *(() if run is None else (np.int64(run),)))
         return Step(launch, (*names, *to, *lengths, *rule_arguments(problem)))
+
+    def read(self, problem: Histogram, stride: int = 1, width: int = 1) -> Accesses:
+        """Every element and its weight once, by threads that are ``stride`` elements apart."""
+        arrays = problem.input_arrays
+        sizes = [a.numpy.itemsize for a in arrays if a.size == problem.count]
+        if stride > 1:
+            return sum((apart(problem.count, stride, size) for size in sizes), Accesses())
+        return sum((beside(problem.count, size, width) for size in sizes), Accesses())
+
+    def zeros(self, problem: Histogram) -> Accesses:
+        """What clearing the result stores."""
+        return stored_beside(problem.bins, problem.output_arrays[0].numpy.itemsize)
+
+    def flushed(self, bins: int, blocks_: int) -> Accesses:
+        """Every block's own bins, added to those of all: blocks take turns at each."""
+        return Accesses(
+            operations=bins * blocks_,
+            atomics=bins * blocks_,
+            shared_reads=bins * blocks_ / WARP,
+            turns=blocks_,
+            turns_if_equal=blocks_,
+        )
 
     def plain(self, problem: Histogram, launch: Launch) -> tuple[Step, ...]:
         """Zeros, then one kernel."""

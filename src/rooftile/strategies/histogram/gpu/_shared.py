@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.histogram.gpu._base import GpuHistogram
 
@@ -48,3 +51,19 @@ class SharedHistogram(GpuHistogram):
         return self.plain(
             problem, Launch(self.name, grid, block, self.shared_bytes(problem, config))
         )
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """One atomic an element in shared memory, then each block's bins."""
+        step = self.steps(problem, config)[-1]
+        grid = step.launch.grid[0]
+        copies = self.copies(config)
+        threads = grid * step.launch.threads
+        made = self.read(problem) + self.within(problem, grid * copies)
+        made += self.flushed(problem.bins, grid)
+        made += Accesses(shared_reads=problem.bins * (copies - 1) * grid / WARP)
+        made += chain(0, blocks(problem.count, threads))
+        return {"clear": self.zeros(problem), self.name: made}
+
+    def within(self, problem: Histogram, groups: int) -> Accesses:
+        """What so many groups of threads do to the bins that each has for itself."""
+        return increments(problem.count, problem.bins, groups, shared=True)

@@ -6,9 +6,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
-from rooftile.strategies.common.grid import beyond_block
+from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._base import GpuHistogram
 
@@ -19,6 +21,7 @@ class Aggregated(GpuHistogram):
     name = "aggregated"
     order = 3
     summary = "a thread adds once for neighbours of one bin"
+    summing = "aggregated"
     tunables = (
         Tunable("BLOCK", (64, 128, 256), 256),
         Tunable("RUN", (4, 8, 16, 32), 16),
@@ -33,6 +36,20 @@ class Aggregated(GpuHistogram):
         """Zeros, then one kernel."""
         grid = (self.persistent(problem, config, config["RUN"]), 1, 1)
         return self.plain(problem, Launch("aggregated", grid, (config["BLOCK"], 1, 1)))
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """An atomic where a neighbour has another bin: of all elements but one in ``bins`` if they
+        are random, of one in RUN if all are equal."""
+        run, count = config["RUN"], problem.count
+        share = 1 - (1 - 1 / run) / problem.bins
+        made = self.read(problem) + chain(count, 2 * run)
+        made += Accesses(
+            atomics=count * share,
+            turns=max(1.0, count * share / problem.bins),
+            turns_if_equal=blocks(count, run),
+            shared_reads=count / WARP,
+        )
+        return {"clear": self.zeros(problem), "aggregated": made}
 
 
 STRATEGY = Aggregated()

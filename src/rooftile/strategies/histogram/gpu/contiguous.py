@@ -5,6 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.common.grid import blocks
@@ -18,6 +20,7 @@ class Contiguous(GpuHistogram):
     name = "contiguous"
     order = 1
     summary = "a thread a run of neighbours, every element an atomic in global memory"
+    summing = "contiguous"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
@@ -26,6 +29,13 @@ class Contiguous(GpuHistogram):
         run = blocks(problem.count, grid * config["BLOCK"])
         launch = Launch("contiguous", (grid, 1, 1), (config["BLOCK"], 1, 1))
         return self.clearing(problem), self.counting(problem, launch, run=run)
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """One atomic an element in global memory, runs of neighbours a thread."""
+        threads = self.persistent(problem, config) * config["BLOCK"]
+        run = blocks(problem.count, threads)
+        made = self.read(problem, run) + increments(problem.count, problem.bins, 1)
+        return {"clear": self.zeros(problem), "contiguous": made + chain(0, run)}
 
 
 STRATEGY = Contiguous()

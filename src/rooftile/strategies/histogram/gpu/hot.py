@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted, apart, beside, stored_beside
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.common.grid import blocks
@@ -25,6 +27,7 @@ class Hot(GpuHistogram):
     name = "hot"
     order = 7
     summary = "the popular bins, as a sample tells them, in shared memory"
+    summing = "hot"
     tunables = (
         Tunable("BLOCK", (128, 256, 512), 256),
         Tunable("HOT", (256, 1024, 4096), 1024),
@@ -63,6 +66,28 @@ class Hot(GpuHistogram):
             Step(choose, ("seen", "places", "owners", "used", bins)),
             self.counting(problem, launch, result, "places", "owners"),
         )
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """Elements that fall evenly: as many bins are popular as have room, if a sample has enough
+        of each; their elements count in shared memory."""
+        grid, bins, most = self.persistent(problem, config), problem.bins, config["HOT"]
+        popular = min(bins, most) if 2 * most > bins else 0
+        own, sampled = problem.count * popular / bins, min(_SAMPLE, problem.count)
+        size = problem.input_arrays[0].numpy.itemsize
+        made = self.read(problem) + beside(problem.count + most * grid, 4)
+        made += chain(0, blocks(problem.count, grid * config["BLOCK"]))
+        if popular:
+            made += increments(own, popular, grid, shared=True) + self.flushed(popular, grid)
+        else:
+            made += increments(problem.count, bins, 1)
+        return {
+            "clear": self.zeros(problem),
+            "clear_sample": stored_beside(bins + most + 1),
+            "sample": apart(sampled, blocks(problem.count, _SAMPLE), size)
+            + increments(sampled, bins, 1),
+            "choose": beside(bins) + stored_beside(bins + popular) + increments(popular, 1, 1),
+            "hot": made,
+        }
 
 
 STRATEGY = Hot()

@@ -6,6 +6,7 @@ Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
@@ -21,6 +22,7 @@ class Lanes(SharedHistogram):
     name = "lanes"
     order = 9
     summary = "a copy of the bins for each lane, in a bank of its own; vectors of 16 bytes"
+    summing = "lanes"
     tunables = (
         Tunable("BLOCK", (128, 256, 512, 1024), 1024),
         Tunable("COPIES", (1, 2, 4, 8, 16, 32), 32),
@@ -54,6 +56,13 @@ class Lanes(SharedHistogram):
         """Zeros, then one kernel."""
         each = _VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
         return self.in_shared(problem, config, each)
+
+    def read(self, problem: Histogram, stride: int = 1, width: int = 1) -> Accesses:
+        """See `GpuHistogram.read`: vectors of 16 bytes."""
+        return super().read(problem, stride, self._vector(problem))
+
+    def _vector(self, problem: Histogram) -> int:
+        return _VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
 
 
 STRATEGY = Lanes()

@@ -6,6 +6,9 @@ Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, E
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
@@ -19,6 +22,7 @@ class Matched(SharedHistogram):
     devices = ("cuda",)
     least_architecture = 70
     summary = "one thread of a warp adds for all of the same bin"
+    summing = "matched"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
     def why_not(self, problem: Histogram) -> str | None:
@@ -28,6 +32,17 @@ class Matched(SharedHistogram):
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""
         return self.in_shared(problem, config)
+
+    def within(self, problem: Histogram, groups: int) -> Accesses:
+        """See `SharedHistogram.within`: equal elements of a warp are one atomic."""
+        found = super().within(problem, groups)
+        different = problem.bins * (1 - (1 - 1 / problem.bins) ** WARP)
+        together = problem.count * different / WARP
+        return replace(
+            found,
+            turns=max(1.0, together / groups / problem.bins),
+            turns_if_equal=found.turns_if_equal / WARP,
+        )
 
 
 STRATEGY = Matched()

@@ -5,8 +5,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._base import GpuHistogram
 
@@ -17,6 +20,7 @@ class Partial(GpuHistogram):
     name = "partial"
     order = 6
     summary = "the first bins in shared memory, the others in global memory"
+    summing = "partial"
     tunables = (
         Tunable("BLOCK", (128, 256, 512), 256),
         Tunable("PRIVATE", (256, 1024, 4096, 8192), 1024),
@@ -27,6 +31,17 @@ class Partial(GpuHistogram):
         """Zeros, then one kernel."""
         grid = (self.persistent(problem, config), 1, 1)
         return self.plain(problem, Launch("partial", grid, (config["BLOCK"], 1, 1)))
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """Elements that fall evenly: those of the first bins in shared memory, the others not."""
+        grid, bins = self.persistent(problem, config), problem.bins
+        private = min(config["PRIVATE"], bins)
+        own = problem.count * private / bins
+        made = self.read(problem) + chain(0, blocks(problem.count, grid * config["BLOCK"]))
+        made += increments(own, private, grid, shared=True) + self.flushed(private, grid)
+        if bins > private:
+            made += increments(problem.count - own, bins - private, 1)
+        return {"clear": self.zeros(problem), "partial": made}
 
 
 STRATEGY = Partial()

@@ -6,6 +6,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.common.grid import blocks
@@ -21,6 +23,7 @@ class Replicated(GpuHistogram):
     name = "replicated"
     order = 4
     summary = "copies of the bins in global memory, shared out over the blocks"
+    summing = "replicated"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512), 256),
         Tunable("COPIES", (2, 4, 8, 16, 32, 64), 16),
@@ -48,6 +51,19 @@ class Replicated(GpuHistogram):
             self.counting(problem, launch, "copies"),
             Step(join, ("copies", problem.output_arrays[0].name, problem.bins)),
         )
+
+    def accesses(self, problem: Histogram, config: Config) -> Counted:
+        """One atomic an element in one of the copies, then their sum."""
+        copies, bins = config["COPIES"], problem.bins
+        threads = self.persistent(problem, config) * config["BLOCK"]
+        size = problem.output_arrays[0].numpy.itemsize
+        made = self.read(problem) + increments(problem.count, bins, copies)
+        join = beside(copies * bins, size) + stored_beside(bins, size)
+        return {
+            "clear": stored_beside(copies * bins, size),
+            "replicated": made + chain(0, blocks(problem.count, threads)),
+            "join": join + chain(copies * bins, copies),
+        }
 
 
 STRATEGY = Replicated()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.partition import Partition
 from rooftile.strategies import HostStrategy
@@ -28,6 +30,15 @@ class Loops(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         return in_parts(problem, 1, 1)
+
+    def accesses(self, problem: Partition) -> Counted:
+        """Comparisons of element and pivot, twice: to count, and to move."""
+        count, parts = problem.count, 1
+        steps = -(-count // parts)
+        return {
+            "counts of parts": through(count, parts, count, steps),
+            "elements to their places": through(count, count, count, steps),
+        }
 
 
 STRATEGY = Loops()

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.partition import Partition
@@ -42,6 +44,15 @@ class TwoPass(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         return in_parts(problem, self.units(problem), threads)
+
+    def accesses(self, problem: Partition) -> Counted:
+        """Comparisons of element and pivot, twice: to count, and to move."""
+        count, parts = problem.count, self.units(problem)
+        steps = -(-count // parts)
+        return {
+            "counts of parts": through(count, parts, count, steps),
+            "elements to their places": through(count, count, count, steps),
+        }
 
 
 def in_parts(problem: Partition, parts: int, threads: int) -> Callable[..., None]:

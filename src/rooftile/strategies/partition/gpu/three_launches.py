@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
 from rooftile.ops.partition import Partition
+from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.sections import RUN, InSections
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -21,6 +23,7 @@ class ThreeLaunches(InSections):
     name = "three_launches"
     order = 1
     summary = "what goes before the pivot is counted, counts are scanned, all move"
+    summing = "move"
     wide_indices = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
 
@@ -41,6 +44,11 @@ class ThreeLaunches(InSections):
             Step(between, ("places", "less", sections)),
             Step(moving, ("x", "pivot", "places", "less", "y", count)),
         )
+
+    def accesses(self, problem: Partition, config: Config) -> Counted:
+        """Elements to be told apart, twice, and to be moved."""
+        size = numpy_dtype(problem.dtype).itemsize
+        return self.counted(problem, config, "move", flags=size, moved=size)
 
 
 STRATEGY = ThreeLaunches()

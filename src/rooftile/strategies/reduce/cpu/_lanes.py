@@ -28,7 +28,7 @@ _CHUNK = 512
 """Lanes of a chunk, where a row has as many."""
 _SEGMENT = 2**18
 """Elements of a segment."""
-_BLOCK = 64
+LEAF_ROWS = 64
 _AHEAD = 32
 """Rows that are on their way from memory."""
 _LINE_BYTES = 64
@@ -108,7 +108,7 @@ class Walk:
         while 2 * together * inner <= _LANES:
             together *= 2
         width = min(together * inner, _CHUNK)
-        rows = max(_BLOCK, _SEGMENT // width)
+        rows = max(LEAF_ROWS, _SEGMENT // width)
         segments = max(1, -(-(columns // together) // rows))
         chunks = -(-together * inner // _CHUNK)
         return cls(problem.rows // inner, columns, inner, together, chunks, segments, rows)
@@ -133,7 +133,7 @@ class Walk:
             "WAITING": _LEVELS * lanes,
             "LANES": lanes,
             "LEVELS": _LEVELS,
-            "BLOCK": _BLOCK,
+            "BLOCK": LEAF_ROWS,
             "AHEAD": _AHEAD,
             "LINE": _LINE_BYTES // itemsize,
             "COUNT": count,

@@ -10,13 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.combining import combining
-from rooftile.strategies.reduce.cpu._lanes import Walk
+from rooftile.strategies.reduce.cpu._lanes import LEAF_ROWS, Walk
 from rooftile.strategies.reduce.cpu.pairwise import pairs, sizes_of
 
 
@@ -62,6 +64,20 @@ class Accumulators(HostStrategy):
                 finish((partials, results), counts, problem.rows, count)
 
         return call
+
+    def accesses(self, problem: Reduce) -> Counted:
+        """A chain for each accumulator, no longer than a leaf; trees of leaves and of accumulators;
+        then the segments' results."""
+        walk, count = Walk.of(problem), problem.rows * problem.columns
+        partials = problem.rows * walk.segments
+        rows = min(walk.rows, -(-problem.columns // walk.together))
+        leaf = min(LEAF_ROWS, rows)
+        steps = leaf + tree_depth(-(-rows // leaf)) + tree_depth(walk.together)
+        made = {"segments": through(count, partials, count, steps)}
+        if walk.segments > 1:
+            depth = tree_depth(walk.segments)
+            made["results of segments"] = through(partials, problem.rows, partials, depth)
+        return made
 
 
 STRATEGY = Accumulators()

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
@@ -78,6 +80,11 @@ class Loops(HostStrategy):
             run((x, results), sizes, problem.rows, 1)
 
         return call
+
+    def accesses(self, problem: Reduce) -> Counted:
+        """Each result's elements one after another."""
+        count = problem.rows * problem.columns
+        return {"elements in order": through(count, problem.rows, count, problem.columns)}
 
 
 STRATEGY = Loops()

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import Operator
@@ -76,6 +78,12 @@ class Pairwise(HostStrategy):
             run((x, results), sizes, problem.rows, threads)
 
         return call
+
+    def accesses(self, problem: Reduce) -> Counted:
+        """Leaves in order, then sums of sums."""
+        count, leaf = problem.rows * problem.columns, min(_LEAF, problem.columns)
+        steps = leaf + tree_depth(-(-problem.columns // leaf))
+        return {"leaves and their tree": through(count, problem.rows, count, steps)}
 
 
 def pairs(operator: Operator, given: Dtype, made: Dtype) -> cpu.Spread:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+from rooftile.analysis.accesses import Accesses, Counted, apart, stored_apart
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
@@ -74,6 +76,24 @@ class GpuReduce(GpuStrategy):
             Step(finish, ("partials", "results", segments)),
         )
 
+    def brought(self, problem: Reduce, blocks_: int) -> Accesses:
+        """Every element once, by threads that take neighbours of a row; a result a block."""
+        size = problem.input_arrays[0].numpy.itemsize
+        count = problem.rows * problem.columns
+        return apart(count, problem.inner, size) + stored_apart(blocks_)
+
+    def joined(self, problem: Reduce, config: Config, first: str, made: Accesses) -> Counted:
+        """What the kernel of segments does, and the last one, unless a row has one segment."""
+        segments, rows = self.segments(problem, config), problem.rows
+        if segments == 1:
+            return {first: made}
+        size = CARRIED_BYTES[problem.carried]
+        share = blocks(segments, _FINISH_THREADS)
+        finish = apart(rows * segments, share, size) + stored_apart(rows)
+        finish += chain(rows * segments, share)
+        finish += shared_tree(_FINISH_THREADS // 2, "compacted", rows, size // 4)
+        return {first: made, "finish": finish}
+
 
 class TiledReduce(GpuReduce):
     """A block reduces one tile of a row."""
@@ -99,6 +119,16 @@ class TiledReduce(GpuReduce):
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
         return self.both(problem, config, Launch("segments", grid, (config["THREADS"], 1, 1)))
 
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """What the blocks of so many tiles do with what they have brought."""
+        raise NotImplementedError
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """Tiles, and what they gave."""
+        tiles = problem.rows * self.segments(problem, config)
+        made = self.brought(problem, tiles) + self.in_block(problem, config, tiles)
+        return self.joined(problem, config, "segments", made)
+
 
 class PersistentReduce(GpuReduce):
     """No more blocks than the device holds share out the rows."""
@@ -123,6 +153,11 @@ class PersistentReduce(GpuReduce):
     def grid(self, problem: Reduce, config: Config) -> tuple[int, int, int]:
         """Segments, and rows as far as a grid has blocks."""
         return self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1
+
+    def shares(self, problem: Reduce, config: Config) -> Accesses:
+        """What threads combine before the tree: each its share of a segment, one after another."""
+        threads = self.segments(problem, config) * config["THREADS"]
+        return chain(problem.rows * problem.columns, blocks(problem.columns, threads))
 
 
 def shortened(problem: Reduce, at_once: int) -> int:

@@ -5,6 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, Counted, stored_beside
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
@@ -20,6 +22,7 @@ class Atomic(PersistentReduce):
     order = 8
     atomic = True
     summary = "one atomic a resident block: the result depends on the run"
+    summing = "atomic"
 
     def why_not(self, problem: Reduce) -> str | None:
         """Results of other than 4 bytes, which every device's atomics take."""
@@ -41,6 +44,15 @@ class Atomic(PersistentReduce):
             Step(clear, ("results", problem.rows)),
             Step(join, ("x", "results", *numbers_of(problem))),
         )
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """As `persistent`; then the blocks of a row take turns at its result."""
+        segments, rows = self.segments(problem, config), problem.rows
+        made = self.brought(problem, 0) + self.shares(problem, config)
+        made += shared_tree(config["THREADS"] // 2, "sequential", rows * segments)
+        turns = Accesses(atomics=rows * segments, turns=segments, turns_if_equal=segments)
+        meeting = chain(rows * segments, segments) + turns
+        return {"clear": stored_beside(rows), "atomic": made + meeting}
 
 
 STRATEGY = Atomic()

@@ -5,6 +5,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.cooperation import chain, shared_tree
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Tunable
 from rooftile.strategies.reduce.gpu._base import TiledReduce
 
@@ -20,6 +24,12 @@ class Coarsened(TiledReduce):
     def tile(self, config: Config) -> int:
         """LOADS elements a thread."""
         return config["LOADS"] * config["THREADS"]
+
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """LOADS elements a thread, then a tree of what threads have."""
+        words, threads = CARRIED_BYTES[problem.carried] // 4, config["THREADS"]
+        own = chain(problem.rows * problem.columns, config["LOADS"])
+        return own + shared_tree(threads // 2, "sequential", tiles, words)
 
 
 STRATEGY = Coarsened()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
@@ -91,6 +93,25 @@ class Columns(GpuReduce):
         """Vectors of a row that a block takes: all, where it has threads for them."""
         width = problem.inner // _vector(problem)
         return width if width <= config["THREADS"] else config["ACROSS"]
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """Neighbouring columns; the threads of a column join what they have, one vector element
+        after the other; so do the segments."""
+        segments, across = self.segments(problem, config), self._across(problem, config)
+        down, width = config["THREADS"] // across, _vector(problem)
+        size, words = problem.input_arrays[0].numpy.itemsize, CARRIED_BYTES[problem.carried] // 4
+        count, results = problem.rows * problem.columns, problem.rows
+        passes = (down - 1).bit_length()
+        made = beside(count, size, width) + stored_beside(results * segments, 4 * words)
+        made += chain(count, blocks(problem.columns, segments * down * config["LOADS"]))
+        joins = results * segments * (down - 1)
+        made += chain(joins, width * passes) + Accesses(shared_reads=2 * words * joins / WARP)
+        if segments == 1:
+            return {"segments": made}
+        finish = beside(results * segments, 4 * words) + stored_beside(results)
+        finish += chain(results * (segments + _SHARES), blocks(segments, _SHARES) + 3)
+        finish += Accesses(shared_reads=2 * words * results * (_SHARES - 1) / WARP)
+        return {"segments": made, "finish_columns": finish}
 
 
 def _vector(problem: Reduce) -> int:

@@ -5,6 +5,11 @@ Source: Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reductio
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.cooperation import shared_tree
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.reduce.gpu._base import TiledReduce
 
 
@@ -15,6 +20,11 @@ class Compacted(TiledReduce):
     order = 3
     reorders = False
     summary = "the same tree by the first threads: no divergence, but bank conflicts"
+
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """A tree over two elements a thread."""
+        words = CARRIED_BYTES[problem.carried] // 4
+        return shared_tree(config["THREADS"], "compacted", tiles, words)
 
 
 STRATEGY = Compacted()

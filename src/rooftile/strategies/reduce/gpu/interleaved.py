@@ -6,6 +6,11 @@ and 10.4 (the simple tree and its divergence).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.cooperation import shared_tree
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.reduce.gpu._base import TiledReduce
 
 
@@ -16,6 +21,11 @@ class Interleaved(TiledReduce):
     order = 2
     reorders = False
     summary = "two elements a thread, joined by a tree of neighbours in shared memory"
+
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """A tree over two elements a thread."""
+        words = CARRIED_BYTES[problem.carried] // 4
+        return shared_tree(config["THREADS"], "interleaved", tiles, words)
 
 
 STRATEGY = Interleaved()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, Counted, beside, stored_apart, stored_beside
+from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -25,6 +27,7 @@ class LastBlock(PersistentReduce):
     order = 10
     devices = ("cuda",)
     summary = "the last block joins the partial results, by tickets"
+    summing = "last_block"
     tunables = (*PersistentReduce.tunables, Tunable("LOADS", (1, 2, 4, 8), 4))
 
     def why_not(self, problem: Reduce) -> str | None:
@@ -63,6 +66,19 @@ class LastBlock(PersistentReduce):
             Step(clear, ("tickets", problem.rows)),
             Step(Launch("last_block", grid, block), given),
         )
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """As `vectors`; then a ticket a block, and the last one's trip through partial results."""
+        segments, rows = self.segments(problem, config), problem.rows
+        size, held = CARRIED_BYTES[problem.carried], rows * segments
+        width = row_vector(problem)
+        given = problem.input_arrays[0].numpy.itemsize
+        made = beside(rows * problem.columns, given, width) + self.shares(problem, config)
+        made += warp_tree(config["THREADS"], held) + stored_apart(held)
+        made += Accesses(atomics=held, turns=segments, turns_if_equal=segments)
+        last = beside(held, size) + chain(held, blocks(segments, config["THREADS"]))
+        last += warp_tree(config["THREADS"], rows) + stored_apart(rows)
+        return {"clear": stored_beside(rows), "last_block": made + last}
 
 
 STRATEGY = LastBlock()

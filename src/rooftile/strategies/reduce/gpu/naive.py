@@ -6,6 +6,8 @@ Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
@@ -32,6 +34,14 @@ class Naive(GpuReduce):
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "results", *numbers_of(problem))),)
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """Neighbouring threads read a row apart, unless rows lie beside each other."""
+        size, count = problem.input_arrays[0].numpy.itemsize, problem.rows * problem.columns
+        stride = problem.columns if problem.inner == 1 else 1
+        made = apart(count, stride, size) + stored_beside(problem.rows)
+        guard = Accesses(divergent_warps=int(problem.rows % WARP != 0))
+        return {"naive": made + chain(count, problem.columns) + guard}
 
 
 STRATEGY = Naive()

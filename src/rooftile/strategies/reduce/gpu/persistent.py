@@ -5,8 +5,11 @@ Source: Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reductio
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
@@ -22,6 +25,14 @@ class Persistent(PersistentReduce):
         """Segments, then what they gave."""
         launch = Launch("segments", self.grid(problem, config), (config["THREADS"], 1, 1))
         return self.both(problem, config, launch)
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """A share of a row a thread, then one tree a resident block."""
+        held = problem.rows * self.segments(problem, config)
+        words = CARRIED_BYTES[problem.carried] // 4
+        made = self.brought(problem, held) + self.shares(problem, config)
+        made += shared_tree(config["THREADS"] // 2, "sequential", held, words)
+        return self.joined(problem, config, "segments", made)
 
 
 STRATEGY = Persistent()

@@ -5,6 +5,10 @@ Source: Luitjens, "Faster Parallel Reductions on Kepler" (NVIDIA, 2014).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.cooperation import chain, warp_tree
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.reduce.gpu.coarsened import Coarsened
 
 
@@ -15,6 +19,11 @@ class Shuffles(Coarsened):
     order = 6
     devices = ("cuda",)
     summary = "warps join their registers by shuffles, one barrier a block"
+
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """LOADS elements a thread, then trees of warps."""
+        own = chain(problem.rows * problem.columns, config["LOADS"])
+        return own + warp_tree(config["THREADS"], tiles)
 
 
 STRATEGY = Shuffles()

@@ -6,6 +6,11 @@ to 10.7 (convergent tree, shared memory, segments of several blocks).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.cooperation import shared_tree
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.operators import CARRIED_BYTES
+from rooftile.strategies.gpu import Config
 from rooftile.strategies.reduce.gpu._base import TiledReduce
 
 
@@ -15,6 +20,11 @@ class Tree(TiledReduce):
     name = "tree"
     order = 4
     summary = "halves are joined: neither divergence nor bank conflicts"
+
+    def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
+        """A tree over two elements a thread."""
+        words = CARRIED_BYTES[problem.carried] // 4
+        return shared_tree(config["THREADS"], "sequential", tiles, words)
 
 
 STRATEGY = Tree()

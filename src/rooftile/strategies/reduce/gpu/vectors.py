@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted, beside, stored_apart
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import InRows, row_vector
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import GpuReduce, shortened
@@ -41,6 +44,18 @@ class Vectors(InRows, GpuReduce):
         first, *others = self.both(problem, config, launch)
         numbers = problem.rows, np.int64(problem.columns)
         return (Step(launch, (*first.arguments[:2], *numbers)), *others)
+
+    def accesses(self, problem: Reduce, config: Config) -> Counted:
+        """Vectors, LOADS totals a thread that wait for nobody, then a tree a team."""
+        teams = problem.rows * self.segments(problem, config)
+        count, team = problem.rows * problem.columns, config["GROUP"]
+        size, width = problem.input_arrays[0].numpy.itemsize, row_vector(problem)
+        share = blocks(problem.columns, self.segments(problem, config) * team)
+        made = beside(count, size, width) + stored_apart(teams)
+        made += chain(count, blocks(share, config["LOADS"]) + config["LOADS"] - 1)
+        words = CARRIED_BYTES[problem.carried] // 4
+        made += shared_tree(team // 2, "sequential", teams, words)
+        return self.joined(problem, config, "segments", made)
 
 
 STRATEGY = Vectors()

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
@@ -79,6 +81,11 @@ class Columns(HostStrategy):
             run((x, y), sizes, self.units(problem), threads)
 
         return call
+
+    def accesses(self, problem: Scan) -> Counted:
+        """Neighbouring lines side by side, each in order."""
+        count = problem.lines * problem.count
+        return {"bands of lines": through(count, count, count, problem.count)}
 
 
 def _bands(problem: Scan) -> int:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
@@ -66,6 +68,11 @@ class Loops(HostStrategy):
             run((x, y), sizes, problem.lines, 1)
 
         return call
+
+    def accesses(self, problem: Scan) -> Counted:
+        """Each line's elements one after another."""
+        count = problem.lines * problem.count
+        return {"elements in order": through(count, count, count, problem.count)}
 
 
 STRATEGY = Loops()

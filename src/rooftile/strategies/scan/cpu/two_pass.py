@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
@@ -102,6 +104,16 @@ class TwoPass(HostStrategy):
                 scan((x, sums, y), sizes, units, threads)
 
         return call
+
+    def accesses(self, problem: Scan) -> Counted:
+        """Every element twice: for the sums of parts, then for the results."""
+        count, parts = problem.lines * problem.count, _parts(problem)
+        share, units = -(-problem.count // parts), self.units(problem)
+        before = units * (parts - 1) // 2
+        return {
+            "sums of parts": through(count, 2 * units, count, share),
+            "scans of parts": through(count + before, count, count + before, parts - 1 + share),
+        }
 
 
 def _parts(problem: Scan) -> int:

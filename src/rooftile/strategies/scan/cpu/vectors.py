@@ -18,6 +18,8 @@ from functools import cache
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
@@ -238,6 +240,22 @@ class Vectors(HostStrategy):
         if problem.inner > 1:
             return problem.outer * -(-problem.inner // _bands.BAND)
         return problem.lines if problem.lines > _FEW else _PARTS
+
+    def accesses(self, problem: Scan) -> Counted:
+        """Vectors: log2 of their lanes in passes, and one for what is before.  Elements of a line
+        in rounds are read again for their sums, from the cache."""
+        count, width = problem.lines * problem.count, lanes()
+        if problem.inner > 1:
+            return {"bands of lines": through(count, count, count, problem.count)}
+        work = (1 + tree_depth(width)) * count
+        if problem.lines > _FEW:
+            return {"lines": through(count, count, work, -(-problem.count // width))}
+        part = -(-problem.count // (_PARTS * -(-problem.count // (_PARTS * _PART))))
+        vectors = -(-part // width)
+        return {
+            "sums of the round ahead": through(count, 0, count, vectors),
+            "scans of a round": through(count, count, work, vectors),
+        }
 
     def prepare(
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int

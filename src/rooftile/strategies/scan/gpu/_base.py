@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
+from rooftile.analysis.accesses import (
+    WARP,
+    Accesses,
+    Counted,
+    apart,
+    beside,
+    stored_apart,
+    stored_beside,
+)
+from rooftile.analysis.cooperation import chain, run_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
 from rooftile.ops.scan import Scan
@@ -57,6 +68,14 @@ class GpuScan(GpuStrategy):
         count = self.blocks(problem, config)
         return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
 
+    def copied(self, problem: Scan) -> Accesses:
+        """Every element once, and its result, by threads that take neighbours of a line."""
+        x, y = problem.arrays
+        stride = problem.inner
+        moved = apart(x.size, stride, x.numpy.itemsize)
+        stored = stored_apart(y.size) if stride > 1 else stored_beside(y.size, y.numpy.itemsize)
+        return moved + stored + chain(x.size, 0)
+
 
 class LineScan(GpuScan):
     """A block a line, one kernel."""
@@ -67,6 +86,11 @@ class LineScan(GpuScan):
         """One kernel, called as the rung."""
         launch = Launch(self.name, (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
+
+    def by_sections(self, problem: Scan, section: int, made: Accesses) -> Counted:
+        """What a block does in its sections of a line, which follow each other."""
+        inside = replace(made, steps=made.steps * blocks(problem.count, section))
+        return {self.name: self.copied(problem) + inside}
 
 
 class SectionScan(GpuScan):
@@ -81,6 +105,19 @@ class SectionScan(GpuScan):
     def launch(self, kernel: str, grid: int, config: Config) -> Launch:
         """A kernel on so many blocks."""
         return Launch(kernel, (grid, 1, 1), (config["BLOCK"], 1, 1))
+
+    def scanned(self, problem: Scan, config: Config, sections: int, in_turn: int = 1) -> Accesses:
+        """So many sections in shared memory, of which a block has some one after another."""
+        made = run_scan(config["BLOCK"], config["RUN"], sections, itemsize(problem) // 4)
+        through = Accesses(shared_reads=sections * config["BLOCK"] * config["RUN"] / WARP)
+        return replace(made + through, steps=in_turn * made.steps)
+
+    def scanned_sums(self, problem: Scan, config: Config, parts: int) -> Accesses:
+        """The sums of every line's parts, scanned by a block a line."""
+        count, size = problem.lines * parts, itemsize(problem)
+        turns = self.sections(parts, config)
+        moved = beside(count, size) + stored_beside(count, size) + chain(count, 0)
+        return moved + self.scanned(problem, config, problem.lines * turns, turns)
 
     def sections(self, count: int, config: Config) -> int:
         """Sections of so many elements."""

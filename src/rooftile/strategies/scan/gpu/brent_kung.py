@@ -6,7 +6,10 @@ El Hajj, section 11.4.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import block_scan
 from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.scan.gpu._base import LineScan, itemsize
 
@@ -21,6 +24,13 @@ class BrentKung(LineScan):
     def shared_bytes(self, problem: Scan, config: Config) -> int:
         """Two elements a thread."""
         return 2 * config["BLOCK"] * itemsize(problem)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Passes over sections of two elements a thread."""
+        section = 2 * config["BLOCK"]
+        count = problem.lines * blocks(problem.count, section)
+        made = block_scan("brent_kung", section, count, itemsize(problem) // 4)
+        return self.by_sections(problem, section, made)
 
 
 STRATEGY = BrentKung()

@@ -6,6 +6,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -76,6 +78,17 @@ class Columns(GpuScan):
         launch = Launch("scan_bands", grid, (config["LANES"], config["TEAMS"], 1))
         numbers = wide(self.bands(problem, config), problem.count, problem.inner)
         return (Step(launch, ("x", "y", *numbers)),)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Vectors of neighbouring lines; teams meet in shared memory once a step of rows."""
+        x, y = problem.arrays
+        width, run, teams = vector(problem), config["RUN"], config["TEAMS"]
+        steps = blocks(problem.count, run * teams)
+        held = x.size / run
+        words = itemsize(problem) // 4
+        made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
+        made += chain(2 * x.size + held, steps * (run + teams + 1))
+        return {"scan_bands": made + Accesses(shared_reads=2 * words * held / WARP)}
 
 
 STRATEGY = Columns()

@@ -5,6 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, broadcasts, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import SectionScan, wide, words
@@ -24,6 +26,14 @@ class Levels(SectionScan):
     def blocks(self, problem: Scan, config: Config) -> int:
         """Sections of all lines."""
         return problem.lines * self.sections(problem.count, config)
+
+    def first_and_last(self, problem: Scan, config: Config) -> tuple[Accesses, Accesses]:
+        """What these two kernels do: y is written, read, and written again."""
+        count, made = self.blocks(problem, config), self.copied(problem)
+        first = made + self.scanned(problem, config, count) + stored_beside(count)
+        later = problem.lines * max(0, self.sections(problem.count, config) - 1)
+        last = broadcasts(later * config["BLOCK"] / WARP) + chain(0, config["RUN"])
+        return first, made + last
 
     def first(self, problem: Scan, config: Config, sums: str) -> Step:
         """Each section alone."""
@@ -58,6 +68,12 @@ class Hierarchical(Levels):
             between,
             self.last(problem, config, "sums"),
         )
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Sections, their sums, and what is before each."""
+        first, last = self.first_and_last(problem, config)
+        sums = self.scanned_sums(problem, config, self.sections(problem.count, config))
+        return {"scan_sections": first, "scan_sums": sums, "add_sums": last}
 
 
 STRATEGY = Hierarchical()

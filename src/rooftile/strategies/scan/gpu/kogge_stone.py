@@ -6,7 +6,10 @@ Recurrence Equations", IEEE TC C-22 (1973); Kirk, Hwu, El Hajj, section 11.2.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import block_scan
 from rooftile.ops.scan import Scan
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.scan.gpu._base import LineScan, itemsize
 
@@ -21,6 +24,13 @@ class KoggeStone(LineScan):
     def shared_bytes(self, problem: Scan, config: Config) -> int:
         """An element a thread."""
         return config["BLOCK"] * itemsize(problem)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Passes over sections of an element a thread."""
+        section = config["BLOCK"]
+        count = problem.lines * blocks(problem.count, section)
+        made = block_scan("kogge_stone", section, count, itemsize(problem) // 4)
+        return self.by_sections(problem, section, made)
 
 
 STRATEGY = KoggeStone()

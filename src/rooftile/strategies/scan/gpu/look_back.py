@@ -6,6 +6,8 @@ NVR-2016-002, 2016).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, beside, stored_beside
+from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -26,6 +28,7 @@ class LookBack(TileScan):
     name = "look_back"
     order = 11
     summary = "a single pass, tiles look back at what those before them have published"
+    summing = "scan_tiles"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
@@ -67,6 +70,15 @@ class LookBack(TileScan):
             states.cleared(self.machine.multiprocessors),
             Step(scan, ("x", "y", "states", "tickets", *numbers)),
         )
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Every element once, in registers; the states of tiles, and one counter for all."""
+        x, y = problem.arrays
+        states, width = self.states(problem, config), vector(problem)
+        made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
+        made += vector_scan(x.size, width, config["ROWS"], config["THREADS"] // 32)
+        made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
+        return {"clear": states.zeros, "scan_tiles": made}
 
 
 STRATEGY = LookBack()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 
+from rooftile.analysis.accesses import Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.scan.gpu._base import wide, words
+from rooftile.strategies.scan.gpu._base import itemsize, wide, words
 from rooftile.strategies.scan.gpu.hierarchical import Levels
 
 
@@ -48,6 +50,22 @@ class Recursive(Levels):
         if counts[0] > 1:
             down.insert(0, self.last(problem, config, "level_0"))
         return (*up, *reversed(down))
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Sections; then each level of sums as often as it has sections, up and down."""
+        first, last = self.first_and_last(problem, config)
+        up, down = Accesses(), Accesses()
+        size, counts = itemsize(problem), self.counts(problem, config)
+        for count, sections in itertools.pairwise(counts):
+            sums = problem.lines * count
+            moved = beside(sums, size) + stored_beside(sums, size) + chain(sums, 0)
+            up += moved + self.scanned(problem, config, problem.lines * sections)
+            if sections > 1:
+                down += moved + chain(0, config["RUN"])
+        made = {"scan_sections": first}
+        if counts[0] > 1:
+            made |= {"scan_level": up, "add_sums": last}
+        return {**made, "add_level": down} if down.steps else made
 
 
 STRATEGY = Recursive()

@@ -6,6 +6,10 @@ Sengupta, Harris, Garland, "Efficient Parallel Scan Algorithms for GPUs" (NVIDIA
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Counted, beside, stored_beside
+from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
@@ -58,6 +62,15 @@ class Rows(TileScan):
         grid = (self.blocks(problem, config), 1, 1)
         launch = Launch("scan_lines", grid, (config["TEAM"], config["LINES"], 1))
         return (Step(launch, ("x", "y", *wide(problem.lines, problem.count))),)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Every element once, in registers; the warps of a team meet once a tile."""
+        x, y = problem.arrays
+        width, warps = vector(problem), config["TEAM"] // 32
+        tiles = blocks(problem.count, config["TEAM"] * config["ROWS"] * width)
+        made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
+        within = vector_scan(x.size, width, config["ROWS"], warps)
+        return {"scan_lines": made + replace(within, steps=tiles * within.steps)}
 
 
 STRATEGY = Rows()

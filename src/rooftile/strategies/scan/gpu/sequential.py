@@ -6,6 +6,8 @@ Knuth, "The Art of Computer Programming", volume 2, 4.2.2 (what a rounding loses
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_apart, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
@@ -35,6 +37,16 @@ class Sequential(GpuScan):
         launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
         numbers = wide(problem.lines, problem.count, problem.inner)
         return (Step(launch, ("x", "y", *numbers)),)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Neighbouring threads read a line apart, unless lines lie beside each other."""
+        x, y = problem.arrays
+        stride = problem.count if problem.inner == 1 else 1
+        made = apart(x.size, stride, x.numpy.itemsize) + chain(x.size, problem.count)
+        guard = Accesses(divergent_warps=int(problem.lines % WARP != 0))
+        side = stride == 1
+        stored = stored_beside(y.size, y.numpy.itemsize) if side else stored_apart(y.size)
+        return {"sequential": made + stored + guard}
 
 
 STRATEGY = Sequential()

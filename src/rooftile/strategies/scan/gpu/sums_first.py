@@ -6,6 +6,9 @@ CS2009-14, 2009): reduce, then scan.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rooftile.analysis.accesses import WARP, Counted, broadcasts, stored_apart
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -18,6 +21,7 @@ class SumsFirst(SectionScan):
     name = "sums_first"
     order = 8
     summary = "stretches are summed, then scanned with what is before them: x is read twice"
+    summing = "scan_stretches"
     tunables = (BLOCKS, RUNS, Tunable("STRETCHES", (2, 4, 8, 16), 8))
 
     def stretch(self, problem: Scan, config: Config) -> int:
@@ -58,6 +62,20 @@ class SumsFirst(SectionScan):
             Step(self.launch("scan_sums", problem.lines, config), ("sums", *wide(stretches))),
             last,
         )
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """Every element twice, every result once."""
+        stretches, count = self.stretches(problem, config), self.blocks(problem, config)
+        turns = self.sections(min(problem.count, self.stretch(problem, config)), config)
+        sections = problem.lines * self.sections(problem.count, config)
+        within = self.scanned(problem, config, sections, turns)
+        made = self.copied(problem)
+        if stretches == 1:
+            return {"scan_stretches": made + within}
+        first = replace(made, stores=0, store_sectors=0) + within + stored_apart(count)
+        sums = self.scanned_sums(problem, config, stretches)
+        read = made + within + broadcasts(count * config["BLOCK"] / WARP)
+        return {"sum_stretches": first, "scan_sums": sums, "scan_stretches": read}
 
 
 STRATEGY = SumsFirst()

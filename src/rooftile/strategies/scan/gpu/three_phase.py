@@ -5,6 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import SectionScan, wide
@@ -21,6 +22,12 @@ class ThreePhase(SectionScan):
         """One kernel, a block a line."""
         launch = self.launch("three_phase", problem.lines, config)
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
+
+    def accesses(self, problem: Scan, config: Config) -> Counted:
+        """A line's sections follow each other in one block."""
+        turns = self.sections(problem.count, config)
+        made = self.scanned(problem, config, problem.lines * turns, turns)
+        return {"three_phase": self.copied(problem) + made}
 
 
 STRATEGY = ThreePhase()

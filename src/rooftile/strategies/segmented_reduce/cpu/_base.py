@@ -18,3 +18,8 @@ class CpuSegmented(HostStrategy):
     def units(self, problem: SegmentedReduce) -> int:
         """Segments."""
         return problem.segments
+
+
+def length_of(problem: SegmentedReduce) -> int:
+    """Elements of a segment, if all have as many."""
+    return max(1, -(-problem.count // max(1, problem.segments)))

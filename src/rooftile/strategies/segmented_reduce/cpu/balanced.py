@@ -15,12 +15,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
-from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented
+from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
 
 _ITEMS = 2**16
 """Items of a unit.  They follow from the problem and not from the threads, so that results do not
@@ -137,6 +139,15 @@ class Balanced(CpuSegmented):
                 join((offsets, results, heads, tails), sizes, 1, 1)
 
         return call
+
+    def accesses(self, problem: SegmentedReduce) -> Counted:
+        """Shares of elements and ends; long segments by vectors; then what shares lack of each
+        other."""
+        count, units, length = problem.count, self.units(problem), length_of(problem)
+        short = length <= _WORDS["SHORT"]
+        steps = length if short else length // _WORDS["LANES"] + tree_depth(_WORDS["LANES"])
+        shares = through(count + problem.segments, problem.segments, count, max(1, steps))
+        return {"shares": shares, "results across shares": through(2 * units, units, units, units)}
 
 
 STRATEGY = Balanced()

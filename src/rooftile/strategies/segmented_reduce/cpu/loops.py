@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import SUM
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
-from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented
+from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
 
 _TEXT = """
 def kernel(x, offsets, results, sizes, begin, end):
@@ -66,6 +68,11 @@ class Loops(CpuSegmented):
             run((x, offsets, results), nothing, problem.segments, 1)
 
         return call
+
+    def accesses(self, problem: SegmentedReduce) -> Counted:
+        """Segments of one length, each in order."""
+        count = problem.count
+        return {"elements in order": through(count, problem.segments, count, length_of(problem))}
 
 
 STRATEGY = Loops()

@@ -9,10 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.ops import AnyArray
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
-from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented
+from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
+
+_LEAF = 128
+"""Elements that are combined in order."""
 
 _TEXT = """
 def kernel(x, offsets, results, sizes, begin, end):
@@ -21,9 +26,9 @@ def kernel(x, offsets, results, sizes, begin, end):
     for s in range(begin, end):
         stop = offsets[s + 1]
         leaves = 0
-        for first in range(offsets[s], stop, 128):
+        for first in range(offsets[s], stop, LEAF):
             total = IDENTITY
-            for j in range(first, min(first + 128, stop)):
+            for j in range(first, min(first + LEAF, stop)):
                 total = combined(total, x[j])
             level = 0
             # For each 1 at the low end of the binary count of leaves, a sister waits.
@@ -37,7 +42,7 @@ def kernel(x, offsets, results, sizes, begin, end):
             if (leaves >> level) & 1:
                 total = combined(waiting[level], total)
         results[s] = total
-"""
+""".replace("LEAF", str(_LEAF))
 
 
 class Pairwise(CpuSegmented):
@@ -59,6 +64,13 @@ class Pairwise(CpuSegmented):
             run((x, offsets, results), nothing, problem.segments, threads)
 
         return call
+
+    def accesses(self, problem: SegmentedReduce) -> Counted:
+        """Segments of one length, each as a tree of leaves."""
+        count, length = problem.count, length_of(problem)
+        leaf = min(_LEAF, length)
+        steps = leaf + tree_depth(-(-length // leaf))
+        return {"leaves and their trees": through(count, problem.segments, count, steps)}
 
 
 STRATEGY = Pairwise()

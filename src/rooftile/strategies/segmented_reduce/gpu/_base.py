@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from rooftile.ops.operator import SUM
 from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy
 
 MOST_BLOCKS = 2**31 - 1
 _OFFSETS = {"int64": "int64", "int32": "int"}
+
+
+def lengths(problem: SegmentedReduce) -> int:
+    """Elements of a segment on average."""
+    return max(1, blocks(problem.count, max(1, problem.segments)))
 
 
 class GpuSegmented(GpuStrategy):

@@ -7,6 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import (
+    WARP,
+    Accesses,
+    Counted,
+    beside,
+    scattered_loads,
+    stored_apart,
+    stored_beside,
+)
+from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -21,6 +31,7 @@ class Balanced(GpuSegmented):
     name = "balanced"
     order = 3
     summary = "every thread takes as many elements and ends of segments"
+    summing = "reduce_tiles"
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
         Tunable("PER", (7, 11, 15, 19), 19),
@@ -76,6 +87,31 @@ class Balanced(GpuSegmented):
                 ("tile_ends", "heads", *between, "results", tiles),
             ),
         )
+
+    def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
+        """As many items a thread, elements and ends, whatever the segments' lengths are."""
+        size, offset = (array.numpy.itemsize for array in problem.input_arrays)
+        tiles, items = _tiles(problem, config), problem.count + problem.segments
+        searches = (problem.segments + 1).bit_length()
+        ends, per = CARRIED_BYTES[problem.carried], config["PER"]
+        partition = scattered_loads((tiles + 1) * searches) + stored_beside(tiles + 1, 8)
+        partition += chain((tiles + 1) * searches, searches)
+        made = beside(problem.count, size) + beside(problem.segments, offset)
+        made += stored_beside(problem.segments) + stored_apart(2 * tiles)
+        within = (config["THREADS"] * per).bit_length()
+        threads = tiles * config["THREADS"]
+        made += chain(items + within * threads, per + within)
+        made += Accesses(shared_reads=(items + within * threads) / WARP)
+        made += warp_tree(config["THREADS"], tiles)
+        between = beside(2 * tiles, ends) + stored_beside(2 * tiles, ends)
+        between += warp_tree(config["THREADS"], blocks(tiles, config["THREADS"]))
+        first = beside(3 * tiles, ends) + stored_apart(tiles) + chain(2 * tiles, 2)
+        return {
+            "partition": partition,
+            "reduce_tiles": made,
+            "join_tiles": between,
+            "first_results": first,
+        }
 
 
 def _tiles(problem: SegmentedReduce, config: Config) -> int:

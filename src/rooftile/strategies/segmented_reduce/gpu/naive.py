@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented
+from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented, lengths
 
 
 class Naive(GpuSegmented):
@@ -32,6 +34,15 @@ class Naive(GpuSegmented):
         launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "results", *sizes)),)
+
+    def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
+        """Segments of one length: neighbouring threads read as far apart as that."""
+        size, offset = (array.numpy.itemsize for array in problem.input_arrays)
+        length = lengths(problem)
+        made = apart(problem.count, length, size) + beside(2 * problem.segments, offset)
+        guard = Accesses(divergent_warps=int(problem.segments % WARP != 0))
+        made += stored_beside(problem.segments) + chain(problem.count, length)
+        return {"naive": made + guard}
 
 
 STRATEGY = Naive()

@@ -6,13 +6,18 @@ Processors", SC 2009 (a warp a row).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Counted, beside, row_loads, stored_apart
+from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks, tile_of
+from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented
+from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented, lengths
 
 _THREADS = 256
 
@@ -40,6 +45,19 @@ class Teams(GpuSegmented):
         launch = Launch("teams", (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "results", *sizes)),)
+
+    def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
+        """Segments of one length: a team reads neighbours, begun anywhere, then joins by a tree."""
+        size, offset = (array.numpy.itemsize for array in problem.input_arrays)
+        team, length = config["TEAM"], lengths(problem)
+        lanes = min(team, WARP)
+        made = row_loads(length, problem.segments, lanes=lanes, elem_bytes=size)
+        made += beside(2 * problem.segments, offset) + stored_apart(problem.segments)
+        made += chain(problem.count, blocks(length, team))
+        words = CARRIED_BYTES[problem.carried] // 4
+        tree = shared_tree(team // 2, "sequential", problem.segments, words)
+        # Teams narrower than a warp share its requests.
+        return {"teams": made + replace(tree, shared_reads=tree.shared_reads * lanes / WARP)}
 
 
 STRATEGY = Teams()

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies import HostStrategy
@@ -58,6 +60,12 @@ class Loops(HostStrategy):
             run((x, offsets, y), sizes, problem.segments, 1)
 
         return call
+
+    def accesses(self, problem: SegmentedScan) -> Counted:
+        """Segments of one length, each in order."""
+        count = problem.count
+        steps = -(-count // max(1, problem.segments))
+        return {"elements in order": through(count, count, count, steps)}
 
 
 STRATEGY = Loops()

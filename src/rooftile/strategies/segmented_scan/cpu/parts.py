@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
@@ -136,6 +138,15 @@ class Parts(HostStrategy):
                 scan((x, offsets, sums, cuts, y), sizes, units, threads)
 
         return call
+
+    def accesses(self, problem: SegmentedScan) -> Counted:
+        """Every element twice: for the sums of parts, then for the results."""
+        count, parts = problem.count, self.units(problem)
+        share, before = -(-count // parts), parts * (parts - 1) // 2
+        return {
+            "sums of parts": through(count, 3 * parts, count, share),
+            "scans of parts": through(count + before, count, count + before, parts - 1 + share),
+        }
 
 
 STRATEGY = Parts()

@@ -6,8 +6,12 @@ Primitives for GPU Computing" (Graphics Hardware 2007).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from rooftile.analysis.accesses import Counted, beside, broadcasts, stored_apart, stored_beside
+from rooftile.analysis.cooperation import chain, run_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -22,6 +26,7 @@ class Flagged(GpuSegmentedScan):
     name = "flagged"
     order = 2
     summary = "pairs of a value and a flag: stretches are summed, then scanned"
+    summing = "scan_stretches"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512), 256),
         Tunable("RUN", (4, 8, 16), 8),
@@ -72,6 +77,25 @@ class Flagged(GpuSegmentedScan):
             Step(launch("scan_sums", 1, 1), ("sums", "cuts", np.int64(stretches))),
             Step(launch("scan_stretches", stretches), ("x", "flags", "y", "sums", sizes, count)),
         )
+
+    def accesses(self, problem: SegmentedScan, config: Config) -> Counted:
+        """Every element and its flag twice: for the sums of stretches, and for the results."""
+        x, offsets, y = problem.arrays
+        block, run, stretches = config["BLOCK"], config["RUN"], self.stretches(problem, config)
+        size, turns = CARRIED_BYTES[problem.carried], self.stretch(problem, config) // (block * run)
+        # A value and a flag are two requests.
+        within = run_scan(block, run, blocks(problem.count, block * run), size // 4 + 1)
+        within = replace(within, steps=turns * within.steps)
+        read = beside(x.size, x.numpy.itemsize) + beside(x.size, 1) + within
+        sums = broadcasts(2 * stretches, 1) + stored_apart(stretches) + chain(stretches, stretches)
+        return {
+            "clear": stored_beside(blocks(problem.count, 4)),
+            "set_flags": beside(problem.segments, offsets.numpy.itemsize)
+            + stored_apart(problem.segments),
+            "sum_stretches": read + stored_apart(2 * stretches),
+            "scan_sums": sums,
+            "scan_stretches": read + stored_beside(y.size, y.numpy.itemsize),
+        }
 
 
 STRATEGY = Flagged()

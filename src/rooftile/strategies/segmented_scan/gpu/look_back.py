@@ -7,6 +7,15 @@ Hardware 2007).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import (
+    WARP,
+    Accesses,
+    Counted,
+    beside,
+    scattered_loads,
+    stored_beside,
+)
+from rooftile.analysis.cooperation import chain, vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -28,6 +37,7 @@ class LookBack(GpuSegmentedScan):
     order = 3
     devices = ("cuda",)
     summary = "a single pass, tiles look back no further than a segment's beginning"
+    summing = "scan_segments"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8), 6),
@@ -80,6 +90,24 @@ class LookBack(GpuSegmentedScan):
             states.cleared(self.machine.multiprocessors),
             Step(scan, ("x", "offsets", "y", "firsts", "states", "tickets", *numbers)),
         )
+
+    def accesses(self, problem: SegmentedScan, config: Config) -> Counted:
+        """Every element and every offset once; bits of a tile's beginnings in shared memory."""
+        x, offsets, y = problem.arrays
+        states, width = self.states(problem, config), self.width(problem)
+        searches = (problem.segments + 1).bit_length()
+        find = scattered_loads((states.tiles + 1) * searches)
+        find += chain((states.tiles + 1) * searches, searches)
+        made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
+        made += beside(problem.segments, offsets.numpy.itemsize)
+        made += Accesses(shared_reads=2 * x.size / width / WARP)
+        made += vector_scan(x.size, width, config["ROWS"], config["THREADS"] // 32)
+        made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
+        return {
+            "find_firsts": find + stored_beside(states.tiles + 1, 8),
+            "clear": states.zeros,
+            "scan_segments": made,
+        }
 
 
 STRATEGY = LookBack()

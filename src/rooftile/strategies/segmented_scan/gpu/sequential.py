@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_apart
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
@@ -32,6 +34,15 @@ class Sequential(GpuSegmentedScan):
         launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "y", *sizes)),)
+
+    def accesses(self, problem: SegmentedScan, config: Config) -> Counted:
+        """Segments of one length: neighbouring threads read and write as far apart as that."""
+        x, offsets, _ = problem.arrays
+        length = max(1, blocks(problem.count, max(1, problem.segments)))
+        made = apart(x.size, length, x.numpy.itemsize) + stored_apart(x.size)
+        made += beside(2 * problem.segments, offsets.numpy.itemsize)
+        guard = Accesses(divergent_warps=int(problem.segments % WARP != 0))
+        return {"sequential": made + chain(x.size, length) + guard}
 
 
 STRATEGY = Sequential()

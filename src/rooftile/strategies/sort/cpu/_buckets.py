@@ -164,6 +164,25 @@ class Found:
             yield int(self.firsts[bucket]), int(self.firsts[bucket + 1])
 
 
+def passes_of(bits: int) -> int:
+    """Passes over a bucket in the cache whose keys differ in so many bits."""
+    return max(2, -(-bits // _DIGIT))
+
+
+def planned(problem: Sort) -> tuple[int, int]:
+    """Bits in which a bucket's keys differ, and buckets of a line, if keys are random."""
+    bits = Words(problem).bits
+    if _alone(problem):
+        return bits, 1
+    buckets = max(1, min(_MOST_BUCKETS, problem.count // SMALL, 1 << min(bits, _PREFIX)))
+    return max(1, bits - (buckets.bit_length() - 1)), buckets
+
+
+def _alone(problem: Sort) -> bool:
+    """Whether each line is sorted by one core."""
+    return problem.count <= (LARGEST if problem.lines >= _MANY_LINES else SMALL)
+
+
 def _given(words: Words, place: str, own: str) -> dict[str, str]:
     """The arrays of a kernel that makes words, and what moves along with an element."""
     if words.problem.gives == "pairs":
@@ -231,7 +250,7 @@ class InCache:
         store = store.format(at="place", word="word")
         known = {"words": words.text, "store": store, "digit": _DIGIT, "tables": tables}
         known |= {f"count_{passes}": _counting(passes) for passes in (2, 3, 4)}
-        self.alone = problem.count <= (LARGEST if problem.lines >= _MANY_LINES else SMALL)
+        self.alone = _alone(problem)
         """Whether each line is sorted by one core."""
         room = problem.count if self.alone else LARGEST
         self._rooms = cpu.aligned((threads * 2 * room,), np.dtype(words.held), "words")

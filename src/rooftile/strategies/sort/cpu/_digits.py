@@ -18,7 +18,7 @@ from rooftile.ops.sort import Sort
 from rooftile.strategies.sort.cpu._words import Words
 
 DIGITS = 256
-_BITS = 8
+DIGIT_BITS = 8
 _PARTS = 16
 _PART = 2**14
 """Words of a part, at least."""
@@ -115,7 +115,7 @@ class Digits:
         count = words.size // lines
         parts = parts_of(count, lines)
         here, there = words, room
-        for low in range(0, self._words.bits, _BITS):
+        for low in range(0, self._words.bits, DIGIT_BITS):
             sizes = np.array((count, parts, self._words.shift + low), np.int64)
             tables = np.empty((lines, parts, DIGITS), np.int64)
             units = lines * parts

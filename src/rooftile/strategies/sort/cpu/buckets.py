@@ -19,6 +19,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.sort import Sort
@@ -45,6 +47,24 @@ class Buckets(HostStrategy):
     def units(self, problem: Sort) -> int:
         """Parts of a line, or lines."""
         return max(problem.lines, min(_buckets.PARTS, problem.count // _buckets.LARGEST))
+
+    def accesses(self, problem: Sort) -> Counted:
+        """First bits are counted, words move to buckets, and each bucket is sorted in the cache, as
+        if keys were random; a short line is one bucket."""
+        count = problem.lines * problem.count
+        bits, buckets = _buckets.planned(problem)
+        passes = _buckets.passes_of(bits)
+        digits = 1 << -(-bits // passes)
+        steps = passes * problem.count / buckets / digits
+        within = through((1 + passes) * count, passes * count, (1 + passes) * count, steps)
+        if buckets == 1:
+            return {"elements to words": through(count, count, count, 1), "in the cache": within}
+        part = -(-problem.count // _buckets.PARTS)
+        return {
+            "counts of first bits": through(count, 0, count, part / buckets),
+            "words to buckets": through(count, count, count, part / buckets),
+            "buckets in the cache": within,
+        }
 
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int

@@ -15,6 +15,8 @@ from functools import cache
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
@@ -62,6 +64,12 @@ class Loops(HostStrategy):
     def why_not(self, problem: Sort) -> str | None:
         """None: it takes everything."""
         return None
+
+    def accesses(self, problem: Sort) -> Counted:
+        """Keys with what moves along, once for each doubling of the runs: a comparison each."""
+        passes = max(1, (problem.count - 1).bit_length())
+        moved = passes * problem.lines * problem.count
+        return {"merges": through(2 * moved, 2 * moved, moved, passes * problem.count)}
 
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int

@@ -14,11 +14,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.sort import Sort
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu._digits import (
+    DIGIT_BITS,
+    DIGITS,
     Digits,
     begin_kernel,
     end_kernel,
@@ -46,6 +50,27 @@ class Radix(HostStrategy):
     def units(self, problem: Sort) -> int:
         """Parts of all lines."""
         return problem.lines * parts_of(problem.count, problem.lines)
+
+    def accesses(self, problem: Sort) -> Counted:
+        """Words are made; for each digit read to be counted, and again to be moved; and become
+        results."""
+        count, words = problem.lines * problem.count, Words(problem)
+        passes, parts = -(-words.bits // DIGIT_BITS), parts_of(problem.count, problem.lines)
+        share, tables = -(-problem.count // parts), parts * DIGITS
+        return {
+            "elements to words": through(count, count, count, 1),
+            "counts of digits": through(passes * count, 0, passes * count, passes * share / DIGITS),
+            "scans of counts": through(
+                passes * problem.lines * tables,
+                passes * problem.lines * tables,
+                passes * problem.lines * tables,
+                passes * tables,
+            ),
+            "words to their places": through(
+                passes * count, passes * count, passes * count, passes * share / DIGITS
+            ),
+            "words to results": through(count, count, count, 1),
+        }
 
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, beside, stored_apart, stored_beside
 from rooftile.devices.gpu import TensorMap
 from rooftile.ops.sort import GIVES, Sort
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -82,6 +83,16 @@ class GpuSort(GpuStrategy):
         if problem.gives == "pairs":
             return {"keys": keys, "along": size}
         return {"keys": keys, "along": size, "more_keys": keys, "more_along": size}
+
+    def moved(self, problem: Sort, times: int, scattered: bool = False) -> Accesses:
+        """Keys, and what moves along, read and written so many times; lines may lie apart."""
+        size, count = problem.key_bytes, times * problem.lines * problem.count
+        words = [size] if problem.gives == "values" else [size, 4]
+        made = Accesses()
+        for word in words:
+            stored = stored_apart(count) if scattered else stored_beside(count, word)
+            made += beside(count, word) + stored
+        return made
 
     def _too_many(self, problem: Sort, config: Config) -> str | None:
         count = self.blocks(problem, config)

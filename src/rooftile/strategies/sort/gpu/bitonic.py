@@ -6,6 +6,8 @@ Programming", volume 3, 5.3.4.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
@@ -19,6 +21,7 @@ class Bitonic(GpuSort):
     name = "bitonic"
     order = 2
     summary = "a network of comparisons in one direction, a launch for each step"
+    summing = "exchange"
     tunables = (BLOCKS,)
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
@@ -48,6 +51,23 @@ class Bitonic(GpuSort):
         with_it, to, moved = results[problem.gives]
         steps.append(Step(launch("end"), ("keys", "along", with_it, to, moved, *both)))
         return tuple(steps)
+
+    def accesses(self, problem: Sort, config: Config) -> Counted:
+        """A launch for each step: half of the elements compare themselves with the other half, and
+        at most all are stored; places move along with the keys."""
+        count, size = problem.lines * problem.count, problem.key_bytes
+        levels = (problem.count - 1).bit_length()
+        launches = levels * (levels + 1) // 2
+        begin = beside(count, size) + stored_beside(count, size) + stored_beside(count)
+        both = beside(launches * count, size) + beside(launches * count)
+        kept = stored_beside(launches * count, size) + stored_beside(launches * count)
+        # A reach below a warp's width parts its threads.
+        warps = blocks(problem.count, WARP) * problem.lines
+        parted = Accesses(divergent_warps=warps * sum(min(level + 1, 5) for level in range(levels)))
+        exchange = both + kept + parted + chain(launches * count / 2, launches)
+        end = beside(count, size) + beside(count) + stored_beside(count, size)
+        found = {"begin": begin, "end": end}
+        return {**found, "exchange": exchange} if launches else found
 
 
 STRATEGY = Bitonic()

@@ -7,6 +7,8 @@ Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Man
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, scattered_loads
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
@@ -32,6 +34,15 @@ class Merge(GpuSort):
             sizes = wide(problem.count, problem.inner, 1 << number)
             found.append(Step(launch, (*ends.names, ends.first, ends.last, *sizes)))
         return tuple(found)
+
+    def accesses(self, problem: Sort, config: Config) -> Counted:
+        """A launch for each doubling: a binary search an element in the other run, whose reads lie
+        apart, and a store."""
+        count = problem.lines * problem.count
+        passes = max(1, (problem.count - 1).bit_length())
+        searched = sum(range(1, passes + 1))
+        made = self.moved(problem, passes) + scattered_loads(searched * count)
+        return {"merge": made + chain(searched * count, searched)}
 
 
 STRATEGY = Merge()

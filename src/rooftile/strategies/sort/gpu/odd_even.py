@@ -6,8 +6,11 @@ transposition).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted
+from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, wide
 
@@ -48,6 +51,16 @@ class OddEven(GpuSort):
         launch = Launch("odd_even", (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
         arrays = "x", with_it, to, moved
         return (Step(launch, (*arrays, problem.count, *wide(problem.inner))),)
+
+    def accesses(self, problem: Sort, config: Config) -> Counted:
+        """As many rounds as elements, each of half as many comparisons of two keys with places;
+        neighbours' pairs lie two words apart."""
+        n, lines = problem.count, problem.lines
+        compared = n * (n - 1) // 2 * lines
+        rounds = n * blocks(blocks(n, 2), config["BLOCK"])
+        reads = 4 * compared / WARP
+        within = Accesses(shared_reads=reads, conflicts=reads) + chain(compared, rounds)
+        return {"odd_even": self.moved(problem, 1) + within}
 
 
 STRATEGY = OddEven()

@@ -6,6 +6,8 @@ Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain, increments, warp_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
@@ -30,6 +32,7 @@ class Onesweep(GpuSort):
     order = 5
     devices = ("cuda",)
     summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
+    summing = "sweep"
     tunables = (
         Tunable("THREADS", (256, 384, 512), 384),
         Tunable("ITEMS", (4, 8, 12, 16, 20), 20),
@@ -95,6 +98,35 @@ class Onesweep(GpuSort):
             arrays = *ends.names, "starts", "states", "tickets", "moving"
             found.append(Step(sweep, (*arrays, number, ends.first, ends.last, *sizes, *tiles)))
         return tuple(found)
+
+    def accesses(self, problem: Sort, config: Config) -> Counted:
+        """All digits counted once; then a pass a digit, whose tiles rank their keys by masks and
+        look back at the counts of the tile before, if that knows all before it."""
+        threads, items, size = config["THREADS"], config["ITEMS"], problem.key_bytes
+        count, tiles = problem.lines * problem.count, self.blocks(problem, config)
+        held, warps = self.workspace(problem, config), threads // WARP
+        counters = self.steps(problem, config)[1].launch.grid[0]
+        counting = beside(count, size) + increments(size * count, _DIGITS, counters, shared=True)
+        flushed = size * _DIGITS * counters
+        turns = blocks(counters, problem.lines)
+        counting += Accesses(atomics=flushed, turns=turns, turns_if_equal=turns)
+        digits = size * problem.lines * _DIGITS
+        scanning = beside(digits) + stored_beside(digits) + warp_tree(_DIGITS, digits // _DIGITS)
+        published = size * tiles * _DIGITS
+        sweep = self.moved(problem, size) + beside(published) + stored_beside(2 * published)
+        sweep += Accesses(
+            atomics=size * tiles,
+            turns=tiles,
+            turns_if_equal=tiles,
+            shared_reads=size * (5 * count + _DIGITS * warps * tiles) / WARP,
+        )
+        sweep += chain(size * (2 * count + _DIGITS * warps * tiles), size * (3 * items + warps))
+        return {
+            "clear": stored_beside(held["starts"] + held["states"]),
+            "count_digits": counting,
+            "scan_digits": scanning,
+            "sweep": sweep,
+        }
 
 
 STRATEGY = Onesweep()

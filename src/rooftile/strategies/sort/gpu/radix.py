@@ -7,6 +7,10 @@ Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Man
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_apart, stored_beside
+from rooftile.analysis.cooperation import block_scan, chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
@@ -23,6 +27,7 @@ class Radix(GpuSort):
     name = "radix"
     order = 4
     summary = "digits of 4 bits: histogram, scan, scatter of tiles that are sorted in shared memory"
+    summing = "move"
     # Runs are odd: threads that walk along theirs meet in different banks.
     tunables = (Tunable("BLOCK", (64, 128, 256), 256), Tunable("RUN", (3, 5, 7, 9), 7))
 
@@ -61,6 +66,28 @@ class Radix(GpuSort):
                 Step(Launch("move", grid, block), moved),
             ]
         return tuple(found)
+
+    def accesses(self, problem: Sort, config: Config) -> Counted:
+        """For each digit: keys are counted, counts are scanned by a block a line, tiles are sorted
+        in shared memory and moved."""
+        block, run, tiles = config["BLOCK"], config["RUN"], self.blocks(problem, config)
+        passes, count = 8 * problem.key_bytes // _BITS, problem.lines * problem.count
+        keys = beside(passes * count, problem.key_bytes)
+        tree = shared_tree(block // 2, "sequential", passes * tiles, _DIGITS)
+        counting = (
+            keys + chain(passes * count, passes * run) + stored_apart(passes * tiles * _DIGITS)
+        )
+        counting += replace(tree, steps=passes * _DIGITS * tree.steps)
+        totals = passes * _DIGITS * tiles
+        turns = blocks(_DIGITS * self.tiles(problem, config), block)
+        within = block_scan("kogge_stone", block, passes * problem.lines * turns)
+        between = beside(totals) + stored_beside(totals)
+        between += replace(within, steps=passes * turns * within.steps)
+        within = block_scan("kogge_stone", block, passes * tiles)
+        moving = self.moved(problem, passes) + chain(2 * passes * count, 0)
+        moving += replace(within, steps=passes * (2 * run + 2 * _DIGITS + within.steps))
+        moving += Accesses(shared_reads=(4 * count + 2 * _DIGITS * block * tiles) * passes / WARP)
+        return {"count_digits": counting, "scan_totals": between, "move": moving}
 
 
 STRATEGY = Radix()

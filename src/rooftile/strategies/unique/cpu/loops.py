@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.unique import Unique
 from rooftile.strategies import HostStrategy
@@ -28,6 +30,15 @@ class Loops(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         return in_parts(problem, 1, 1)
+
+    def accesses(self, problem: Unique) -> Counted:
+        """Comparisons of two neighbours, twice: to count, and to move."""
+        count, parts = problem.count, 1
+        steps = -(-count // parts)
+        return {
+            "counts of parts": through(2 * count, parts, count, steps),
+            "elements to their places": through(2 * count, count, count, steps),
+        }
 
 
 STRATEGY = Loops()

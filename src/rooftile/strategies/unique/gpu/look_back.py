@@ -6,6 +6,7 @@ NVR-2016-002, 2016).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Counted, apart
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
@@ -25,6 +26,7 @@ class LookBack(TilesInOrder):
     name = "look_back"
     order = 2
     summary = "a single pass, tiles look back at how many runs begin in those before them"
+    summing = "unique_tiles"
     tunables = LOOKING
 
     def why_not(self, problem: Unique) -> str | None:
@@ -48,6 +50,13 @@ class LookBack(TilesInOrder):
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are gone through."""
         return self.passes(problem, config, "unique_tiles", ("x", "y", "found"))
+
+    def accesses(self, problem: Unique, config: Config) -> Counted:
+        """Elements once, and the one before each vector again, from the cache."""
+        found = dict(self.gathered(problem, config, "unique_tiles", masked=False))
+        size = self.itemsize(problem)
+        found["unique_tiles"] += apart(problem.count * size // 16, 16 // size, size)
+        return found
 
 
 STRATEGY = LookBack()

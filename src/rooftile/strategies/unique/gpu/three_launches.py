@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
 from rooftile.strategies.common.sections import RUN, InSections
@@ -21,6 +23,7 @@ class ThreeLaunches(InSections):
     name = "three_launches"
     order = 1
     summary = "beginnings of runs are counted, counts are scanned, elements move"
+    summing = "move"
     wide_indices = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
 
@@ -41,6 +44,11 @@ class ThreeLaunches(InSections):
             Step(between, ("places", "found", sections)),
             Step(moving, ("x", "places", "y", count)),
         )
+
+    def accesses(self, problem: Unique, config: Config) -> Counted:
+        """Elements to be told apart, twice, and to be moved."""
+        size = numpy_dtype(problem.dtype).itemsize
+        return self.counted(problem, config, "move", flags=size, moved=size)
 
 
 STRATEGY = ThreeLaunches()

@@ -21,8 +21,10 @@ from rooftile.ops.matvec import Matvec
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.separable import Separable
+from rooftile.ops.sort import Sort
 from rooftile.ops.stencil import Stencil
 from rooftile.ops.transpose import Transpose
+from rooftile.ops.unique import Unique
 
 CONV = Conv2d(3, 2, 12, 14, 3, (3, 5), (1, 2), (1, 2), activation="relu", pool=Pool.of("max", 2))
 PROBLEMS = {
@@ -48,6 +50,9 @@ PROBLEMS = {
     "conv3d, channels": Conv3d(5, 6, 7, (2, 3, 3), "valid", 2, 3, 2, "batch"),
     "stencil": Stencil((6, 7, 8), 13, 2),
     "stencil, valid": Stencil((9, 8), 9, 2, "valid"),
+    "sort": Sort((3, 50)),
+    "sort, places": Sort((50, 3), 0, gives="places"),
+    "unique": Unique(200),
     "network": Chain((("conv", CONV), ("fc1", Linear(3, 54, 8, "relu")), ("fc2", Linear(3, 8, 5)))),
 }
 

@@ -1,0 +1,48 @@
+"""`sort` in PyTorch and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rooftile.ops import AnyArray
+from rooftile.ops.sort import Sort
+
+ATEN = "sort|argsort|msort|topk"
+"""PyTorch's operations that would do all of its work."""
+
+
+def torch_modules(problem: Sort, parameters: Sequence[AnyArray]) -> list[Any]:
+    """`torch.sort`, stable where places are asked for.  Raises `NotImplementedError` for pairs."""
+    import torch
+
+    _check(problem)
+
+    class Sorted(torch.nn.Module):  # type: ignore[misc]
+        """The sorted elements of its input, or where they were."""
+
+        def forward(self, x: Any) -> Any:
+            if problem.gives == "places":
+                return torch.argsort(x, dim=problem.axis, stable=True)
+            return torch.sort(x, dim=problem.axis).values
+
+    return [Sorted()]
+
+
+def numpy_function(problem: Sort, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
+    """`numpy.sort`, or the stable `numpy.argsort`.  Raises `NotImplementedError` for pairs."""
+    _check(problem)
+
+    def sorted_(x: AnyArray) -> AnyArray:
+        if problem.gives == "places":
+            return np.argsort(x, axis=problem.axis, kind="stable")
+        return np.sort(x, axis=problem.axis)
+
+    return sorted_
+
+
+def _check(problem: Sort) -> None:
+    if problem.gives == "pairs":
+        raise NotImplementedError("no single call moves other numbers along")

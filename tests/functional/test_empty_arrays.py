@@ -28,6 +28,7 @@ CASES = {
     "sum": (rooftile.reduce, NONE, np.float32(0)),
     "products": (lambda x: rooftile.reduce(x, "product", 0), NONE, np.ones(3, np.float32)),
     "no greatest": (lambda x: rooftile.reduce(x, "max", 1), NONE, np.zeros(0, np.float32)),
+    "no places": (lambda x: rooftile.argreduce(x, "max", 1), NONE, np.zeros(0, np.int64)),
     "scan": (rooftile.scan, NONE, NONE),
     "sums of bytes": (rooftile.scan, BYTES, np.zeros(0, np.int64)),
     "sort": (rooftile.sort, NONE, NONE),
@@ -65,6 +66,7 @@ def test_out():
     [
         ("x", lambda: rooftile.reduce(NONE, "min")),
         ("x", lambda: rooftile.argreduce(NONE)),
+        ("x", lambda: rooftile.argreduce(NONE, "max", 0)),
         ("a", lambda: rooftile.add(np.zeros(0, np.uint8), np.zeros(0, np.uint8))),
         ("b", lambda: rooftile.add(NONE, NONE.T)),
         ("b", lambda: rooftile.matmul(NONE, np.zeros((0, 4), np.float32))),

@@ -74,11 +74,15 @@ def argreduce(
 
     Over all of x (``axis`` None) it is the flat index, along an axis the index in that.  Of equal
     elements the first is found, and the first NaN where there is one.  x is of a dtype that
-    `reduce` takes, and not empty.  Every run gives the same result.
+    `reduce` takes; along an axis without elements there is no place, which is an error.  Every run
+    gives the same result.
     """
     given = Arguments(x)
-    array = given.take("x", x, ANY, dtypes=DTYPES)
-    problem = _argreduce(tuple(array.shape), axis, _dtype(array), operator)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=axis is not None)
+    shape = tuple(array.shape)
+    if 0 in shape:
+        return _places_of_nothing(given, array, operator, axis, device, out)
+    problem = _argreduce(shape, axis, _dtype(array), operator)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
@@ -129,6 +133,23 @@ def _of_nothing(
     kept = tuple(n for one, n in enumerate(shape) if one not in axes)
     identity = operator.identity_in(made)
     return of_nothing(given, array, kept, made, device, out, identity)
+
+
+def _places_of_nothing(
+    given: Arguments[Array],
+    array: Taken,
+    operator: Any,
+    axis: int | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """No places, where there are no lines; a line without elements has none to find."""
+    shape = tuple(array.shape)
+    filled = _argreduce(tuple(max(1, size) for size in shape), axis, _dtype(array), operator)
+    if any(shape[one] == 0 for one in filled.axes):
+        raise InputError("x", f"the empty shape {shape}", "elements to find one of")
+    kept = tuple(n for one, n in enumerate(shape) if one not in filled.axes)
+    return of_nothing(given, array, kept, "int64", device, out)
 
 
 def _check_offsets(offsets: Any, count: int) -> None:

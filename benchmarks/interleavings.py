@@ -19,6 +19,7 @@ class Memory:
     """A number that all threads see, and what each of them has found there."""
 
     number: int = 0
+    locked: bool = False
     found: list[int] = field(default_factory=list)
 
     def compare_and_swap(self, expected: int, made: int) -> int:
@@ -58,6 +59,30 @@ def swapping(memory: Memory) -> Iterator[str]:
             return
 
 
+def critical(memory: Memory, taken: str) -> Iterator[str]:
+    """Read and write behind a lock that has been taken, which is given back."""
+    yield taken
+    memory.locked = True
+    yield from plain(memory)
+    yield "unlock"
+    memory.locked = False
+
+
+def locking(memory: Memory) -> Iterator[str]:
+    """A critical section: an exchange finds the lock open and closes it, in one step."""
+    yield from critical(memory, "lock")
+
+
+def looking(memory: Memory) -> Iterator[str]:
+    """The same with a lock that is looked at first and closed then: two steps."""
+    yield "look"
+    yield from critical(memory, "close")
+
+
+_WAITING = ("lock", "look")
+"""Steps that are tried again as long as the lock is closed, and so are taken when it is open."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """Whose steps were taken in which order, and what came of it."""
@@ -81,7 +106,10 @@ def run(threads: Sequence[Thread], order: Sequence[int]) -> tuple[Schedule, list
         assert step is not None
         steps.append((turn, step))
         waiting[turn] = next(running[turn], None)
-    left = [turn for turn, step in enumerate(waiting) if step is not None]
+    going_on = [step is not None for step in waiting]
+    if memory.locked:
+        going_on = [on and step not in _WAITING for on, step in zip(going_on, waiting, strict=True)]
+    left = [turn for turn, on in enumerate(going_on) if on]
     return Schedule(tuple(steps), memory.number, tuple(memory.found)), left
 
 
@@ -105,7 +133,7 @@ def main() -> None:
     print("The four that a lecture draws, two threads that add one to 0:")
     for schedule in drawn():
         print(f"  {schedule}: {schedule.number}")
-    for thread in (plain, atomic, swapping):
+    for thread in (plain, atomic, swapping, locking, looking):
         print(f"All of two threads, {thread.__name__}:")
         for schedule in schedules((thread, thread)):
             print(f"  {schedule}: {schedule.number}")

@@ -36,6 +36,16 @@ def test_nothing_is_lost(example, name, count):
     assert {schedule.found for schedule in found} == {(0, 1)}
 
 
+def test_a_critical_section_wants_a_lock_that_is_one_step(example):
+    locked = list(example.schedules((example.locking,) * 2))
+    assert {schedule.number for schedule in locked} == {2}
+    assert len(locked) == 2
+    looked = list(example.schedules((example.looking,) * 2))
+    assert {schedule.number for schedule in looked} == {1, 2}
+    assert all(schedule.steps[-1][1] == "unlock" for schedule in (*locked, *looked))
+    assert {one.number for one in example.schedules((example.locking,) * 3)} == {3}
+
+
 def test_three_threads_that_swap(example):
     found = example.schedules((example.swapping,) * 3)
     assert {schedule.number for schedule in found} == {3}

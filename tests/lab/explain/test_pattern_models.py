@@ -34,6 +34,8 @@ PROBLEMS = (
     Sort((2, 500, 3), 1, gives="places"),
     named("unique", "runs-2^26"),
     named("partition", "floats-2^28"),
+    named("equalize", "picture-8192"),
+    named("scatter", "add-10^6-in-1000"),
 )
 LENGTHS = ("offsets", "edges", "pivot", "kept", "found", "less")
 """Arrays that are no elements."""

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rooftile.analysis.accesses import Accesses, Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
-from rooftile.ops.equalize import Equalize
+from rooftile.ops.equalize import LEVELS, Equalize
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.equalize.cpu._levels import equalizing, exact_level
 
@@ -72,6 +74,17 @@ class Tables(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         return equalizing(problem, count_levels, _COPIES, self.units(problem), threads)
+
+    def accesses(self, problem: Equalize) -> Counted:
+        """Pixels are counted, neighbours in different tables; then every byte is looked up."""
+        pixels, bytes_ = problem.pixels, problem.channels * problem.pixels
+        equal = pixels / (self.units(problem) * _COPIES)
+        evenly = max(1.0, equal / LEVELS)
+        turns = Accesses(turns=evenly, turns_if_equal=equal)
+        return {
+            "counts of levels": through(bytes_, pixels, pixels, evenly) + turns,
+            "bytes by the table": through(2 * bytes_, bytes_, bytes_, 1),
+        }
 
 
 STRATEGY = Tables()

@@ -7,6 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_beside
+from rooftile.analysis.cooperation import block_scan, chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.equalize import LEVELS, Equalize
 from rooftile.strategies.common.grid import blocks
@@ -20,6 +23,7 @@ class GpuEqualize(GpuStrategy):
     """A thread a pixel, and then a thread a byte."""
 
     operation = "equalize"
+    summing = "count_levels"
     wide_indices = True
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCK,)
 
@@ -61,6 +65,29 @@ class GpuEqualize(GpuStrategy):
             Step(Launch("look_up", (looking, 1, 1), block), ("image", "table", "y", bytes_)),
         )
 
+    def counted(self, problem: Equalize, config: Config) -> Accesses:
+        """What counting levels does: bytes of a pixel lie beside each other, pixels likewise."""
+        made = apart(problem.channels * problem.pixels, problem.channels, 1)
+        return made + increments(problem.pixels, LEVELS, 1) + chain(0, 1)
+
+    def looked_up(self, problem: Equalize, config: Config) -> Accesses:
+        """What the table's use does: a byte read, one of the table, a byte stored."""
+        bytes_ = problem.channels * problem.pixels
+        made = beside(bytes_, 1) + apart(bytes_, SECTOR_BYTES, 1) + stored_beside(bytes_, 1)
+        return made + chain(bytes_, 1)
+
+    def accesses(self, problem: Equalize, config: Config) -> Counted:
+        """All kernels; the table is one block's scan of the levels."""
+        table = block_scan("kogge_stone", LEVELS, 1) + beside(LEVELS, 8) + stored_beside(LEVELS, 1)
+        found = {
+            "clear": stored_beside(LEVELS, 8),
+            "count_levels": self.counted(problem, config),
+            "make_table": table,
+            "look_up": self.looked_up(problem, config),
+        }
+        ties = {"find_ties": stored_beside(LEVELS**2, 1)} if self.ties(problem) else {}
+        return {**found, **ties}
+
 
 class PersistentEqualize(GpuEqualize):
     """Persistent blocks, which find ties in a table."""
@@ -82,3 +109,27 @@ class PersistentEqualize(GpuEqualize):
         """A byte for each red and green as well."""
         held = super().workspace(problem, config)
         return {**held, **dict.fromkeys(self.ties(problem), LEVELS * LEVELS // 4)}
+
+    def copies(self) -> int:
+        """Copies of bins and table that a block has."""
+        return 1
+
+    def counted(self, problem: Equalize, config: Config) -> Accesses:
+        """See `GpuEqualize.counted`: in shared memory, then each block's bins; ties of colours."""
+        grid, pixels = self.grids(problem, config)[0], problem.pixels
+        bytes_, copies = problem.channels * pixels, self.copies()
+        made = beside(bytes_, 1, 16) if self.run > 1 else apart(bytes_, problem.channels, 1)
+        if problem.channels == 3:
+            made += apart(pixels, SECTOR_BYTES, 1)
+        made += increments(pixels, LEVELS, grid * copies, shared=True)
+        made += chain(LEVELS * grid, blocks(pixels, grid * config["BLOCK"]))
+        reads = LEVELS * copies * grid / WARP
+        flushed = Accesses(shared_reads=reads, turns=grid, turns_if_equal=grid)
+        return made + flushed + Accesses(atomics=LEVELS * grid)
+
+    def looked_up(self, problem: Equalize, config: Config) -> Accesses:
+        """See `GpuEqualize.looked_up`: the table lies in shared memory."""
+        bytes_, grid = problem.channels * problem.pixels, self.grids(problem, config)[1]
+        made = beside(bytes_, 1, self.run) + stored_beside(bytes_, 1)
+        made += chain(bytes_, blocks(bytes_, grid * config["BLOCK"]))
+        return made + beside(LEVELS * grid, 1) + Accesses(shared_reads=bytes_ / WARP)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rooftile.analysis.accesses import Counted
+from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
@@ -59,6 +61,14 @@ class Loops(HostStrategy):
             run(arrays, sizes, 1, 1)
 
         return call
+
+    def accesses(self, problem: Scatter) -> Counted:
+        """Every place is copied; values meet theirs one after another."""
+        count, given = problem.count, 3 if problem.has_values else 2
+        return {
+            "copy": through(problem.places, problem.places, 0, 0),
+            "updates": through(given * count, count, count, max(1.0, count / problem.places)),
+        }
 
 
 STRATEGY = Loops()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.scatter import DTYPES, FUNCTIONS, Scatter
 from rooftile.strategies.common.grid import blocks
@@ -16,6 +18,7 @@ class GpuScatter(GpuStrategy):
     """A thread a value."""
 
     operation = "scatter"
+    summing = "update"
     wide_indices = True
     atomic = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
@@ -51,3 +54,15 @@ class GpuScatter(GpuStrategy):
             Step(copy, ("x", "y", places)),
             Step(update, ("index", *values, "y", count, places)),
         )
+
+    def accesses(self, problem: Scatter, config: Config) -> Counted:
+        """Every place is copied; every value meets its own, wherever that lies."""
+        size = problem.output_arrays[0].numpy.itemsize
+        copied = beside(problem.places, size) + stored_beside(problem.places, size)
+        given = [array for array in problem.input_arrays if array.name != "x"]
+        made = sum((beside(array.size, array.numpy.itemsize) for array in given), Accesses())
+        return {"copy": copied, "update": made + self.updates(problem)}
+
+    def updates(self, problem: Scatter) -> Accesses:
+        """An atomic instruction a value."""
+        return increments(problem.count, problem.places, 1) + chain(0, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, scattered_loads
+from rooftile.ops.scatter import Scatter
 from rooftile.strategies.scatter.gpu._base import GpuScatter
 
 
@@ -11,6 +13,10 @@ class CompareAndSwap(GpuScatter):
     name = "compare_and_swap"
     order = 2
     summary = "a thread a value, a loop of compare and swap"
+
+    def updates(self, problem: Scatter) -> Accesses:
+        """See `GpuScatter.updates`: a read besides, and a swap that succeeds at once."""
+        return super().updates(problem) + scattered_loads(problem.count)
 
 
 STRATEGY = CompareAndSwap()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, scattered_loads, stored_apart
+from rooftile.analysis.cooperation import chain
 from rooftile.ops.scatter import Scatter
 from rooftile.strategies.scatter.gpu._base import GpuScatter
 
@@ -17,6 +19,11 @@ class Sequential(GpuScatter):
     def threads(self, problem: Scatter) -> int:
         """See `GpuScatter.threads`."""
         return 1
+
+    def updates(self, problem: Scatter) -> Accesses:
+        """A read, an operation and a store a value, one after another."""
+        moved = scattered_loads(problem.count) + stored_apart(problem.count)
+        return moved + chain(problem.count, problem.count)
 
 
 STRATEGY = Sequential()

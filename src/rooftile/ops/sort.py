@@ -54,6 +54,16 @@ def ordered(x: AnyArray, *, zeros_equal: bool = False) -> AnyArray:
     return np.asarray(np.where(np.isnan(x), every, keys))
 
 
+def elements_of(keys: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
+    """The elements whose integers `ordered` gives; any NaN for that of NaN."""
+    if dtype.kind == "u":
+        return keys
+    bits = dtype.itemsize * 8
+    top, every = (keys.dtype.type(number) for number in (1 << (bits - 1), (1 << bits) - 1))
+    turned = keys ^ top if dtype.kind == "i" else np.where(keys & top, keys ^ top, keys ^ every)
+    return np.asarray(turned).view(dtype)
+
+
 @dataclass(frozen=True)
 class Sort(Problem):
     """x[shape] sorted along one axis.
@@ -121,13 +131,14 @@ class Sort(Problem):
         return self.lines * math.ceil(math.lgamma(self.count + 1) / math.log(2))
 
     def reference(self, *arrays: AnyArray) -> Any:
-        """By NumPy's stable sort of keys with the elements' order."""
+        """By NumPy's sort of keys in the elements' order, stable where more than they moves."""
         keys = ordered(arrays[0], zeros_equal=self.gives == "places")
+        if self.gives == "values":
+            return elements_of(np.sort(keys, axis=self.axis), arrays[0].dtype)
         places = np.argsort(keys, axis=self.axis, kind="stable")
         if self.gives == "places":
             return places.astype(np.int64)
-        made = tuple(np.take_along_axis(array, places, self.axis) for array in arrays)
-        return made if self.gives == "pairs" else made[0]
+        return tuple(np.take_along_axis(array, places, self.axis) for array in arrays)
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """Exactly: nothing is rounded."""

@@ -12,7 +12,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.sort import Sort, ordered
+from rooftile.ops.sort import DTYPES, Sort, elements_of, ordered
 from rooftile.strategies import ladder, strategy
 
 CPU = ladder("sort")
@@ -81,6 +81,14 @@ def test_the_order_is_numpys_but_for_zeros():
     assert np.argsort(ordered(x), kind="stable").tolist() == [3, 6, 1, 4, 2, 7, 0, 5]
     folded = np.argsort(ordered(x, zeros_equal=True), kind="stable")
     assert (folded == np.argsort(x, kind="stable")).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_keys_become_the_elements_that_they_were_of(dtype):
+    (x,) = Sort((1000,), dtype=dtype).random(0)
+    assert (elements_of(ordered(x), x.dtype).view(np.uint8) == x.view(np.uint8)).all()
+    if x.dtype.kind == "f":
+        assert np.isnan(elements_of(ordered(x * np.nan), x.dtype)).all()
 
 
 def test_problems():

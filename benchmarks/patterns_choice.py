@@ -1,4 +1,4 @@
-"""The chooser of sparse formats: what it predicts of twenty matrices, beside what is measured."""
+"""The chooser of sparse formats on a GPU: what it predicts, and what is measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from patterns_cases import Case
 from patterns_check import Check
-from patterns_matrices import CHOSEN_FROM, Prepared, Workshop, families
+from patterns_matrices import CHOSEN_FROM, SIZES, Prepared, Workshop, families
 from patterns_rows import Record, Watch
 
 import rooftile
@@ -22,14 +22,14 @@ _CASE = Case("spmv", "banded-csr")
 
 def ask(workshop: Workshop, small: bool) -> None:
     """Begin to make the matrices."""
-    for name, problem in families(small).items():
+    for name, problem in families(*SIZES["trial" if small else "gpu"]).items():
         workshop.ask(name, problem, CHOSEN_FROM)
 
 
 def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
     """A record for each matrix, after each all of them so far."""
     found: list[Record] = []
-    for name, problem in families(bench.device is None).items():
+    for name, problem in families(*SIZES["gpu" if bench.device else "trial"]).items():
         if watch.left_s < 0:
             return
         prepared = bench.workshop.get(name)
@@ -44,7 +44,7 @@ def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record
     """Predicted and measured microseconds of a product in each format."""
     csr = prepared.matrix("csr")
     begin = time.perf_counter()
-    found = csr.estimates()
+    found = csr.estimates(device="cuda")
     decided = time.perf_counter() - begin
     predicted = {one.form: 1e3 * one.ms for one in found}
     works, reasons = {}, {}

@@ -7,6 +7,7 @@ reference first, and then timed in turns (`rooftile.runtime.timing.host`).
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import patterns_choice_cpu
+import patterns_conversions
 import patterns_rows as rows
 from patterns_calls import CALLS
 from patterns_cases import CPU, Case
@@ -24,7 +27,7 @@ from patterns_rows import COPY, OURS, READ, Record, Watch
 from rooftile.devices import cpu
 from rooftile.lab.ceilings.cpu import ceilings
 from rooftile.lab.ceilings.cpu_kernels import streaming_copy, streaming_read
-from rooftile.lab.environment import environment, versions
+from rooftile.lab.environment import cpu_name, environment, versions
 from rooftile.lab.judge.exam import poison
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.peers.cpu import PEERS, keeping_memory
@@ -33,11 +36,13 @@ from rooftile.ops import AnyArray
 from rooftile.runtime.choice import choose
 from rooftile.runtime.timing.host import interleaved
 
-RESULT = Path(__file__).parent / "results" / "patterns-cpu.json"
+RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "torch", "scipy", "llvmlite")
 TAKEN = ("torch eager", "numpy", "scipy")
 LIMIT_S = 345.0
 """No row begins later than this after the start."""
+_OTHERS = {"conversions": patterns_conversions, "chooser": patterns_choice_cpu}
+"""Parts of the record that are no rows."""
 _SECONDS = 0.8
 """Seconds of samples of each contestant."""
 _SLOWEST_S = 2.0
@@ -50,14 +55,21 @@ Result = Callable[[], tuple[AnyArray, ...]]
 def run(only: list[str], write: bool) -> Path | None:
     """Measure all rows, or those of some operations or keys; returns the record's file."""
     roof, watch = ceilings(progress=_say).all_cores, Watch(LIMIT_S)
-    kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    path = path_for(cpu_name())
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     record: Record = {
+        **{name: kept[name] for name in (*_OTHERS, "held_out") if name in kept},
         "environment": plain(asdict(environment())),
         "versions": versions(PACKAGES),
         "ceilings": plain(asdict(roof)),
         "rows": kept.get("rows", []),
     }
     wanted = [case for case in CPU if not only or case.key in only or case.operation in only]
+
+    def keep() -> None:
+        if write:
+            path.write_text(json.dumps(plain(record), indent=1) + "\n", encoding="utf-8")
+
     with keeping_memory():
         for case in wanted:
             if watch.left_s < 0:
@@ -69,10 +81,23 @@ def run(only: list[str], write: bool) -> Path | None:
             row["seconds"] = round(time.perf_counter() - start, 2)
             record["rows"] = rows.merged(record["rows"], row, CPU)
             print(rows.line(row), flush=True)
-            if write:
-                RESULT.write_text(json.dumps(plain(record), indent=1) + "\n", encoding="utf-8")
+            keep()
+        for name, part in _OTHERS.items():
+            if name in only:
+                for record[name] in part.measured(watch):
+                    keep()
     _say(f"{LIMIT_S - watch.left_s:.0f} s in all")
-    return RESULT if write else None
+    return path if write else None
+
+
+def path_for(name: str) -> Path:
+    """The record of this processor: the first one's has no name of its own."""
+    first = RESULTS / "patterns-cpu.json"
+    if first.exists():
+        where = json.loads(first.read_text(encoding="utf-8"))["environment"]
+        if where["cpu"] != name:
+            return RESULTS / f"patterns-cpu-{re.sub('[^a-z0-9]+', '-', name.lower())}.json"
+    return first
 
 
 def fill(row: Record, case: Case, seconds: float = _SECONDS) -> None:

@@ -33,7 +33,8 @@ CHOSEN_FROM: tuple[Form, ...] = ("csr", "coo", "ell", "hybrid", "jds_t", "dia", 
 """The formats that the chooser is held against."""
 HOPELESS = 2.0
 """A format that moves so many times the least bytes is not timed for the chooser."""
-SIZE = 2**19
+SIZES = {"gpu": (2**19, 1024), "cpu": (2**18, 512), "trial": (2**10, 32)}
+"""Rows of the chooser's matrices, and points on a side of the middle one of its grids."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def prepare(problem: Spmv, forms: tuple[Form, ...], place: Path) -> Prepared:
     arrays = problem.random(0)[: len(ARRAYS["csr"])]
     held = dict(zip(ARRAYS["csr"], arrays, strict=True))
     csr = Sparse((problem.rows, problem.columns), "csr", held, problem.entries)
-    moved = {one.form: one.bytes for one in csr.estimates()}
+    moved = {one.form: one.bytes for one in csr.estimates(device="cuda")}
     least = min(moved.values())
     place.mkdir()
     files: dict[Form, list[str]] = {"csr": _stored(csr, place)}
@@ -115,9 +116,9 @@ def _stored(matrix: Sparse, place: Path) -> list[str]:
     return paths
 
 
-def families(small: bool) -> dict[str, Spmv]:
-    """Twenty matrices of different kinds, by name."""
-    size, side = (2**10, 32) if small else (SIZE, 1024)
+def families(size: int, side: int) -> dict[str, Spmv]:
+    """Twenty matrices of different kinds, by name: of ``size`` rows, and of grids about ``side``
+    points wide."""
     found: dict[str, Spmv] = {}
     for reach in (1, 4, 13, 31):
         entries = patterns.band_entries(size, reach)
@@ -127,7 +128,7 @@ def families(small: bool) -> dict[str, Spmv]:
         found[f"grid of {points}^2"] = _csr(points * points, grid, "grid", 5)
     for each in (4, 8, 16, 32):
         found[f"{each} a row"] = _csr(size, each * size, "even", each)
-    for each, longest in ((4, 100), (16, 200), (16, 2000), (32, 20_000 if not small else 500)):
+    for each, longest in ((4, 100), (16, 200), (16, 2000), (32, 20_000)):
         name = f"{each} a row, up to {longest}"
         found[name] = _csr(size, each * size, "random", min(longest, size))
     for each in (8, 16, 32):

@@ -27,6 +27,7 @@ GOALS = {
     "floor": ("{:.0%} of the floor", "{:.0%}"),
     "torch eager": ("{:g} x PyTorch", "{:.2f} x"),
     "numpy": ("{:g} x NumPy", "{:.2f} x"),
+    "scipy": ("{:g} x SciPy", "{:.2f} x"),
 }
 """How a goal is written, and what was reached of it."""
 _WORDS = (
@@ -48,7 +49,7 @@ def write() -> None:
 
 def records() -> list[Record]:
     """The GPUs' records, then the CPU's."""
-    paths = sorted(RESULTS.glob("patterns-*.json"), key=lambda path: path.stem == "patterns-cpu")
+    paths = sorted(RESULTS.glob("patterns-*.json"), key=lambda path: "cpu" in path.stem)
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 

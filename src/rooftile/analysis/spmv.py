@@ -12,9 +12,10 @@ SC 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from rooftile.analysis.spmv_machines import H200, Machine
 from rooftile.errors import InputError
 from rooftile.ops.sparse_rows import FORMS, Form
 
@@ -67,53 +68,6 @@ class Estimate:
     bytes: int
     ms: float
     why: str
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How a format's product goes on a machine, beside what memory and caches give."""
-
-    start_us: float
-    """What launches take whatever the matrix is."""
-    of_memory: float
-    """The share of the memory's bandwidth that it reaches."""
-    of_cache: float
-    """And of the cache's."""
-    entries: float
-    """Billions of stored numbers that it multiplies in a second, if nothing waits for memory."""
-    entry_us: float = 0.0
-    """What an entry of the longest row takes, where one thread alone is left with that row."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A machine's bandwidths in GB/s, of memory and of the cache before it, which has so many
-    bytes; and the pace of each format, as it was measured there."""
-
-    gbps: float
-    cached_gbps: float
-    cache_bytes: int
-    paces: Mapping[str, Pace]
-
-
-H200 = Machine(
-    gbps=4200,
-    cached_gbps=5600,
-    cache_bytes=40_000_000,
-    paces={
-        "csr": Pace(2, 0.9, 0.95, 240),
-        "csr, uneven": Pace(8, 0.9, 0.9, 300),
-        "coo": Pace(12, 0.75, 0.75, 200),
-        "csc": Pace(5, 0.8, 0.8, 60),
-        "ell": Pace(2, 0.9, 1, 650),
-        "hybrid": Pace(12, 0.8, 0.8, 250),
-        "jds": Pace(3, 0.85, 0.85, 120, 0.3),
-        "jds_t": Pace(2.5, 0.9, 0.97, 500, 0.3),
-        "dia": Pace(1.5, 0.97, 1, 1000),
-        "bsr": Pace(2, 0.9, 1, 545),
-    },
-)
-"""As measured there on matrices of 2^18 to 2^24 rows (`benchmarks/patterns_choice.py`)."""
 
 
 def stored_bytes(of: Structure, form: Form) -> int:
@@ -178,17 +132,28 @@ def predicted_us(of: Structure, form: Form, machine: Machine) -> float:
     """Microseconds of a product, of a matrix that was multiplied before.
 
     Memory gives the format's bytes, or a cache that holds them; caches give x again and again; and
-    a kernel has no more than so many entries a second.  The longest of these counts, and what a
-    thread that has the longest row alone takes for it.
+    a kernel has no more than so many entries a second.  The longest of these counts, and what rows
+    take, and a thread that has the longest row alone.
     """
-    name = "csr, uneven" if form == "csr" and of.uneven else form
-    pace, moved = machine.paces[name], moved_bytes(of, form)
+    pace, moved = machine.paces[pace_of(of, form, machine)], moved_bytes(of, form)
     cached = (moved + gathered_bytes(of)) / machine.cached_gbps / pace.of_cache
     beyond = moved > machine.cache_bytes
     memory = moved / machine.gbps / pace.of_memory if beyond else 0.0
     working = stored_numbers(of, form) / pace.entries
     alone = of.longest * pace.entry_us if of.uneven else 0.0
-    return pace.start_us + alone + 1e-3 * max(memory, cached, working)
+    rows = of.rows * pace.row_ns
+    return pace.start_us + alone + 1e-3 * (rows + max(memory, cached, working))
+
+
+def pace_of(of: Structure, form: Form, machine: Machine) -> str:
+    """The name of the pace that a format has with such a matrix."""
+    uneven = f"{form}, uneven"
+    return uneven if of.uneven and uneven in machine.paces else form
+
+
+def fastest(of: Structure, machine: Machine) -> Form:
+    """The format whose product is predicted to be the fastest; the simplest of several."""
+    return min(FORMS, key=lambda form: predicted_us(of, form, machine))
 
 
 def estimates(

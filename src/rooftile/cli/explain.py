@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--matrix",
         metavar="FILE",
-        help="spmv: the sparse matrix of a Matrix Market file, in the format of the fewest bytes",
+        help="spmv: the matrix of a Matrix Market file, in the format predicted to be fastest",
     )
     parser.add_argument(
         "--picture",
@@ -120,10 +120,12 @@ def _of_file(arguments: argparse.Namespace, output: Output) -> Problem:
     if arguments.operation != "spmv" or arguments.shape:
         given = "--shape" if arguments.shape else arguments.operation
         raise InputError("matrix", f"{arguments.matrix} and {given}", "spmv, and no --shape")
-    matrix = rooftile.sparse(arguments.matrix, "auto")
+    matrix = rooftile.sparse(arguments.matrix)
     arguments.shape = arguments.matrix
-    output.show(*matrix.explain().splitlines(), "")
-    return matrix.problem()
+    told = matrix.explain(device=arguments.device)
+    output.show(*told.splitlines(), "")
+    fastest = matrix.estimates(device=arguments.device)[0].form
+    return matrix.to(fastest).problem()
 
 
 def _rung(arguments: argparse.Namespace, problem: Problem) -> tuple[Strategy, str]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rooftile.analysis.spmv import Estimate, Structure, described, estimates
+from rooftile.analysis.spmv import Estimate, Structure, described, estimates, fastest
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
@@ -16,15 +16,15 @@ from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_input import rows_from
 from rooftile.functional.sparse_operands import Operands
-from rooftile.functional.sparse_structure import check_padding, structure_of
+from rooftile.functional.sparse_structure import check_padding, machine_of, structure_of
 from rooftile.ops.problem import AnyArray, numpy_dtype
 from rooftile.ops.sparse_layouts import laid_out
-from rooftile.ops.sparse_reading import rows_of
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
 from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.scalars import beside, number, placed
+from rooftile.strategies.common.sparse_conversion import columns_of, rows_of
 from rooftile.strategies.common.sparse_sorting import SORTING
 
 
@@ -93,7 +93,7 @@ class Sparse:
     def rows(self) -> Rows:
         """What CSR holds."""
         if self._rows is None:
-            self._rows = rows_of(self.format, self.shape, self.arrays, SORTING)
+            self._rows = rows_of(self.format, self.shape, self.arrays)
         return self._rows
 
     def to(
@@ -124,6 +124,8 @@ class Sparse:
             of = self.structure
             places = of.longest if form == "ell" else of.diagonals
             check_padding(form, of.rows, places, of.entries)
+        if self.format == "coo" and form == "csc" and self._rows is None:
+            return self._again(form, columns_of(self.shape, self.arrays))
         made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)
         return self._again(form, made)
 
@@ -207,15 +209,18 @@ class Sparse:
             self._structure = structure_of(self.rows)
         return self._structure
 
-    def estimates(self, gbps: float | None = None) -> list[Estimate]:
-        """What a product on a GPU would move and take in each format, the fastest first; with the
-        rates of an H200, or all of them scaled to a bandwidth of ``gbps``."""
-        return estimates(self.structure, gbps)
+    def estimates(self, gbps: float | None = None, device: DeviceName = "cpu") -> list[Estimate]:
+        """What a product on a kind of device would move and take in each format, the fastest first.
 
-    def explain(self, gbps: float | None = None) -> str:
+        The rates are those of an H200 or of a processor, see `rooftile.analysis.spmv_machines`; all
+        of them are scaled to a bandwidth of ``gbps``.
+        """
+        return estimates(self.structure, gbps, machine_of(device))
+
+    def explain(self, gbps: float | None = None, device: DeviceName = "cpu") -> str:
         """Why a format suits the matrix: bytes and time of each, see `estimates`, and the course's
         rule of thumb."""
-        return "\n".join([repr(self), *described(self.structure, gbps)])
+        return "\n".join([repr(self), *described(self.structure, gbps, machine_of(device))])
 
     def problem(self, *, updated: bool = False) -> Spmv:
         """The problem of its product with a vector."""
@@ -246,8 +251,8 @@ def sparse(
 
     ``format`` is ``coo``, ``csr`` (the default), ``csc``, ``ell``, ``hybrid`` (ELL and COO),
     ``jds``, ``jds_t`` (jagged diagonals, by rows and transposed), ``dia`` or ``bsr``; ``auto``
-    takes the one whose product is predicted to be the fastest, see `Sparse.explain`.  A ``device``
-    that is a GPU holds the matrix in its memory, see `Sparse.to`.
+    takes the one whose product on ``device``, by default the CPU, is predicted to be the fastest
+    (`Sparse.explain`).  A ``device`` that is a GPU holds the matrix in its memory, see `Sparse.to`.
 
     Raises `InputError`, which names the entry and the rule that it breaks.
 
@@ -260,8 +265,9 @@ def sparse(
         held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
     if format is None and device is None:
         return held
-    form = held.estimates()[0].form if format == "auto" else format or held.format
-    return held.to(form, device=device)
+    if format == "auto":
+        format = fastest(held.structure, machine_of(device or "cpu"))
+    return held.to(format or held.format, device=device)
 
 
 def spmv(

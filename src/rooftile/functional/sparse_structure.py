@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.analysis.spmv import BLOCK, Structure
+from rooftile.analysis.spmv_machines import H200, PROCESSOR, Machine
+from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.ops.sparse_layouts import hybrid_width
 from rooftile.ops.sparse_rows import Form, Rows
-from rooftile.strategies.common.sparse_sorting import squares_with_entries
+from rooftile.strategies.common.sparse_sorting import placed
 
 _MOST_PADDED = 64
 """A format with more places than this for each entry is refused, unless entries are few."""
@@ -18,9 +20,7 @@ _FEW = 2**14
 def structure_of(rows: Rows) -> Structure:
     """The structure of a matrix."""
     height, width = rows.shape
-    above = rows.columns.astype(np.int64) - rows.of_entries
-    used = np.zeros(height + width, bool)
-    used[above + height] = True
+    blocks, used = placed(rows, BLOCK)
     kept = hybrid_width(rows.lengths) if rows.entries else 1
     return Structure(
         rows=height,
@@ -28,14 +28,19 @@ def structure_of(rows: Rows) -> Structure:
         entries=rows.entries,
         longest=rows.longest,
         deviation=float(np.std(rows.lengths)) if height else 0.0,
-        diagonals=int(used.sum()),
+        diagonals=int(np.count_nonzero(used)),
         hybrid_width=kept,
         tail=int(np.maximum(rows.lengths - kept, 0).sum()),
-        blocks=squares_with_entries(rows, BLOCK),
+        blocks=blocks,
         triangular=not used[height + 1 :].any() or not used[:height].any(),
         value_bytes=rows.values.dtype.itemsize,
         index_bytes=rows.columns.dtype.itemsize,
     )
+
+
+def machine_of(device: str) -> Machine:
+    """The machine by whose rates formats are chosen for a device."""
+    return PROCESSOR if parse_device(device)[0] == "cpu" else H200
 
 
 def check_padding(form: Form, rows: int, width: int, entries: int) -> None:

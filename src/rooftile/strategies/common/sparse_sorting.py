@@ -129,18 +129,23 @@ def kernel(rows, offsets, sizes, begin, end):
         offsets[row] = rows.size
         row += 1
 """
-_SQUARES = """
-def kernel(columns, offsets, last_seen, found, sizes, begin, end):
+_PLACED = """
+def kernel(columns, offsets, last_seen, found, used, sizes, begin, end):
     # Each column of squares keeps the last row of squares in which it had an entry.
-    rows, block = sizes[0], sizes[1]
-    total = 0
-    for r in range(rows):
-        for e in range(offsets[r], offsets[r + 1]):
-            square = columns[e] // block
-            if last_seen[square] != r // block + 1:
-                last_seen[square] = r // block + 1
-                total += 1
-    found[0] = total
+    rows, block, shares, wide = sizes[0], sizes[1], sizes[2], sizes[3]
+    high = (rows + block - 1) // block
+    for share in range(begin, end):
+        own, total = share * wide, 0
+        low, beyond = high * share // shares * block, high * (share + 1) // shares * block
+        for r in range(low, min(beyond, rows)):
+            number = r // block + 1
+            for e in range(offsets[r], offsets[r + 1]):
+                square = own + columns[e] // block
+                if last_seen[square] != number:
+                    last_seen[square] = number
+                    total += 1
+                used[columns[e] - r + rows] = 1
+        found[share] = total
 """
 
 
@@ -218,14 +223,20 @@ def starts(rows: AnyArray, count: int) -> AnyArray:
     return offsets
 
 
-def squares_with_entries(rows: Rows, block: int) -> int:
-    """How many squares of so many rows and columns have an entry."""
-    index = rows.columns.dtype.name
-    seen, found = np.zeros(-(-rows.shape[1] // block) + 1, index), np.zeros(1, np.int64)
+def placed(rows: Rows, block: int) -> tuple[int, AnyArray]:
+    """How many squares of so many rows and columns have an entry; and of each diagonal whether it
+    has one, 1 or 0, the main one's at the number of rows."""
+    index, shares = rows.columns.dtype.name, _shares(rows.entries)
+    height, width = rows.shape
+    wide = -(-width // block)
+    seen, found = np.zeros(shares * wide, index), np.zeros(shares, np.int64)
+    used = np.zeros(height + width, np.uint8)
     given = tuple(map(np.ascontiguousarray, (rows.columns, rows.offsets)))
-    run = _spread("sparse_squares", _SQUARES, index, index, index, "int64")
-    run((*given, seen, found), cpu.sizes_of(rows.shape[0], block), 1, 1)
-    return int(found[0])
+    run = _spread("sparse_placed", _PLACED, index, index, index, "int64", "uint8")
+    sizes = cpu.sizes_of(height, block, shares, wide)
+    # Several cores may mark one diagonal: all of them write the same.
+    run((*given, seen, found, used), sizes, shares, shares)
+    return int(found.sum()), used
 
 
 def _shares(entries: int) -> int:

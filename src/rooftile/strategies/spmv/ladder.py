@@ -1,7 +1,7 @@
 """Which strategies of `spmv` are picked without being named."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "balanced", "private", "threads", "loops"),
+    "cpu": ("vectors", "balanced", "tiles", "blocks", "private", "threads", "loops"),
     "gpu": (
         "csr_threads",
         "csr_teams",

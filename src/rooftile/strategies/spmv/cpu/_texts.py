@@ -102,7 +102,7 @@ ROWS: dict[str, str] = {
 }
 """Bodies of kernels whose units are rows; entries of COO lie in the order of their rows."""
 
-_FIRST = """
+FIRST = """
 def first_of(rows, row):
     # The first entry whose row is not before this one.
     low = 0
@@ -115,13 +115,14 @@ def first_of(rows, row):
             high = middle
     return low
 """
+"""A function that searches the rows of COO."""
 _UPDATED = {False: "total", True: "alpha[0] * total + beta[0] * start[r]"}
 """What FINISHED stands for: the result of row r."""
 
 
 def rows_kernel(problem: Spmv, flags: str = "") -> cpu.Spread:
     """The kernel of a format whose units are rows."""
-    return spread(problem, _FIRST, ROWS[problem.form], flags=flags)
+    return spread(problem, FIRST, ROWS[problem.form], flags=flags)
 
 
 def spread(

@@ -1,7 +1,7 @@
 """Rung 5, `vectors`: `balanced` with explicit vectors that gather x, and with prefetches.
 
-A row ends in a masked vector, so that a row of ten entries is one gather.  Values and indices are
-asked for some lines ahead: where each row begins anew, the processor's own prefetcher stops short.
+Values and indices are asked for some lines ahead: where each row begins anew, the processor's own
+prefetcher stops short.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ def piece(values, column_index, x, first, last):
         prefetch1(values, e + AHEAD)
         prefetch1(column_index, e + AHEAD)
         sums = fma(load(values, e), gather(x, column_index, e), sums)
+    ENDED
+"""
+_PART = """
     left = last - whole
     if left > 0:
         prefetch1(values, whole + AHEAD)
@@ -28,6 +31,19 @@ def piece(values, column_index, x, first, last):
         sums = fma(load_part(values, whole, left), part, sums)
     return total(sums)
 """
+"""A masked vector at the end: a row of ten entries is one gather."""
+_SINGLE = """
+    left = total(sums)
+    for e in range(whole, last):
+        left = left + values[e] * x[column_index[e]]
+    return left
+"""
+"""One entry after the other at the end: AVX2's masked gathers take longer than so few loads."""
+
+
+def _piece() -> str:
+    text = _PIECE.replace("    ENDED\n", (_PART if lanes() == 16 else _SINGLE).lstrip("\n"))
+    return text.replace("AHEAD", str(_AHEAD)).replace("LANES", str(lanes()))
 
 
 class Vectors(Balanced):
@@ -36,7 +52,7 @@ class Vectors(Balanced):
     name = "vectors"
     order = 5
     summary = "explicit vectors that gather x, over equal shares of the entries"
-    piece = _PIECE.replace("AHEAD", str(_AHEAD)).replace("LANES", str(lanes()))
+    piece = _piece()
     flags = ""
 
     def why_not(self, problem: Spmv) -> str | None:

@@ -1,0 +1,147 @@
+"""A sparse matrix from one format to another on the cores of a CPU, where kernels are faster.
+
+Of a format with padding two passes over what is stored count each row's entries and bring them
+together; zeros are padding.  DIA and ELL lie column by column: some rows are taken at a time, so
+that what is read lies side by side, and what is written stays in a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import source, values_of
+from rooftile.ops import AnyArray
+from rooftile.ops import sparse_reading as reading
+from rooftile.ops.sparse_layouts import laid_out
+from rooftile.ops.sparse_rows import ARRAYS, Arrays, Form, Rows, of_triplets, offsets_of
+from rooftile.strategies.common.sparse_sorting import SORTING, grouped, looked, looked_in_rows
+
+_TILE = 256
+"""Rows at a time."""
+_COUNT_PADDED = """
+def kernel(values, lengths, sizes, begin, end):
+    rows, width = sizes[0], sizes[1]
+    for tile in range(begin, end):
+        first, last = tile * TILE, min(tile * TILE + TILE, rows)
+        for r in range(first, last):
+            lengths[r] = 0
+        for k in range(width):
+            for r in range(first, last):
+                lengths[r] += values[k * rows + r] != 0
+"""
+_READ_PADDED = """
+def kernel(values, index, offsets, places, made, columns, sizes, begin, end):
+    rows, width = sizes[0], sizes[1]
+    for tile in range(begin, end):
+        first, last = tile * TILE, min(tile * TILE + TILE, rows)
+        for r in range(first, last):
+            places[r] = offsets[r]
+        for k in range(width):
+            for r in range(first, last):
+                value = values[k * rows + r]
+                if value != 0:
+                    made[places[r]] = value
+                    columns[places[r]] = COLUMN
+                    places[r] += 1
+"""
+_COLUMNS = {"ell": "index[k * rows + r]", "dia": "r + index[k]"}
+_COUNT_BLOCKS = """
+def kernel(values, starts, lengths, sizes, begin, end):
+    rows, block = sizes[0], sizes[1]
+    for down in range(begin, end):
+        for r in range(down * block, min(down * block + block, rows)):
+            count = 0
+            for number in range(starts[down], starts[down + 1]):
+                line = (number * block + r - down * block) * block
+                for j in range(block):
+                    count += values[line + j] != 0
+            lengths[r] = count
+"""
+_READ_BLOCKS = """
+def kernel(values, across, starts, offsets, made, columns, sizes, begin, end):
+    rows, block = sizes[0], sizes[1]
+    for down in range(begin, end):
+        for r in range(down * block, min(down * block + block, rows)):
+            to = offsets[r]
+            for number in range(starts[down], starts[down + 1]):
+                line = (number * block + r - down * block) * block
+                first = across[number] * block
+                for j in range(block):
+                    value = values[line + j]
+                    if value != 0:
+                        made[to] = value
+                        columns[to] = first + j
+                        to += 1
+"""
+
+
+def rows_of(form: Form, shape: tuple[int, int], arrays: Mapping[str, AnyArray]) -> Rows:
+    """See `rooftile.ops.sparse_reading.rows_of`; of any format."""
+    if form not in ("ell", "dia", "bsr"):
+        return reading.rows_of(form, shape, arrays, SORTING)
+    given = [np.ascontiguousarray(arrays[name]) for name in ARRAYS[form]]
+    rows = _of_blocks(shape, *given) if form == "bsr" else _of_padded(form, shape, *given)
+    _, falls, repeats, _ = looked_in_rows(rows)
+    if falls or repeats:
+        # Somebody else has laid it out.
+        return of_triplets(shape, rows.values, rows.of_entries, rows.columns, SORTING)
+    return rows
+
+
+def columns_of(shape: tuple[int, int], coo: Mapping[str, AnyArray]) -> Arrays:
+    """The arrays of CSC from those of COO.
+
+    Where entries lie in the order of rows, one stable sort brings them into that of columns.
+    """
+    values, rows, columns = (np.ascontiguousarray(coo[name]) for name in ARRAYS["coo"])
+    if any(looked(values, rows, columns)):
+        return laid_out(of_triplets(shape, values, rows, columns, SORTING), "csc", sorting=SORTING)
+    offsets, sorted_values, sorted_rows = grouped(columns, shape[1], values, rows)
+    return dict(zip(ARRAYS["csc"], (sorted_values, sorted_rows, offsets), strict=True))
+
+
+def _of_padded(form: Form, shape: tuple[int, int], values: AnyArray, index: AnyArray) -> Rows:
+    width, height = values.shape
+    tiles, sizes = -(-height // _TILE), cpu.sizes_of(height, width)
+    kind, whole = values_of(values.dtype.name), index.dtype.name
+    lengths = np.empty(height, index.dtype)
+    counting = _spread("sparse_padded_count", _COUNT_PADDED, kind, whole)
+    counting((values, lengths), sizes, tiles, cpu.cores())
+    rows = _empty(shape, lengths, values.dtype)
+    text = _READ_PADDED.replace("COLUMN", _COLUMNS[form])
+    reader = _spread("sparse_padded_read", text, kind, *[whole] * 3, kind, whole)
+    # The lengths are no longer needed: their room holds where each row's next entry goes.
+    made = rows.offsets, lengths, rows.values, rows.columns
+    reader((values, index, *made), sizes, tiles, cpu.cores())
+    return rows
+
+
+def _of_blocks(
+    shape: tuple[int, int], values: AnyArray, across: AnyArray, starts: AnyArray
+) -> Rows:
+    high, sizes = len(starts) - 1, cpu.sizes_of(shape[0], values.shape[1])
+    kind, whole = values_of(values.dtype.name), across.dtype.name
+    lengths = np.empty(shape[0], across.dtype)
+    counting = _spread("sparse_blocks_count", _COUNT_BLOCKS, kind, whole, whole)
+    counting((values, starts, lengths), sizes, high, cpu.cores())
+    rows = _empty(shape, lengths, values.dtype)
+    reader = _spread("sparse_blocks_read", _READ_BLOCKS, kind, *[whole] * 3, kind, whole)
+    made = rows.offsets, rows.values, rows.columns
+    reader((values, across, starts, *made), sizes, high, cpu.cores())
+    return rows
+
+
+def _empty(shape: tuple[int, int], lengths: AnyArray, dtype: np.dtype[Any]) -> Rows:
+    offsets = offsets_of(lengths, lengths.dtype)
+    count = int(offsets[-1])
+    return Rows(shape, np.empty(count, dtype), np.empty(count, lengths.dtype), offsets)
+
+
+@cache
+def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
+    return cpu.Spread(source(stem, text.replace("TILE", str(_TILE))), dtypes)

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.analysis.spmv import fastest
+from rooftile.analysis.spmv_machines import H200, PROCESSOR
 from rooftile.devices.cuda.compile import compile_cubin
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.functional import conjugate
 from rooftile.ops.sparse_rows import FORMS
+from rooftile.ops.spmv import Spmv
 
 GENERATOR = np.random.default_rng(0)
 DENSE = GENERATOR.standard_normal((70, 50), np.float32) * (GENERATOR.random((70, 50)) < 0.1)
 X = GENERATOR.standard_normal(50, np.float32)
+
+
+SQUARE = rooftile.sparse(np.eye(50, dtype=np.float32))
 
 
 def triplets(dense=DENSE):
@@ -109,6 +115,38 @@ def test_padding_is_never_multiplied():
         assert made.tolist() == [1, 0, 0, 0, np.inf, 0], form
 
 
+def test_matrices_of_other_libraries():
+    scipy = pytest.importorskip("scipy.sparse")
+    for form in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
+        given = scipy.csr_matrix(DENSE).asformat(form)
+        assert np.array_equal(rooftile.sparse(given).to_dense(), DENSE), form
+    assert np.array_equal(rooftile.sparse(DENSE).to_scipy().toarray(), DENSE)
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(DENSE)
+    blocks = tensor.to_sparse_bsr((7, 5))
+    for one in (tensor, tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to_sparse_csc(), blocks):
+        assert np.array_equal(rooftile.sparse(one).to_dense(), DENSE), one.layout
+
+
+def test_arrays_that_others_have_laid_out():
+    """Entries in another order are sorted, wherever a conversion leads."""
+    coo = rooftile.sparse(DENSE, "coo")
+    turned = {name: array[::-1].copy() for name, array in coo.arrays.items()}
+    ell = rooftile.sparse(DENSE, "ell")
+    padded = {name: array[::-1].copy() for name, array in ell.arrays.items()}
+    for form, arrays in (("coo", turned), ("ell", padded)):
+        for to in ("csr", "csc"):
+            made = rooftile.Sparse(DENSE.shape, form, arrays, coo.nnz).to(to)
+            for name, array in coo.to(to).arrays.items():
+                assert np.array_equal(made.arrays[name], array), (form, to, name)
+
+
+def test_a_matrix_behind_an_array():
+    matrix, y = rooftile.sparse(DENSE), GENERATOR.standard_normal((3, 70), np.float32)
+    assert np.allclose(y[0] @ matrix, y[0] @ DENSE, atol=1e-5)
+    assert np.allclose(y @ matrix, y @ DENSE, atol=1e-5)
+
+
 def test_matrices_without_entries():
     empty = rooftile.sparse({}, shape=(3, 4), dtype="float32")
     for form in FORMS:
@@ -118,6 +156,12 @@ def test_matrices_without_entries():
     assert (rooftile.sparse({}, shape=(0, 4), dtype="float32") @ np.ones(4, np.float32)).size == 0
     flat = rooftile.sparse({}, shape=(3, 0), dtype="float32")
     assert (flat @ np.ones(0, np.float32) == 0).all()
+    for form in FORMS:
+        for shape in ((0, 4), (3, 0), (0, 0)):
+            none = rooftile.sparse({}, form, shape=shape, dtype="float32")
+            assert (none @ np.ones((shape[1], 2), np.float32)).shape == (shape[0], 2)
+            assert none.T.to("csr").nnz == 0
+    assert (rooftile.sparse(DENSE) @ np.ones((50, 0), np.float32)).shape == (70, 0)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +175,9 @@ def test_matrices_without_entries():
         ((np.ones(2, np.float32), np.array([0, 9]), np.array([0, 1, 2])), r"columns\[1\]"),
         ((np.ones(2, np.int64), ([0, 1], [0, 1])), "values"),
         ("a word", "matrix"),
+        ({0: 1.0}, "matrix"),
+        (np.eye(2, dtype=complex), "values"),
+        (np.eye(3, dtype=np.float32), "shape"),
     ],
 )
 def test_invalid_matrices_are_errors_that_name_the_entry(matrix, named):
@@ -147,6 +194,12 @@ def test_other_errors():
         (lambda: rooftile.spmv(matrix, X, beta=1), "y"),
         (lambda: rooftile.sparse(triplets()), "shape"),
         (lambda: rooftile.cg(matrix, X), "A"),
+        (lambda: matrix.to("bsr", block=2.5), "block"),
+        (lambda: matrix @ X.astype(np.float64), "x"),
+        (lambda: matrix @ DENSE, "b"),
+        (lambda: rooftile.cg(SQUARE, X, preconditioner="ilu"), "preconditioner"),
+        (lambda: rooftile.cg(SQUARE, X, limit=-1), "limit"),
+        (lambda: rooftile.cg(SQUARE, X, "tight"), "tolerance"),
         (lambda: matrix.estimates(0), "gbps"),
         (lambda: rooftile.to_packets(matrix, 0), "size"),
     ):
@@ -166,9 +219,16 @@ def test_the_chooser():
     band = sum(np.diag(np.ones(size - abs(k), np.float32), k) for k in (-1, 0, 1))
     matrix = rooftile.sparse(band, "auto")
     assert matrix.format == "dia"
-    told = rooftile.sparse(DENSE).explain(gbps=100)
-    assert "rule of thumb" in told
-    assert all(f"{form}:" in told for form in FORMS)
+    for device in ("cpu", "cuda"):
+        told = rooftile.sparse(DENSE).explain(100, device)
+        assert "rule of thumb" in told
+        assert all(f"{form}:" in told for form in FORMS)
+    # Rows of very different lengths: threads with a row each wait for the longest.
+    problem = Spmv(2**14, 2**14, 2**18, width=2**13)
+    long = rooftile.sparse(problem.random(0)[:3], shape=(2**14, 2**14)).structure
+    assert fastest(long, H200) == "csr"
+    # A processor minds the order of lengths little, and padding much.
+    assert fastest(long, PROCESSOR) in ("csr", "jds")
 
 
 def test_formats_are_known_by_their_values():
@@ -194,6 +254,8 @@ def test_conjugate_gradients(dtype):
     assert rooftile.cg(held, b, start=found.x, tolerance=1e-4).iterations == 0
     with pytest.raises(InputError, match="positive definite"):
         rooftile.cg(rooftile.sparse(-matrix.astype(dtype)), b, preconditioner=None)
+    for wrong in (np.nan, np.inf):
+        assert not rooftile.cg(held, np.where(np.arange(size) == 7, wrong, b)).converged
 
 
 def test_conjugate_gradients_on_a_device(device):

@@ -188,10 +188,10 @@ def _words(of: Structure) -> dict[Form, str]:
     return {
         "coo": "two indices an entry, whatever the rows' lengths are",
         "csr": "one index an entry, and where each row begins",
-        "csc": "every entry is added to y by an atomic",
+        "csc": "every entry is added to an element of y, which others may add to",
         "ell": f"{slots / entries:.3g} places an entry: rows are padded to {of.longest}",
         "hybrid": f"rows are padded to {of.hybrid_width}, and {of.tail} entries have two indices",
-        "jds": "rows in the order of their lengths, which a warp reads apart",
+        "jds": "rows in the order of their lengths, each read in one go",
         "jds_t": "no padding, and neighbours read neighbours; y is written in another order",
         "dia": f"{of.rows * of.diagonals / entries:.3g} places an entry in {of.diagonals} "
         "diagonals, and no indices",

@@ -89,6 +89,15 @@ class Sparse:
             return spmm(self, other)
         return spmv(self, other)
 
+    __array_ufunc__ = None
+    """NumPy's arrays leave products with a matrix behind them to `__rmatmul__`."""
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """The transpose's product with the other's transpose, turned back."""
+        if len(getattr(other, "shape", ())) == 2:
+            return spmm(self, other.T, transposed=True).T
+        return spmv(self, other, transposed=True)
+
     @property
     def rows(self) -> Rows:
         """What CSR holds."""
@@ -115,8 +124,9 @@ class Sparse:
         form = _form(format)
         if form == self.format and form not in ("hybrid", "bsr") and device in (None, "cpu"):
             return self
-        if block < 1 or (width is not None and width < 1):
-            raise InputError("width" if block >= 1 else "block", (width, block), "at least 1")
+        for name, count in (("width", width), ("block", block)):
+            if count is not None and (not isinstance(count, int | np.integer) or count < 1):
+                raise InputError(name, count, "a whole number of at least 1")
         if device not in (None, "cpu") and self.nnz:
             given = self.format, self.shape, self.arrays
             return self._again(form, converted(*given, form, width, block, str(device)))
@@ -333,6 +343,8 @@ def spmm(
     converted first.
     """
     matrix = _matrix(A, transposed)._as_csr()
+    if isinstance(b, np.ndarray) and 0 in (*matrix.shape, *b.shape):
+        return _of_nothing(matrix, b, None, 0.0, out, "b")
     given = Arguments(b, "b")
     kind = "float64" if matrix.dtype == np.float64 else "float32"
     dense = given.take("b", b, "columns, width", dtypes=(kind,))
@@ -365,16 +377,28 @@ def _check_length(name: str, array: Taken, expected: int) -> None:
         raise InputError(name, f"{array.shape[0]} elements", f"{expected}, as A has them")
 
 
-def _of_nothing(A: Sparse, x: Any, y: Any, beta: float, out: Any) -> Any:
-    """The product of a matrix without rows or columns."""
+def _of_nothing(A: Sparse, x: Any, y: Any, beta: float, out: Any, name: str = "x") -> Any:
+    """The product of a matrix without rows or columns, or with a matrix without columns."""
     kind = numpy_dtype("float64" if A.dtype == np.float64 else "float32")
-    if not isinstance(x, np.ndarray) or x.dtype != kind or x.shape != A.shape[1:]:
-        raise InputError("x", f"a {type(x).__name__}", f"NumPy's {kind}{list(A.shape[1:])}")
-    made = np.zeros(A.shape[0], kind) if y is None else beta * np.asarray(y, kind)
+    given = getattr(x, "shape", ())
+    _check_plain(name, x, kind, (A.shape[1], *given[1:]))
+    made = np.zeros((A.shape[0], *given[1:]), kind)
+    if y is not None:
+        _check_plain("y", y, kind, made.shape)
+        made += beta * y
     if out is None:
         return made
+    _check_plain("out", out, kind, made.shape)
     out[...] = made
     return out
+
+
+def _check_plain(name: str, array: Any, kind: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Raise `InputError` unless it is NumPy's, of this dtype and shape."""
+    if not isinstance(array, np.ndarray):
+        raise InputError(name, f"a {type(array).__name__}", f"NumPy's {kind}{list(shape)}")
+    if (array.dtype, array.shape) != (kind, shape):
+        raise InputError(name, f"{array.dtype}{list(array.shape)}", f"{kind}{list(shape)}")
 
 
 _spmm = remembered(Spmm)

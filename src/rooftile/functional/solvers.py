@@ -93,13 +93,15 @@ def cg(
     makes both sums.  On a GPU three lie there, a step of a matrix of few diagonals in DIA is two
     kernels in all, and many steps are one graph, whose sums stay there.
 
+    What has NaN or an infinity in it does not converge, and its residual is NaN.
+
     Raises `InputError` for a matrix that is not square, a diagonal with a zero, and a product that
     shows that A is not positive definite.
 
     Sources: Hestenes and Stiefel, "Methods of Conjugate Gradients for Solving Linear Systems", J.
     Res. NBS 49 (1952); Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed., section 9.2.
     """
-    kind = _check(A, tolerance)
+    kind = _check(A, tolerance, preconditioner, limit)
     given = Arguments(b, "b")
     right = given.take("b", b, "n", dtypes=(kind.name,))
     first = None if start is None else given.take("start", start, "n", dtypes=(kind.name,))
@@ -144,7 +146,8 @@ def _on_the_cpu(
         _turn(p, z, along / before)
     left = np.asarray(b - spmv(A, x), np.float64)
     size = math.sqrt(_dot(b, b)) or 1.0
-    return Solution(x, done, float(np.linalg.norm(left)) / size, norm <= goal)
+    # The goal of an infinite b is infinite, and nothing solves it.
+    return Solution(x, done, float(np.linalg.norm(left)) / size, norm <= goal < math.inf)
 
 
 def _copied(
@@ -223,7 +226,7 @@ def _solved(
     done, converged = steps.solve(tolerance, limit)
     left = math.sqrt(steps.squared(start=True))
     size = math.sqrt(steps.squared(start=False)) or 1.0
-    return Solution(None, done, left / size, converged)
+    return Solution(None, done, left / size, converged and math.isfinite(size))
 
 
 def _diagonals(A: Sparse, matrix: list[Any]) -> Diagonals | None:
@@ -235,12 +238,16 @@ def _diagonals(A: Sparse, matrix: list[Any]) -> Diagonals | None:
     return Diagonals(values, diagonals, count, A.index)
 
 
-def _check(A: Any, tolerance: float) -> np.dtype[Any]:
+def _check(A: Any, tolerance: Any, preconditioner: Any, limit: Any) -> np.dtype[Any]:
     if not isinstance(A, Sparse) or A.shape[0] != A.shape[1]:
         found = A.shape if isinstance(A, Sparse) else f"a {type(A).__name__}"
         raise InputError("A", found, "a square matrix of rooftile.sparse")
-    if not tolerance > 0:
-        raise InputError("tolerance", tolerance, "a number above 0")
+    if not isinstance(tolerance, int | float | np.number) or not tolerance > 0:
+        raise InputError("tolerance", repr(tolerance), "a number above 0")
+    if preconditioner not in ("jacobi", None):
+        raise InputError("preconditioner", repr(preconditioner), "'jacobi' or None")
+    if limit is not None and (not isinstance(limit, int | np.integer) or limit < 0):
+        raise InputError("limit", repr(limit), "a whole number of at least 0, or None")
     return np.dtype(np.float64 if A.dtype == np.float64 else np.float32)
 
 

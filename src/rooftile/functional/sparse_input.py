@@ -92,28 +92,47 @@ def _taken(
     matrix: Any, shape: tuple[int, int] | None
 ) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
     """Whether it is ``coo`` (values, rows, columns) or ``csr`` (values, columns, offsets)."""
-    if isinstance(matrix, Mapping):
-        places = np.array([*matrix], np.int64).reshape(-1, 2)
-        values = np.array([*matrix.values()])
-        if values.dtype == np.float64 and all(type(v) is float for v in matrix.values()):
-            values = values.astype(np.float32)
-        return "coo", _shape(shape), (values, places[:, 0], places[:, 1])
+    # SciPy's dictionary of keys is a mapping too.
+    listed = not hasattr(matrix, "tocoo") and isinstance(matrix, Mapping)
+    if listed:
+        return "coo", _shape(shape), _of_keys(matrix)
     if isinstance(matrix, tuple | list) and len(matrix) in (2, 3):
         if len(matrix) == 3:
             return "csr", _shape(shape), tuple(matrix)
-        if isinstance(matrix[1], tuple | list) and len(matrix[1]) == 2:
+        if hasattr(matrix[1], "__len__") and len(matrix[1]) == 2:
             return "coo", _shape(shape), (matrix[0], *matrix[1])
     if hasattr(matrix, "layout") and hasattr(matrix, "detach"):
-        return _of_torch(matrix)
-    if hasattr(matrix, "tocoo") and hasattr(matrix, "format"):
-        if matrix.format == "csr":
-            return "csr", matrix.shape, (matrix.data, matrix.indices, matrix.indptr)
-        coo = matrix.tocoo()
-        return "coo", coo.shape, (coo.data, coo.row, coo.col)
-    dense = _on_host(matrix)
-    if not isinstance(dense, np.ndarray) or dense.ndim != 2:
-        raise InputError("matrix", f"a {type(matrix).__name__}", _KINDS)
-    return _of_dense(dense)
+        found = _of_torch(matrix)
+    elif hasattr(matrix, "tocoo") and hasattr(matrix, "format"):
+        found = _of_scipy(matrix)
+    else:
+        dense = _on_host(matrix)
+        if not isinstance(dense, np.ndarray) or dense.ndim != 2:
+            raise InputError("matrix", f"a {type(matrix).__name__}", _KINDS)
+        found = _of_dense(dense)
+    if shape is not None and _shape(shape) != found[1]:
+        raise InputError("shape", shape, f"{found[1]}, as the matrix has, or None")
+    return found
+
+
+def _of_keys(matrix: Mapping[Any, Any]) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Values, rows and columns of {(row, column): value}."""
+    for key in matrix:
+        if not (isinstance(key, tuple) and len(key) == 2):
+            raise InputError("matrix", f"the key {key!r}", "(row, column)")
+    places = np.array([*matrix], np.int64).reshape(-1, 2)
+    values = np.array([*matrix.values()])
+    if values.dtype == np.float64 and all(type(v) is float for v in matrix.values()):
+        values = values.astype(np.float32)
+    return values, places[:, 0], places[:, 1]
+
+
+def _of_scipy(matrix: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
+    shape = int(matrix.shape[0]), int(matrix.shape[1])
+    if matrix.format == "csr":
+        return "csr", shape, (matrix.data, matrix.indices, matrix.indptr)
+    coo = matrix.tocoo()
+    return "coo", shape, (coo.data, coo.row, coo.col)
 
 
 def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
@@ -127,7 +146,9 @@ def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
         # What is not coalesced may name a place twice, which is added up here too.
         return "coo", shape, (tensor._values(), *tensor._indices())
     if layout != "torch.strided":
-        raise InputError("matrix", f"a tensor of layout {layout}", "sparse_csr, sparse_coo, dense")
+        # CSC and blocks.
+        coo = tensor.to_sparse_coo()
+        return "coo", shape, (coo._values(), *coo._indices())
     return _of_dense(tensor.cpu().numpy())
 
 
@@ -151,7 +172,7 @@ def _values(given: Any, dtype: str | None) -> AnyArray:
         raise InputError("dtype", repr(dtype), f"one of {list(DTYPES)}")
     if values.ndim != 1:
         raise InputError("values", f"{values.ndim} axes", "1: [entries]")
-    if dtype is None and values.dtype.name not in DTYPES:
+    if values.dtype.kind == "c" or (dtype is None and values.dtype.name not in DTYPES):
         raise InputError("values", f"dtype {values.dtype}", f"one of {list(DTYPES)}, or dtype=")
     return np.ascontiguousarray(values, dtype or values.dtype.newbyteorder("="))
 

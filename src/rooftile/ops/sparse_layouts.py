@@ -23,6 +23,8 @@ def hybrid_width(lengths: AnyArray) -> int:
 
     A column of ELL pays while a third of the rows have an entry in it (Bell and Garland, 2009).
     """
+    if not len(lengths):
+        return 1
     counts = np.bincount(lengths, minlength=2)
     reaching = np.cumsum(counts[::-1])[::-1]
     return max(1, int(np.flatnonzero(3 * reaching >= max(1, len(lengths)))[-1]))

@@ -226,9 +226,8 @@ def test_the_chooser():
     # Rows of very different lengths: threads with a row each wait for the longest.
     problem = Spmv(2**14, 2**14, 2**18, width=2**13)
     long = rooftile.sparse(problem.random(0)[:3], shape=(2**14, 2**14)).structure
-    assert fastest(long, H200) == "csr"
-    # A processor minds the order of lengths little, and padding much.
-    assert fastest(long, PROCESSOR) in ("csr", "jds")
+    assert fastest(long, H200) not in ("ell", "jds", "jds_t", "dia")
+    assert fastest(long, PROCESSOR) == "csr"
 
 
 def test_formats_are_known_by_their_values():

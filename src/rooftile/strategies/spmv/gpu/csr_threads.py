@@ -5,7 +5,12 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.spmv.gpu._accesses import only, row_apart
 from rooftile.strategies.spmv.gpu._base import RowSpmv, even
 
 _SHORT = 8
@@ -25,6 +30,10 @@ class CsrThreads(RowSpmv):
         if even(problem) and problem.entries <= _SHORT * problem.rows:
             return None
         return "rows are long, or of different lengths: neighbours read entries that lie apart"
+
+    def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
+        """See `rooftile.strategies.spmv.gpu._accesses`."""
+        return only(self.name, problem, row_apart(problem))
 
 
 STRATEGY = CsrThreads()

@@ -6,12 +6,16 @@ Processors", SC 2009.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.spmv.gpu._accesses import along_diagonals, only
 from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
 
 _AT_ONCE = (1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -45,6 +49,12 @@ class Dia(GpuSpmv):
         arrays = (*matrix_of(problem), *update_of(problem))
         sizes = np.int64(problem.rows), np.int64(problem.columns)
         return (Step(launch, (*arrays, *sizes, problem.width)),)
+
+    def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
+        """See `rooftile.strategies.spmv.gpu._accesses`."""
+        most = config["AT_ONCE"]
+        steps, threads = most * blocks(problem.width, most), blocks(problem.rows, config["ROWS"])
+        return only(self.name, problem, along_diagonals(problem, steps, threads))
 
 
 STRATEGY = Dia()

@@ -6,10 +6,19 @@ Processors", SC 2009.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.spmv import Spmv
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.spmv.gpu._accesses import only, side_by_side
 from rooftile.strategies.spmv.gpu._base import RowSpmv
+
+AT_ONCE = 4
+"""Places that a thread loads at once, see ``ell.h``."""
 
 
 class Ell(RowSpmv):
@@ -23,6 +32,12 @@ class Ell(RowSpmv):
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
         """Also the padded length."""
         return (*super().numbers(problem), problem.width)
+
+    def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
+        """See `rooftile.strategies.spmv.gpu._accesses`."""
+        # Behind the last place of a row it is looked at again.
+        places = problem.rows * AT_ONCE * blocks(problem.width, AT_ONCE)
+        return only(self.name, problem, side_by_side(problem, places))
 
 
 STRATEGY = Ell()

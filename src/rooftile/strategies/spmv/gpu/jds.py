@@ -5,6 +5,12 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.spmv.gpu._accesses import only, per_row, row_apart
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 
 
@@ -15,6 +21,10 @@ class Jds(RowSpmv):
     order = 8
     summary = "a thread a row, in the order of the rows' lengths"
     form = "jds"
+
+    def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
+        """See `rooftile.strategies.spmv.gpu._accesses`."""
+        return only(self.name, problem, row_apart(problem) + per_row(problem))
 
 
 STRATEGY = Jds()

@@ -5,9 +5,14 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.spmv import Spmv
+from rooftile.strategies.gpu import Config
+from rooftile.strategies.spmv.gpu._accesses import only, per_row, per_warp, side_by_side
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 
 
@@ -22,6 +27,11 @@ class JdsT(RowSpmv):
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
         """Also the sections."""
         return (*super().numbers(problem), problem.width)
+
+    def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
+        """See `rooftile.strategies.spmv.gpu._accesses`."""
+        found = side_by_side(problem, problem.entries) + per_row(problem)
+        return only(self.name, problem, found + per_warp(problem, problem.width + 1))
 
 
 STRATEGY = JdsT()

@@ -6,6 +6,7 @@ reference first, and then timed in turns (`rooftile.runtime.timing.host`).
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -17,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import patterns_choice_cpu
-import patterns_conversions
 import patterns_rows as rows
 from patterns_calls import CALLS
 from patterns_cases import CPU, Case
@@ -41,8 +40,8 @@ PACKAGES = ("numpy", "torch", "scipy", "llvmlite")
 TAKEN = ("torch eager", "numpy", "scipy")
 LIMIT_S = 345.0
 """No row begins later than this after the start."""
-_OTHERS = {"conversions": patterns_conversions, "chooser": patterns_choice_cpu}
-"""Parts of the record that are no rows."""
+_OTHERS = {"conversions": "patterns_conversions", "chooser": "patterns_choice_cpu"}
+"""Parts of the record that are no rows, and who measures them, beside other libraries."""
 _SECONDS = 0.8
 """Seconds of samples of each contestant."""
 _SLOWEST_S = 2.0
@@ -82,9 +81,9 @@ def run(only: list[str], write: bool) -> Path | None:
             record["rows"] = rows.merged(record["rows"], row, CPU)
             print(rows.line(row), flush=True)
             keep()
-        for name, part in _OTHERS.items():
+        for name, module in _OTHERS.items():
             if name in only:
-                for record[name] in part.measured(watch):
+                for record[name] in importlib.import_module(module).measured(watch):
                     keep()
     _say(f"{LIMIT_S - watch.left_s:.0f} s in all")
     return path if write else None

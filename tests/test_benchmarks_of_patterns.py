@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rooftile.analysis.spmv import Structure, predicted_us
+from rooftile.analysis.spmv_machines import H200
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Precision
 from rooftile.ops.conv1d import Conv1d
@@ -23,7 +25,7 @@ PICKED = strategy("conv1d", "vectors")
 
 @pytest.fixture(scope="module")
 def scripts(benchmark_script):
-    names = ("calls", "cases", "check", "cpu", "page", "rows")
+    names = ("calls", "cases", "check", "cpu", "fit", "page", "rows")
     return SimpleNamespace(**{name: benchmark_script(f"patterns_{name}") for name in names})
 
 
@@ -220,3 +222,26 @@ def test_results_are_held_against_double_precision(scripts, name):
     unwritten.reshape(-1)[3] = float("nan")
     assert check.why_wrong(unwritten, peer=True).startswith("wrong")
     assert check.why_wrong(made * 1.1, peer=False).startswith("wrong")
+
+
+def test_paces_are_fitted_to_times(scripts):
+    """Times that a machine foretells are foretold by one that was fitted to them."""
+    shapes = ((2**16, 4, 2**18), (2**18, 8, 2**21), (2**20, 16, 2**24), (2**18, 4000, 2**20))
+    observed = []
+    for rows, longest, entries in shapes:
+        structure = Structure(rows, rows, entries, longest, 1.0, 2 * rows - 1, 8, 0, entries, False)
+        times = {form: predicted_us(structure, form, H200) for form in ("csr", "ell", "jds_t")}
+        name = f"{longest} a row" if longest < 4000 else "up to 4000"
+        observed.append(
+            {"matrix": name, "structure": dataclasses.asdict(structure), "measured_us": times}
+        )
+    fitted = scripts.fit.fitted(observed, H200, scripts.fit.NEUTRAL["gpu"])
+    for one in observed:
+        assert scripts.fit.over_best(one, fitted) < 1.05
+        for form, us in one["measured_us"].items():
+            assert predicted_us(Structure(**one["structure"]), form, fitted) == pytest.approx(
+                us, 0.2
+            )
+    apart = scripts.fit.held_out(observed, H200, scripts.fit.NEUTRAL["gpu"])
+    assert set(apart) == {one["matrix"] for one in observed}
+    assert all(over >= 1 for over in apart.values())

@@ -15,9 +15,9 @@ from rooftile.functional._call import remembered, run
 from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_input import rows_from
-from rooftile.functional.sparse_operands import Operands
+from rooftile.functional.sparse_operands import Operands, check_length, product_of_nothing
 from rooftile.functional.sparse_structure import check_padding, machine_of, structure_of
-from rooftile.ops.problem import AnyArray, numpy_dtype
+from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 from rooftile.ops.spmm import Spmm
@@ -309,18 +309,20 @@ def spmv(
     if factors[1] != 0 and y is None:
         raise InputError("y", "None", f"an array: beta is {beta}")
     if 0 in matrix.shape:
-        return _of_nothing(matrix, x, y if factors[1] else None, factors[1], out)
+        return product_of_nothing(
+            matrix.shape, matrix.dtype, "x", x, y if factors[1] else None, factors[1], out
+        )
     updated = factors != (1.0, 0.0)
     problem = matrix.problem(updated=updated)
     given = Arguments(x)
     vector = given.take("x", x, "columns", dtypes=(problem.summed,))
-    _check_length("x", vector, matrix.shape[1])
+    check_length("x", vector, matrix.shape[1])
     inputs = [*matrix.on(given, vector), vector]
     if updated:
         inputs += [beside(given, vector, factor, problem.summed) for factor in factors]
         if factors[1]:
             start = given.take("y", y, "rows", dtypes=(problem.summed,))
-            _check_length("y", start, matrix.shape[0])
+            check_length("y", start, matrix.shape[0])
         else:
             start = placed(given, vector, np.zeros(matrix.shape[0], problem.summed))
         inputs.append(start)
@@ -344,11 +346,11 @@ def spmm(
     """
     matrix = _matrix(A, transposed)._as_csr()
     if isinstance(b, np.ndarray) and 0 in (*matrix.shape, *b.shape):
-        return _of_nothing(matrix, b, None, 0.0, out, "b")
+        return product_of_nothing(matrix.shape, matrix.dtype, "b", b, None, 0.0, out)
     given = Arguments(b, "b")
     kind = "float64" if matrix.dtype == np.float64 else "float32"
     dense = given.take("b", b, "columns, width", dtypes=(kind,))
-    _check_length("b", dense, matrix.shape[1])
+    check_length("b", dense, matrix.shape[1])
     if not matrix.nnz or 0 in matrix.shape:
         if isinstance(dense, CudaArray):
             raise InputError("A", repr(matrix), "one with entries, on a GPU")
@@ -370,35 +372,6 @@ def _form(format: Any) -> Form:
         raise InputError("format", repr(format), f"one of {list(FORMS)}")
     form: Form = format
     return form
-
-
-def _check_length(name: str, array: Taken, expected: int) -> None:
-    if array.shape[0] != expected:
-        raise InputError(name, f"{array.shape[0]} elements", f"{expected}, as A has them")
-
-
-def _of_nothing(A: Sparse, x: Any, y: Any, beta: float, out: Any, name: str = "x") -> Any:
-    """The product of a matrix without rows or columns, or with a matrix without columns."""
-    kind = numpy_dtype("float64" if A.dtype == np.float64 else "float32")
-    given = getattr(x, "shape", ())
-    _check_plain(name, x, kind, (A.shape[1], *given[1:]))
-    made = np.zeros((A.shape[0], *given[1:]), kind)
-    if y is not None:
-        _check_plain("y", y, kind, made.shape)
-        made += beta * y
-    if out is None:
-        return made
-    _check_plain("out", out, kind, made.shape)
-    out[...] = made
-    return out
-
-
-def _check_plain(name: str, array: Any, kind: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Raise `InputError` unless it is NumPy's, of this dtype and shape."""
-    if not isinstance(array, np.ndarray):
-        raise InputError(name, f"a {type(array).__name__}", f"NumPy's {kind}{list(shape)}")
-    if (array.dtype, array.shape) != (kind, shape):
-        raise InputError(name, f"{array.dtype}{list(array.shape)}", f"{kind}{list(shape)}")
 
 
 _spmm = remembered(Spmm)

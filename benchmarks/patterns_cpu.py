@@ -95,7 +95,8 @@ def path_for(name: str) -> Path:
     if first.exists():
         where = json.loads(first.read_text(encoding="utf-8"))["environment"]
         if where["cpu"] != name:
-            return RESULTS / f"patterns-cpu-{re.sub('[^a-z0-9]+', '-', name.lower())}.json"
+            own = "-".join(re.findall("[a-z0-9]+", name.lower()))
+            return RESULTS / f"patterns-cpu-{own}.json"
     return first
 
 

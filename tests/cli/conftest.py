@@ -8,7 +8,7 @@ import pytest
 from rooftile.cli import main
 from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings import known
-from rooftile.nn import architecture
+from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.data.idx import idx_bytes
 from rooftile.runtime.timing import device as measure_gpu
 
@@ -71,7 +71,12 @@ def data(tmp_path):
 
 @pytest.fixture
 def weights(tmp_path):
-    """A file with random weights of mnist8."""
-    path = tmp_path / "mnist8.safetensors"
-    architecture("mnist8").initialise(1).save(path)
+    """A file with random weights of a network of mnist8's layers, with a hundredth of its weights."""
+    layers = (
+        ConvLayer("conv1", 8, 5, padding=2, activation="relu", pool=("max", 2)),
+        LinearLayer("linear1", 20, activation="relu"),
+        LinearLayer("linear2", 10),
+    )
+    path = tmp_path / "small.safetensors"
+    Network("small", (1, 28, 28), layers).initialise(1).save(path)
     return path

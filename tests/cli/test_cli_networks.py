@@ -12,7 +12,7 @@ from rooftile.lab.peers import gpu as peers_gpu
 from rooftile.lab.peers.cpu import Peer, PeerCall
 from rooftile.lab.records import Row
 from rooftile.lab.report.sources import content
-from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, load
+from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture, load
 from rooftile.nn.data import load_images, prepare
 from rooftile.ops import ERROR_MODELS
 from rooftile.runtime.timing import host
@@ -40,7 +40,7 @@ def test_run_prints_times_accuracy_and_predictions(call, weights, data):
 def test_run_json(call_json, weights, data):
     found = call_json("run", weights, "--data", data, "--batch", 10, "--limit", 23)
     assert set(found) == RUN_KEYS
-    assert (found["model"], found["device"], found["precision"]) == ("mnist8", "cpu", "ieee")
+    assert (found["model"], found["device"], found["precision"]) == ("small", "cpu", "ieee")
     assert (found["batch"], found["images"]) == (10, 23)
     assert list(found["op_times_ms"]) == list(found["strategies"]) == LAYERS
     images = load_images("test", data, 23)
@@ -152,7 +152,9 @@ def test_accuracy_does_not_depend_on_the_batch(call_json, weights, data):
     assert len({run["accuracy"] for run in runs}) == 1
 
 
-def test_weights_for_a_built_in_model(call_json, weights, data):
+def test_weights_for_a_built_in_model(call_json, data, tmp_path):
+    weights = tmp_path / "mine.safetensors"
+    architecture("mnist8").initialise(1).save(weights)
     found = call_json("run", "mnist8", "--weights", weights, "--data", data)
     assert found["model"] == "mnist8"
 
@@ -198,9 +200,11 @@ def test_train_writes_weights_that_run(call_json, call, data, tmp_path):
     assert "mnist8" in text
 
 
-def test_resume_ends_with_the_weights_of_an_unbroken_run(call, data, tmp_path, monkeypatch):
+def test_resume_ends_with_the_weights_of_an_unbroken_run(
+    call, weights, data, tmp_path, monkeypatch
+):
     def train(out, *more):
-        return call("train", "mnist8", "--data", data, "--epochs", 2, "--out", out, *more)
+        return call("train", weights, "--data", data, "--epochs", 2, "--out", out, *more)
 
     whole, broken = tmp_path / "whole.safetensors", tmp_path / "broken.safetensors"
     code, out, err = train(whole)

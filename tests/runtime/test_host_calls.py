@@ -15,7 +15,7 @@ from rooftile.ops import Conv2d, Linear, Softmax
 from rooftile.runtime import arrays, host_calls, results
 from rooftile.runtime.choice import decide
 from rooftile.runtime.library import NumPy
-from rooftile.strategies.cpu import LentKernel
+from rooftile.strategies.cpu_kernel import LentKernel
 
 
 def values(seed, *shape):

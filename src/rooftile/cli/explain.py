@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rooftile.lab.explain.profile import Comparison
     from rooftile.ops import Problem
     from rooftile.strategies import Strategy
+    from rooftile.strategies.gpu import GpuStrategy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,8 +188,7 @@ def _gpu(
     from rooftile._files import write_atomically
     from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
-    from rooftile.lab.explain.drawing import drawing, picture
-    from rooftile.lab.explain.launch_drawing import launch_picture
+    from rooftile.lab.explain.drawing import picture
     from rooftile.lab.explain.profile import compare
     from rooftile.lab.explain.target import find_target
     from rooftile.strategies.gpu import of_launches
@@ -229,13 +229,20 @@ def _gpu(
     rest += ["", *(f"next: {line}" for line in said)]
     output.show(*rest)
     if arguments.html is not None:
-        panels = of_launches(rung).picture(problem, found.config)
-        drawings = [drawing(panels)] if panels else []
-        drawings.append(launch_picture(found))
+        drawings = _drawings(of_launches(rung), found)
         _write_page(output, arguments, found.strategy, drawings, [*lines, *rest])
     if arguments.picture is not None:
         output.path(arguments.picture)
     return 0
+
+
+def _drawings(rung: GpuStrategy, found: Explanation) -> list[str]:
+    """What the first block works on, where the rung can draw it, and the launch."""
+    from rooftile.lab.explain.drawing import drawing
+    from rooftile.lab.explain.launch_drawing import launch_picture
+
+    panels = rung.picture(found.problem, found.config)
+    return [*([drawing(panels)] if panels else []), launch_picture(found)]
 
 
 def _measured(arguments: argparse.Namespace, problem: Problem, name: str) -> Measured | None:

@@ -15,7 +15,7 @@ from rooftile.ops import AnyArray, Float32, Layer, Precision
 from rooftile.ops.problem import check_positive
 from rooftile.strategies import Bound
 from rooftile.strategies.chain import Link, chain
-from rooftile.strategies.cpu import packed
+from rooftile.strategies.cpu_kernel import packed
 from rooftile.strategies.sequence import BoundSequence, Stage
 
 _CHAINED_PARAMETERS = 64 * 1024

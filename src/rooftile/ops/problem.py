@@ -2,68 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.errors import InputError
-from rooftile.ops import nearby
+from rooftile.ops import nearby, values
+from rooftile.ops.array import AnyArray, Array, Dtype, Float32, Float64, Role, numpy_dtype
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
+from rooftile.ops.values import ordinary
 from rooftile.ops.words import in_words
-
-Float32 = NDArray[np.float32]
-Float64 = NDArray[np.float64]
-AnyArray = NDArray[Any]
-
-Dtype = Literal["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"]
-Role = Literal["input", "parameter", "output"]
-"""Parameters may be packed once and used by many calls; inputs are new in each."""
-
-_DECADES = 8
-"""Hard values span so many decades above 1, and as many below."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """One array of a problem: row-major, without gaps, unless its channels are last."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: Dtype = "float32"
-    role: Role = "input"
-    batched: bool = False
-    """Whether its first axis is the batch."""
-    operand: bool = True
-    """Whether it is multiplied: precisions that round operands round it, but not what is added."""
-    channels_last: bool = False
-    """Whether the second of its axes is the last one in memory."""
-
-    @property
-    def size(self) -> int:
-        """Elements."""
-        return math.prod(self.shape)
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        """The dtype as NumPy has it."""
-        return numpy_dtype(self.dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes."""
-        return self.size * self.numpy.itemsize
-
-    @property
-    def item_size(self) -> int:
-        """Elements of one item of the batch; all of them where there is no batch."""
-        return math.prod(self.shape[1:]) if self.batched else self.size
 
 
 class Problem(ABC):
@@ -243,8 +196,11 @@ class Problem(ABC):
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Values for `given_arrays` that wrong methods stumble over, by what is hard about them."""
         generator = np.random.default_rng(seed)
-        kinds = ["ties", *(_HARD if any(a.numpy.kind in "fV" for a in self.given_arrays) else ())]
-        return {kind: tuple(_hard(a, kind, generator) for a in self.given_arrays) for kind in kinds}
+        floats = any(array.numpy.kind in "fV" for array in self.given_arrays)
+        return {
+            kind: tuple(values.hard(array, kind, generator) for array in self.given_arrays)
+            for kind in ("ties", *(values.HARD if floats else ()))
+        }
 
     def neighbours(self) -> tuple[Self, ...]:
         """Small problems of the same kind whose sizes no tile divides."""
@@ -258,49 +214,6 @@ class Problem(ABC):
 def outputs_of(made: Any) -> tuple[Any, ...]:
     """What a reference gives as a tuple, also where there is one output."""
     return made if isinstance(made, tuple) else (made,)
-
-
-@cache
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """A dtype of ours as NumPy's."""
-    if name != "bfloat16":
-        return np.dtype(name)
-    import ml_dtypes
-
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
-
-
-def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:
-    """Normal numbers, bytes of every value, and other integers below 2^20 in magnitude."""
-    dtype = array.numpy
-    if dtype.kind in "fV":
-        return generator.standard_normal(array.shape, np.float32).astype(dtype)
-    if dtype.kind == "b":
-        return generator.integers(0, 2, array.shape).astype(dtype)
-    low, high = (0, 256) if array.dtype == "uint8" else (-(2**20), 2**20)
-    return generator.integers(low, high, array.shape, dtype)
-
-
-_HARD = ("many decades", "subnormal", "infinities", "NaN")
-
-
-def _hard(array: Array, kind: str, generator: np.random.Generator) -> AnyArray:
-    values = ordinary(array, generator)
-    if kind == "ties":
-        return np.full_like(values, values.flat[0])
-    if values.dtype.kind not in "fV":
-        return values
-    if kind == "many decades":
-        scale = 10.0 ** generator.uniform(-_DECADES, _DECADES, values.shape)
-        with np.errstate(over="ignore"):
-            return (values * scale).astype(values.dtype)
-    if kind == "subnormal":
-        return (values * 2.0**-130).astype(values.dtype)
-    special = (np.inf, -np.inf) if kind == "infinities" else (np.nan,)
-    places = generator.integers(0, values.size, 1 + values.size // 40)
-    values.reshape(-1)[places] = generator.choice(special, places.size)
-    return values
 
 
 def check_positive(**sizes: int) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,42 +14,9 @@ from rooftile.analysis.accesses import Counted
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, values_of
-from rooftile.ops import AnyArray, Float32
+from rooftile.ops import AnyArray
 from rooftile.strategies.base import Bound, Config, Strategy
-
-_UNITS, _X, _NX, _WEIGHTS, _NWEIGHTS, _BIAS, _NBIAS, _OUT, _NOUT = map(
-    cpu.FIELDS.index,
-    ("units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout"),
-)
-
-
-Pack = Callable[[Float32, Float32, int], None]
-"""``pack(weights, packed, threads)`` fills a flat array with the weights in the order that a kernel
-reads them."""
-
-
-def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
-    packed[:] = weights.ravel()
-
-
-@dataclass(frozen=True)
-class CpuKernel:
-    """A compiled way to compute one problem, for any number of images.
-
-    ``function(x, weights, bias, out, scratch, sizes, begin, end)`` is a function
-    of the kernel language over flat arrays, see `rooftile.devices.cpu.native.program`.
-    """
-
-    function: Native
-    units: Callable[[int], int]
-    """How many units of independent work so many images have."""
-    pack: Pack = _as_given
-    packed: int | None = None
-    """float32 of packed weights; None: as many as weights."""
-    scratch: int = 0
-    """float32 of workspace a thread."""
-    sizes: tuple[int, ...] = field(default=())
-    """What the kernel wants to know at run time."""
+from rooftile.strategies.cpu_kernel import BoundKernel, CpuKernel, packed, weights_and_bias
 
 
 class HostStrategy(Strategy):
@@ -256,103 +221,11 @@ class CpuStrategy(HostStrategy):
         return BoundKernel(kernel, weights, bias, item, count, names)
 
 
-class BoundKernel:
-    """A kernel with its packed parameters and scratch; calls from several threads take turns."""
-
-    def __init__(
-        self,
-        kernel: CpuKernel,
-        weights: Float32,
-        bias: Float32,
-        image: int,
-        threads: int,
-        names: Sequence[str] = ("weights", "bias"),
-    ) -> None:
-        """``weights`` are packed, ``image`` is the number of elements of one image, ``names`` are
-        those of the problem's parameters."""
-        self._kernel, self._image, self._threads = kernel, image, threads
-        self._names = names
-        # Rounded to a cache line so that no two threads share one.
-        scratch = -(-kernel.scratch // 16) * 16
-        buffer = cpu.allocate(max(16, scratch * threads), "scratch")
-        sizes = np.array(kernel.sizes or (0,), np.int64)
-        self._keep = (weights, bias, buffer, sizes)
-        self.nbytes = sum(array.nbytes for array in self._keep)
-        """Of packed parameters and scratch."""
-        row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, cpu.address(buffer), scratch)
-        entry = cpu.Entry.of_layer(kernel.function)
-        self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
-        self._row = self._work.rows[0]
-        self._turn = threading.Lock()
-
-    def renew(self, parameters: Sequence[Float32]) -> None:
-        """Pack other parameters of the same shapes."""
-        both = len(parameters) == 2
-        weights, bias = parameters if both else weights_and_bias(self._names, parameters)
-        self._kernel.pack(weights, self._keep[0], self._threads)
-        self._keep[1][:] = bias
-
-    def __call__(self, x: Float32, out: Float32) -> None:
-        count, row = x.size, self._row
-        with self._turn:
-            if row[_NX] != count:
-                row[_UNITS] = self._kernel.units(count // self._image)
-                row[_NX], row[_NOUT] = count, out.size
-            row[_X], row[_OUT] = cpu.address(x), cpu.address(out)
-            self._work.run(row[_UNITS], self._threads)
-
-    def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
-        """See `HostBound.quick`."""
-        row, (x, out) = self._row, map(math.prod, shapes)
-        row[_UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
-        return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
-
-
-class LentKernel(BoundKernel):
-    """A kernel that reads parameters where they lie: those that it was last given, for one call."""
-
-    def __init__(self, kernel: CpuKernel, image: int, threads: int) -> None:
-        super().__init__(kernel, _NOTHING, _NOTHING, image, threads)
-        self._lent: tuple[Float32, ...] = ()
-
-    def renew(self, parameters: Sequence[Float32]) -> None:
-        """Read these in the next call; they are contiguous."""
-        self._lent = weights, bias = tuple(parameters)
-        row = self._row
-        row[_WEIGHTS], row[_NWEIGHTS] = cpu.address(weights), weights.size
-        row[_BIAS], row[_NBIAS] = cpu.address(bias), bias.size
-
-    def __call__(self, x: Float32, out: Float32) -> None:
-        super().__call__(x, out)
-        self._lent = ()
-
-
-_NOTHING: Float32 = np.zeros(1, np.float32)
-
-
-def weights_and_bias(
-    names: Sequence[str], parameters: Sequence[Float32]
-) -> tuple[Float32, Float32]:
-    """What a kernel is given of parameters with these names; a zero for what is not there."""
-    given = dict(zip(names, parameters, strict=True))
-    return given.get("weights", _NOTHING), given.get("bias", _NOTHING)
-
-
-def packed(
-    parameters: tuple[Float32, ...], kernel: CpuKernel, threads: int
-) -> tuple[Float32, Float32]:
-    """Packed weights and bias as flat arrays of our own; both empty for operations without."""
-    if not parameters:
-        return _NOTHING, _NOTHING
-    weights, bias = parameters
-    count = weights.size if kernel.packed is None else kernel.packed
-    own = cpu.allocate(count, "packed parameters")
-    kernel.pack(weights, own, threads)
-    return own, aligned_copy(bias)
-
-
-def aligned_copy(array: Float32) -> Float32:
-    """A flat copy on a 64-byte boundary."""
-    copy = cpu.allocate(array.size, "packed parameters")
-    copy[:] = array.ravel()
-    return copy
+__all__ = [
+    "ArrayKernel",
+    "ArrayStrategy",
+    "CpuKernel",
+    "CpuStrategy",
+    "HostBound",
+    "HostStrategy",
+]

@@ -23,7 +23,8 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.conv2d.cpu._unfused import Finisher, copy_taps
 from rooftile.strategies.conv2d.ends import beyond_zeros
-from rooftile.strategies.cpu import HostStrategy, aligned_copy
+from rooftile.strategies.cpu import HostStrategy
+from rooftile.strategies.cpu_kernel import aligned_copy
 
 _BLOCK_FLOATS = 2**18
 """float32 of matrix and product that a thread aims at: they fill a second-level cache."""

@@ -30,7 +30,8 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, panels_of
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound, LentKernel
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
+from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
 from rooftile.strategies.linear.cpu._blocked_source import BLOCK_INPUTS, generate, scratch_size
 from rooftile.strategies.linear.cpu._rows_source import IMAGES

@@ -22,7 +22,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import pack
 from rooftile.strategies.common.transposition import emit_transposition
-from rooftile.strategies.cpu import BoundKernel
+from rooftile.strategies.cpu_kernel import BoundKernel
 from rooftile.strategies.linear.cpu.blocked import inputs_of_block, linear_kernel
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
 

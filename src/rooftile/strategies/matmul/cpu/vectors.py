@@ -20,7 +20,7 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.cpu import LentKernel
+from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu.blocked import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches

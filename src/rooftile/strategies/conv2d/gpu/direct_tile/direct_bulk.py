@@ -14,7 +14,8 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile, tile_of
+from rooftile.strategies.conv2d.gpu.direct_tile._tile import tile_of
+from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
 from rooftile.strategies.gpu import Config, Fill, Step
 
 _RESIDENT = 6

@@ -1,0 +1,66 @@
+"""An array of a problem: name, shape, dtype and role."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
+AnyArray = NDArray[Any]
+
+Dtype = Literal["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"]
+Role = Literal["input", "parameter", "output"]
+"""Parameters may be packed once and used by many calls; inputs are new in each."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of a problem: row-major, without gaps, unless its channels are last."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Dtype = "float32"
+    role: Role = "input"
+    batched: bool = False
+    """Whether its first axis is the batch."""
+    operand: bool = True
+    """Whether it is multiplied: precisions that round operands round it, but not what is added."""
+    channels_last: bool = False
+    """Whether the second of its axes is the last one in memory."""
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The dtype as NumPy has it."""
+        return numpy_dtype(self.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.size * self.numpy.itemsize
+
+    @property
+    def item_size(self) -> int:
+        """Elements of one item of the batch; all of them where there is no batch."""
+        return math.prod(self.shape[1:]) if self.batched else self.size
+
+
+@cache
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """A dtype of ours as NumPy's."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found

@@ -36,6 +36,10 @@ help:
 demo: $(USER_ENV)/installed
 	$(USER_ENV)/bin/rooftile run $(MODEL)
 
+# A process of a test reads the bytecode that another one wrote, also where the user's environment
+# has none written.
+test check unit concerned: export PYTHONDONTWRITEBYTECODE :=
+
 # mypy has one core for itself while the tests begin.
 test: $(DEV_ENV)/installed
 	$(MAKE) --no-print-directory --jobs 2 static unit

@@ -71,7 +71,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def weights(tmp_path):
-    """A file with random weights of a network of mnist8's layers, with a hundredth of its weights."""
+    """A file with random weights of a small network with the layers of mnist8."""
     layers = (
         ConvLayer("conv1", 8, 5, padding=2, activation="relu", pool=("max", 2)),
         LinearLayer("linear1", 20, activation="relu"),

@@ -142,6 +142,22 @@ def test_what_a_strategy_does_not_take_is_not_verified():
         lab.verify(Counts(64, 5), Refusing())
 
 
+def test_each_kind_of_hard_inputs_is_run_twice():
+    """And ordinary ones once more, on values that nobody knows."""
+    calls = []
+
+    def counted(problem, weights, bias, x, out):
+        calls.append(x.copy())
+        with np.errstate(invalid="ignore", over="ignore"):
+            right_result(problem, weights, bias, x, out)
+
+    assert lab.verify(PROBLEM, Fake("counted", counted), neighbours=False, hard=True).passed
+    kinds = PROBLEM.hard(0)
+    assert len(calls) == 3 + 2 * len(kinds)
+    for made, (x, *_) in zip(calls[3::2], kinds.values(), strict=True):
+        np.testing.assert_array_equal(made, x)
+
+
 def test_hard_inputs_catch_what_ordinary_ones_do_not():
     def no_infinities(problem, weights, bias, x, out):
         right_result(problem, weights, bias, np.clip(x, -1e6, 1e6), out)

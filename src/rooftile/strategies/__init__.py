@@ -12,6 +12,16 @@ from rooftile.strategies.base import (
 from rooftile.strategies.cpu import ArrayKernel, ArrayStrategy, CpuKernel, CpuStrategy, HostStrategy
 
 __all__ = [
-    "ArrayKernel", "ArrayStrategy", "Bound", "Config", "CpuKernel", "CpuStrategy", "HostStrategy",
-    "Strategy", "Tunable", "ladder", "preference", "strategy",
-]  # fmt: skip
+    "ArrayKernel",
+    "ArrayStrategy",
+    "Bound",
+    "Config",
+    "CpuKernel",
+    "CpuStrategy",
+    "HostStrategy",
+    "Strategy",
+    "Tunable",
+    "ladder",
+    "preference",
+    "strategy",
+]

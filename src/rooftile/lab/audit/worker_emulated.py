@@ -48,10 +48,16 @@ def emulate(file: str) -> None:
     own = Path(tempfile.mkdtemp())
     try:
         run(
-            text, (path.parent,), [(started, request["arguments"])], arrays, own,
-            sanitizer="thread", opencl=path.suffix == ".cl", limit_s=request["limit_s"],
+            text,
+            (path.parent,),
+            [(started, request["arguments"])],
+            arrays,
+            own,
+            sanitizer="thread",
+            opencl=path.suffix == ".cl",
+            limit_s=request["limit_s"],
             header=Path(request["header"]),
-        )  # fmt: skip
+        )
     except NotCompiled as error:
         _end(NOT_COMPILED, str(error))
     except NotImplementedError as error:

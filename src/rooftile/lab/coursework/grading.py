@@ -74,9 +74,14 @@ def _graded(session: Session, case: Case) -> Grade:
         times.append(1e3 * run.wall_s)
     ordered = sorted(times)
     timing = Timing(
-        statistics.median(times), ordered[1], ordered[-2], ordered[0], len(times), False,
+        statistics.median(times),
+        ordered[1],
+        ordered[-2],
+        ordered[0],
+        len(times),
+        False,
         samples=tuple(times),
-    )  # fmt: skip
+    )
     return Grade(case, "", timing)
 
 

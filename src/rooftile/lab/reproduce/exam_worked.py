@@ -29,8 +29,10 @@ _SMALL = EXERCISES["1536 threads, 12 blocks"]
 
 
 def _reuse_tables() -> Iterator[tuple[str, float, str]]:
-    for dims, cells in ((1, [(128, 5), *((2**k, 9) for k in range(4, 9))]),
-                        (2, [(2**k, 5) for k in range(3, 7)])):  # fmt: skip
+    for dims, cells in (
+        (1, [(128, 5), *((2**k, 9) for k in range(4, 9))]),
+        (2, [(2**k, 5) for k in range(3, 7)]),
+    ):
         for tile, mask in cells:
             value = traffic.conv_reuse((tile,) * dims, (mask,) * dims)
             padded = (tile + mask - 1) ** dims
@@ -84,8 +86,10 @@ def _tiles() -> Iterator[tuple[str, float, str]]:
 
 def _launches() -> Iterator[tuple[str, float, str]]:
     for scope, blocks, threads in (
-        ("local", 512, 256), ("shared", 1000, 512), ("local", 1000, 512)
-    ):  # fmt: skip
+        ("local", 512, 256),
+        ("shared", 1000, 512),
+        ("local", 1000, 512),
+    ):
         value = launch.variable_copies(launch.Grid((blocks,), (threads,)), scope)
         yield f"copies right/{scope} of {blocks}x{threads}", value, "one a thread, or one a block"
     for side in (8, 16, 32):
@@ -96,9 +100,11 @@ def _launches() -> Iterator[tuple[str, float, str]]:
     yield "strip/bound, 8x8", bounds.tiled_matmul_rate(150, 8), "each element is used 8 times"
     yield "strip/divergent warps, strip", divergence.matmul_strip(632, 16), "counted by simulation"
     for name, tile, sm, loads in (
-        ("tile 16", 16, _LARGE, 512), ("tile 32", 32, _LARGE, 2048),
-        ("tile 8, 5120 bytes", 8, _SMALL, 128), ("strip, 5120 bytes", 16, _SMALL, 32),
-    ):  # fmt: skip
+        ("tile 16", 16, _LARGE, 512),
+        ("tile 32", 32, _LARGE, 2048),
+        ("tile 8, 5120 bytes", 8, _SMALL, 128),
+        ("strip, 5120 bytes", 16, _SMALL, 32),
+    ):
         held = occupancy.occupancy(sm, tile**2, shared_bytes=4 * loads)
         pending = occupancy.pending_loads(held.blocks, loads)
         yield f"pending/{name}", pending, f"{held.blocks} blocks of {loads} loads"
@@ -117,8 +123,10 @@ def _work() -> Iterator[tuple[str, float, str]]:
     yield "profiled/faster kernel", bounds.rate_gflops(40e6, 1e-3 / faster), "0.875 ms"
     yield "copy rate/rate", bounds.rate_gb_s(80_000, 0.025e-3), "bytes over seconds"
     for name, size, stride, offsets in (
-        ("4, two offsets", 4, 4, (0, 1)), ("8, float", 4, 8, (0,)), ("8, double", 8, 8, (0,))
-    ):  # fmt: skip
+        ("4, two offsets", 4, 4, (0, 1)),
+        ("8, float", 4, 8, (0,)),
+        ("8, double", 8, 8, (0,)),
+    ):
         value = access.strided_bandwidth(240, 512, size, stride, offsets)
         yield f"strided/{name}", value, "the used share of each burst"
     done = work.reduction(1_000_000)

@@ -192,8 +192,9 @@ def _claim_of_constant_memory(log: Log, label: str) -> None:
     if ratios:
         parts = (f"{ratio:.2f} times with {block} threads" for block, ratio in ratios.items())
         said = f"its kernel takes {', '.join(parts)} a block, for {label} elements here"
-        log.claim("the mask in constant memory makes the kernel faster",
-                  max(ratios.values()) < 0.97, said)  # fmt: skip
+        log.claim(
+            "the mask in constant memory makes the kernel faster", max(ratios.values()) < 0.97, said
+        )
 
 
 def _times(call: Callable[[], object], repeats: int) -> list[float]:

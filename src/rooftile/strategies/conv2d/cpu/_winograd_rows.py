@@ -179,9 +179,15 @@ def emit_maps(tile: RowTile, to: Writer, transforms: Transforms) -> None:
 
 
 def _emit_block(
-    tile: RowTile, to: Writer, transforms: Transforms,
-    block: str, maps: int, column: str, vectors: int, ragged: int,
-) -> None:  # fmt: skip
+    tile: RowTile,
+    to: Writer,
+    transforms: Transforms,
+    block: str,
+    maps: int,
+    column: str,
+    vectors: int,
+    ragged: int,
+) -> None:
     """One register block: a 1D convolution for each transformed row, then ``A^T`` and the end."""
     p, lanes = tile.problem, tile.lanes
     sums = [(q, v) for q in range(maps) for v in range(vectors)]

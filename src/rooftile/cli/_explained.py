@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rooftile.analysis.accesses import Accesses
     from rooftile.lab.explain import Explanation, KernelView, Measured
     from rooftile.lab.explain.counters import Counters
+    from rooftile.lab.explain.machine_code import Loop
     from rooftile.lab.explain.processor import CpuExplanation
     from rooftile.lab.explain.profile import Comparison
     from rooftile.ops import Problem
@@ -33,6 +34,7 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
     """What bounds a CPU's strategy, and the time that was measured."""
     # The command line asks for help without NumPy.
     from rooftile.analysis.bounds import bytes_under_way
+    from rooftile.lab.explain.perf import LINE_BYTES
 
     rates, bound = found.rates, found.bound
     units = f"{_several(found.units, 'unit')} of work over " if found.units is not None else ""
@@ -49,6 +51,10 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
             f"{quantity(made.stores, 'elements')} written"
         )
         lines += work_lines(made)
+    line_count = -(-found.problem.bytes // LINE_BYTES)
+    lines.append(
+        f"bursts: the compulsory bytes are {quantity(line_count, 'lines')} of {LINE_BYTES} bytes"
+    )
     cache = found.cache_bytes
     holds = f"; the largest cache holds {quantity(cache, 'B')}" if cache is not None else ""
     for what, size in found.round_trips.items():
@@ -60,8 +66,8 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
         needed = bytes_under_way(rates.bandwidth_gbps, found.latency_ns)
         lines.append(
             f"latency: memory answers after {found.latency_ns:.0f} ns, so {quantity(needed, 'B')} "
-            f"must be under way to keep it busy, {needed / rates.threads / 64:.2g} cache lines a "
-            "thread"
+            f"must be under way to keep it busy, {needed / rates.threads / LINE_BYTES:.2g} cache "
+            "lines a thread"
         )
     lines += _counter_lines(found)
     return lines + _measured_lines(found.measured, found.bound_fraction, "floor")
@@ -112,8 +118,7 @@ def _loop_lines(found: CpuExplanation) -> list[str]:
     lines = [
         f"busiest loop: {loop.instructions} instructions a pass, {done} of them arithmetic, "
         f"{loop.loads} on memory, {loop.branches} branches within{calls}",
-        f"  vectors: {loop.vector_operations} of {done} on up to {loop.lanes} of the "
-        f"{found.vector_lanes} float32 that a vector holds",
+        _vector_line(found, loop),
         f"  registers: {loop.registers} of vectors named, {loop.spills} instructions on the stack",
     ]
     if loop.chains:
@@ -129,6 +134,21 @@ def _loop_lines(found: CpuExplanation) -> list[str]:
             )
         lines.append(chains)
     return lines
+
+
+def _vector_line(found: CpuExplanation, loop: Loop) -> str:
+    """How wide the arithmetic is, and how many operations each access to memory serves."""
+    done = loop.vector_operations + loop.scalar_operations
+    if not done:
+        width = f"vectors of {loop.vector_bytes} bytes" if loop.vector_bytes else "single numbers"
+        return f"  moves: {width}; nothing is calculated in floating point"
+    reuse = (
+        f"; each access to memory serves {loop.flops / loop.loads:.3g} FLOP" if loop.loads else ""
+    )
+    return (
+        f"  vectors: {loop.vector_operations} of {done} on up to {loop.lanes} of the "
+        f"{found.vector_lanes} float32 that a vector holds{reuse}"
+    )
 
 
 def gpu_lines(found: Explanation) -> list[str]:

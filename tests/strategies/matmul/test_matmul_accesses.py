@@ -96,6 +96,28 @@ def test_tiles(problem, tile):
         assert found.stores == trace.stores
 
 
+@pytest.mark.parametrize(
+    ("transpose_a", "transpose_b"), [(True, False), (False, True), (True, True)]
+)
+@pytest.mark.parametrize(("size", "exactly"), [((64, 32, 96), True), ((33, 17, 40), False)])
+def test_turned_corners(transpose_a, transpose_b, size, exactly):
+    problem, tile = Matmul(*size, transpose_a, transpose_b), 16
+    trace, (in_a, in_b), (rows, inner, columns) = Trace(), places(problem), size
+    for (i0, j0), warp in itertools.product(blocks(rows, columns, tile, tile), warps(tile, tile)):
+        for k0 in range(0, inner, tile):
+            turned = [lane[::-1] if transpose_a else lane for lane in warp]
+            left = [(i0 + y, k0 + x) for x, y in turned]
+            trace.load(in_a(i, k) for i, k in left if i < rows and k < inner)
+            turned = [lane[::-1] if transpose_b else lane for lane in warp]
+            right = [(k0 + y, j0 + x) for x, y in turned]
+            trace.load(in_b(k, j) for k, j in right if k < inner and j < columns)
+    _, found = model(problem, "corner_turned", TILE=tile)
+    assert found.loads == pytest.approx(trace.loads)
+    if exactly:
+        assert found.load_sectors == pytest.approx(trace.sectors)
+        assert found.load_requests == pytest.approx(trace.requests)
+
+
 def coarse(problem, tile, depth, threads):
     """Blocks of ``threads`` (across, down) that bring tiles as deep as ``depth`` and make ``tile``
     (rows, columns) of results."""

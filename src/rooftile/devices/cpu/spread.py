@@ -35,6 +35,11 @@ class Spread:
         self._numbers = 1 + 2 * (len(dtypes) + 1)
         self._waiting: list[Work] = []
 
+    @property
+    def native(self) -> tuple[Native, tuple[str, ...], bool]:
+        """The kernel, the dtypes of its arrays, and whether it has scratch: none."""
+        return self._entry.kernel, self._entry.dtypes, self._entry.scratch
+
     def __call__(
         self, arrays: Sequence[NDArray[Any]], sizes: NDArray[np.int64], units: int, threads: int
     ) -> None:

@@ -1,7 +1,8 @@
 """What a CPU kernel's busiest loop is made of, read from its machine code.
 
 The loop is an innermost one: one that calls a library for its mathematics or, where none does, the
-one whose arithmetic is done most often, if every loop around it runs eight times.  What is counted
+one whose arithmetic is done most often, if every loop around it runs four times; where nothing is
+calculated in floating point, the one that names memory most often in a pass.  What is counted
 is what stands in it: a loop that the compiler has unrolled has several rounds in its body.  The
 assembly is that of x86-64, in AT&T's order, where the result is the last operand; of other
 processors nothing is said.
@@ -27,7 +28,7 @@ _VECTOR = re.compile(r"%([xyz])mm(\d+)")
 _STACK = re.compile(r"\d*\(%r(sp|bp)\)")
 _MEMORY = re.compile(r"\(%?r?\w")
 _MATHEMATICS = re.compile(r"(exp|expm1|log|log1p|tanh|sin|cos|pow|fmod)f?")
-_TURNS = 8
+_TURNS = 4
 """How often a loop is taken to run."""
 _LANES = {"x": 4, "y": 8, "z": 16}
 
@@ -58,6 +59,8 @@ class Loop:
     """Instructions that read or write the stack."""
     branches: int
     """Jumps under a condition, but for the loop's own."""
+    vector_bytes: int = 0
+    """Of the widest vector that it names, whatever it does with it; 0 without vectors."""
     calls: tuple[str, ...] = field(default=())
     """Library functions that it calls."""
 
@@ -79,12 +82,14 @@ def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop |
 def busiest(assembly: str) -> Loop | None:
     """That of an assembly's text."""
     loops = [(depth, _loop(body)) for depth, body in _innermost(assembly.splitlines())]
-    counting = [
-        (bool(loop.mathematics), loop.flops * _TURNS**depth, loop.flops, loop)
-        for depth, loop in loops
-        if loop.flops
-    ]
-    return max(counting, key=lambda one: one[:3])[-1] if counting else None
+    working = [(depth, loop) for depth, loop in loops if loop.flops or loop.loads]
+
+    def work(one: tuple[int, Loop]) -> tuple[bool, int, int, int]:
+        depth, loop = one
+        often = loop.flops * _TURNS**depth
+        return bool(loop.mathematics), often, loop.flops, 0 if loop.flops else loop.loads
+
+    return max(working, key=work)[1] if working else None
 
 
 def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -125,12 +130,19 @@ def _loop(body: list[str]) -> Loop:
         loads=sum(bool(_MEMORY.search(line)) and not _STACK.search(line) for line in body),
         spills=sum(bool(_STACK.search(line)) for line in body),
         branches=max(0, len(jumps) - 1),
+        vector_bytes=4
+        * max((_LANES[k] for line in body for k, _ in _VECTOR.findall(line)), default=0),
         calls=tuple(call[1] or "?" for line in body if (call := _CALL.match(line))),
     )
 
 
 def _width(line: str) -> int:
-    return max((_LANES[kind] for kind, _ in _VECTOR.findall(line)), default=4)
+    return _named_lanes(line) or _LANES["x"]
+
+
+def _named_lanes(line: str) -> int:
+    """float32 of the widest vector register of an instruction; 0 without one."""
+    return max((_LANES[kind] for kind, _ in _VECTOR.findall(line)), default=0)
 
 
 def _carried(body: list[str]) -> dict[str, int]:

@@ -88,7 +88,8 @@ class CpuExplanation:
         if self._is_near:
             return
         if self.threads == 1 and self.cores > 1:
-            units = f"its {self.units:,} units" if self.units else "its work"
+            several = self.units is not None and self.units > 1
+            units = f"its {self.units:,} units" if several else "its work"
             yield (
                 f"One of {self.cores} cores works: {units} shared out over threads would take up "
                 f"to {self.cores} times less."

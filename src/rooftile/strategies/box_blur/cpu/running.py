@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
@@ -25,6 +25,7 @@ from rooftile.strategies import HostStrategy
 _ROWS = 64
 """Rows of a unit."""
 _SHIFT = 48
+_DTYPES = ("uint8", "int32", "uint8")
 
 
 @native
@@ -103,6 +104,10 @@ class Running(HostStrategy):
         """Bands of rows."""
         return -(-problem.height // _ROWS)
 
+    def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return run_along, _DTYPES, False
+
     def prepare(
         self, problem: BoxBlur, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
@@ -111,7 +116,7 @@ class Running(HostStrategy):
         numbers = problem.height, problem.width, problem.radius, problem.channels, _ROWS
         sizes = np.array(numbers, np.int64)
         workspace = cpu.aligned((units, problem.columns), np.dtype(np.int32), "sums of columns")
-        run = cpu.Spread(run_along, ("uint8", "int32", "uint8"))
+        run = cpu.Spread(run_along, _DTYPES)
         turn = threading.Lock()
 
         def call(image: AnyArray, blurred: AnyArray) -> None:

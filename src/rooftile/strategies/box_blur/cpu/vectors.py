@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native, source
+from rooftile.devices.cpu.native import Native, native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
@@ -129,6 +129,10 @@ class Vectors(HostStrategy):
     def units(self, problem: BoxBlur) -> int:
         """Bands of rows."""
         return -(-problem.height // _ROWS)
+
+    def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return _spread(problem.radius, problem.channels).native
 
     def prepare(
         self, problem: BoxBlur, parameters: tuple[AnyArray, ...], threads: int

@@ -13,6 +13,7 @@ from rooftile.ops.conv1d import Conv1d
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
 
+_DTYPES = ("float32",) * 3
 BLOCK = 2**14
 """Outputs of a unit: enough to make little of what a unit costs, few enough for every core."""
 
@@ -75,6 +76,10 @@ class LineStrategy(HostStrategy):
         """Blocks of all rows."""
         return problem.rows * -(-problem.outputs // BLOCK)
 
+    def native(self, problem: Conv1d) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return self.function(problem), _DTYPES, False
+
     def prepare(
         self, problem: Conv1d, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
@@ -92,7 +97,7 @@ class _Call:
         parameters: Sequence[AnyArray],
         threads: int,
     ) -> None:
-        self._run = cpu.Spread(strategy.function(problem), ("float32",) * 3)
+        self._run = cpu.Spread(strategy.function(problem), _DTYPES)
         self._sizes, self._threads = _sizes(problem), threads
         self._units = strategy.units(problem) // problem.batch
         self._batched = problem.rank == 3

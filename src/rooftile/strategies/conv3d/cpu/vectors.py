@@ -6,6 +6,7 @@ Architectures", SC18, for the register block.
 
 from __future__ import annotations
 
+from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
 from rooftile.ops.conv3d import Conv3d
 from rooftile.strategies import CpuKernel, HostStrategy
@@ -29,6 +30,10 @@ class Vectors(HostStrategy):
     def units(self, problem: Conv3d) -> int:
         """Bands of rows."""
         return problem.batch * _of_image(problem)
+
+    def native(self, problem: Conv3d) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return kernel(Pattern(problem.mask)), ("float32",) * 4, True
 
     def prepare(
         self, problem: Conv3d, parameters: tuple[AnyArray, ...], threads: int

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.elementwise import FUNCTIONS, Elementwise
@@ -83,12 +83,15 @@ class Vectors(HostStrategy):
         """Chunks, which begin at a line of the result."""
         return -(-problem.count // _CHUNK)
 
+    def native(self, problem: Elementwise) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return self._run(problem).native
+
     def prepare(
         self, problem: Elementwise, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        streams = pays(problem.bytes)
-        run = _kernel(problem.function, "stream" if streams else "store")
+        streams, run = pays(problem.bytes), self._run(problem)
 
         def call(*arrays: AnyArray) -> None:
             lead = min(lead_of(arrays[-1]), problem.count) if streams else 0
@@ -96,6 +99,9 @@ class Vectors(HostStrategy):
             run(arrays, np.array((problem.count, lead), np.int64), units, threads)
 
         return call
+
+    def _run(self, problem: Elementwise) -> cpu.Spread:
+        return _kernel(problem.function, "stream" if pays(problem.bytes) else "store")
 
 
 STRATEGY = Vectors()

@@ -16,7 +16,7 @@ from typing import Any
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source, vector
+from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
@@ -43,6 +43,17 @@ class Blocked(HostStrategy):
         """Panels of columns for chunks of rows."""
         kernel = linear_kernel(as_linear(problem), vector.lanes(), vector.registers())
         return kernel.units(problem.rows)
+
+    def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        kernel = linear_kernel(as_linear(problem), vector.lanes(), vector.registers())
+        return kernel.function, ("float32",) * 4, True
+
+    def round_trips(self, problem: Matmul) -> dict[str, int]:
+        """See `HostStrategy.round_trips`."""
+        a, b = problem.arrays[:2]
+        turned = {"a turned": a.nbytes} if problem.transpose_a else {}
+        return {"b in panels": b.nbytes, **turned}
 
     def prepare(self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int) -> _Bound:
         """See `HostStrategy.prepare`."""

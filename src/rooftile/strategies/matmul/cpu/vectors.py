@@ -59,6 +59,13 @@ class Vectors(HostStrategy):
             return -(-problem.columns // vector.lanes())
         return -(-problem.columns // (PANEL * vector.lanes())) * -(-problem.rows // CHUNK)
 
+    def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        if problem.transpose_b:
+            kernel = rows_kernel(as_linear(problem), vector.lanes())
+            return kernel.function, ("float32",) * 4, True
+        return _compiled(vector.lanes(), vector.registers()), ("float32",) * 3, False
+
     def prepare(
         self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:

@@ -25,17 +25,22 @@ def of_tiles(
     lanes: tuple[int, int, int],
     threads: tuple[int, int],
     reads: float,
+    *,
+    turned: bool = False,
 ) -> Accesses:
     """Tiles of results, ``tile``: the textbook's count of loads.
 
     ``lanes`` of a warp read neighbours of a, as many as a tile is deep, neighbours of b, and store
     neighbours.  A block has ``threads`` across and down; each of its warps makes ``reads`` passes
-    of shared memory a term, whatever a term beyond the last holds.
+    of shared memory a term, whatever a term beyond the last holds.  Where loads are ``turned``,
+    lanes walk along a matrix that lies transposed as along another.
     """
     (rows, inner, columns), (down, across) = _sizes(problem), tile
     counted, beside = matmul_tile(rows, inner, columns, down, across), max(1, WARP // threads[0])
-    found = _lines(inner, rows, counted.m_loads, (lanes[0], beside), problem.transpose_a)
-    found += _lines(columns, inner, counted.n_loads, (lanes[1], beside), problem.transpose_b)
+    found = _lines(inner, rows, counted.m_loads, (lanes[0], beside), problem.transpose_a, turned)
+    found += _lines(
+        columns, inner, counted.n_loads, (lanes[1], beside), problem.transpose_b, turned
+    )
     found += row_stores(columns, rows, lanes=lanes[2])
     warps = blocks(rows, down) * blocks(columns, across) * warps_of(math.prod(threads))
     guard = guard_2d(columns, rows, across, down) if threads == (across, down) else 0
@@ -44,13 +49,21 @@ def of_tiles(
 
 
 def _lines(
-    length: int, count: int, loads: int, lanes: tuple[int, int], transposed: bool
+    length: int,
+    count: int,
+    loads: int,
+    lanes: tuple[int, int],
+    transposed: bool,
+    turned: bool,
 ) -> Accesses:
     """Loads of a matrix [count][length], or of one that lies the other way round.
 
     Of a warp so many ``lanes`` want neighbours of a line, and so many others the same of the next
-    lines, which are neighbours in a matrix that lies the other way round.
+    lines, which are neighbours in a matrix that lies the other way round; unless they have
+    ``turned`` to walk along its own lines.
     """
+    if transposed and turned:
+        length, count, transposed = count, length, False
     along, beside = lanes
     if transposed:
         alignment = math.gcd(count, beside, SECTOR_FLOATS)

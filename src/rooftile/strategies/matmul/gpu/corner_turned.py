@@ -6,8 +6,10 @@ section 6.1 (corner turning).
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Tunable
+from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 
 
@@ -24,6 +26,13 @@ class CornerTurned(SquareMatmul):
         if not (problem.transpose_a or problem.transpose_b):
             return "neither matrix lies transposed: that is tiled_any"
         return super().why_not(problem)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """The textbook's count of loads, all along memory; a step reads a value of b a lane, and
+        one of a for a row of lanes."""
+        tile = config["TILE"]
+        lanes, threads = (tile, tile, tile), (tile, tile)
+        return {"matmul": of_tiles(problem, (tile, tile), lanes, threads, 2, turned=True)}
 
 
 STRATEGY = CornerTurned()

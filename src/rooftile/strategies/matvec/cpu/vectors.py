@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
@@ -31,6 +32,10 @@ class Vectors(HostStrategy):
     def units(self, problem: Matvec) -> int:
         """Vectors of rows, or panels of them."""
         return PRODUCT.units(as_product(problem))
+
+    def native(self, problem: Matvec) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return PRODUCT.native(as_product(problem))
 
     def prepare(
         self, problem: Matvec, parameters: tuple[AnyArray, ...], threads: int

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import HostStrategy
@@ -52,6 +52,10 @@ class InPlace(HostStrategy):
     def units(self, problem: Rotate) -> int:
         """Rows."""
         return problem.rows
+
+    def native(self, problem: Rotate) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return turn, (problem.dtype,), False
 
     def prepare(
         self, problem: Rotate, parameters: tuple[AnyArray, ...], threads: int

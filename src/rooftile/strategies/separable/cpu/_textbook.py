@@ -17,6 +17,7 @@ from rooftile.ops.separable import Separable
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
 
+_DTYPES = ("float32",) * 5
 BAND = 16
 """Rows of a unit."""
 
@@ -65,6 +66,10 @@ class FilterStrategy(HostStrategy):
         """Bands of all images."""
         return problem.batch * -(-problem.output_size[0] // BAND)
 
+    def native(self, problem: Separable) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return self.function(problem), _DTYPES, False
+
     def prepare(
         self, problem: Separable, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
@@ -83,7 +88,7 @@ class _Call:
         parameters: Sequence[AnyArray],
         threads: int,
     ) -> None:
-        self._run = cpu.Spread(strategy.function(problem), ("float32",) * 5)
+        self._run = cpu.Spread(strategy.function(problem), _DTYPES)
         self._between = cpu.allocate(strategy.between(problem), "column sums")
         self._sizes, self._threads = _sizes(problem), threads
         self._units = strategy.units(problem) // problem.batch

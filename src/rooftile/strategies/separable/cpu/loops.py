@@ -52,6 +52,10 @@ class Loops(FilterStrategy):
         """Images."""
         return problem.batch
 
+    def round_trips(self, problem: Separable) -> dict[str, int]:
+        """See `HostStrategy.round_trips`."""
+        return {"the columns' sums": 4 * problem.batch * self.between(problem)}
+
     def between(self, problem: Separable) -> int:
         """Those of an image."""
         rows, columns = problem.output_size

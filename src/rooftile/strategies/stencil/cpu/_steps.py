@@ -56,6 +56,12 @@ def single_steps(problem: Stencil) -> list[Stencil]:
     return found
 
 
+def between_steps(problem: Stencil) -> dict[str, int]:
+    """Bytes of the grids that one step writes and the next one reads."""
+    grids = [4 * math.prod(one.output_shape) for one in single_steps(problem)[:-1]]
+    return {"the grids between the steps": sum(grids)} if grids else {}
+
+
 def lead(problem: Stencil) -> tuple[int, ...]:
     """How far before a result's own index its box begins, along planes, rows and columns."""
     return tuple(size // 2 if problem.boundary == "zero" else 0 for size in problem.mask)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.stencil.cpu._steps import Step, Steps, lead
+from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
+
+_DTYPES = ("float32", "float32", "int64", "float32")
 
 
 @native
@@ -48,9 +50,17 @@ class Textbook(HostStrategy):
         planes, rows, _ = problem.output_size
         return planes * rows
 
+    def native(self, problem: Stencil) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return kernel, _DTYPES, False
+
+    def round_trips(self, problem: Stencil) -> dict[str, int]:
+        """See `HostStrategy.round_trips`."""
+        return between_steps(problem)
+
     def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
         """See `HostStrategy.prepare`."""
-        run = cpu.Spread(kernel, ("float32", "float32", "int64", "float32"))
+        run = cpu.Spread(kernel, _DTYPES)
         count = threads if self.parallel else 1
 
         def make(one: Stencil, coefficients: Float32) -> Step:

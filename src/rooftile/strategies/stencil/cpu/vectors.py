@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 
+from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
-from rooftile.strategies.stencil.cpu._steps import Step, Steps, lead
+from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
 
 
 class Vectors(HostStrategy):
@@ -30,6 +31,14 @@ class Vectors(HostStrategy):
         """Bands of rows of the last step."""
         planes, rows, _ = problem.output_size
         return units(planes, rows)
+
+    def native(self, problem: Stencil) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return kernel(_pattern(problem)), ("float32",) * 4, True
+
+    def round_trips(self, problem: Stencil) -> dict[str, int]:
+        """See `HostStrategy.round_trips`."""
+        return between_steps(problem)
 
     def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
         """See `HostStrategy.prepare`."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import HostStrategy
@@ -52,6 +52,10 @@ class InPlace(HostStrategy):
         assert problem.matrices is not None
         batch, side, _ = problem.matrices
         return batch * -(-side // (_BLOCK_BYTES // problem.itemsize))
+
+    def native(self, problem: Transpose) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return exchange, (problem.dtype,), False
 
     def prepare(
         self, problem: Transpose, parameters: tuple[AnyArray, ...], threads: int

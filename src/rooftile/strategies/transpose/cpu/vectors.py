@@ -17,7 +17,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.transpose import Transpose
@@ -112,13 +112,17 @@ class Vectors(HostStrategy):
         batch, rows, _ = problem.matrices
         return batch * -(-rows // _BAND)
 
+    def native(self, problem: Transpose) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return _kernel("stream" if _streams(problem) else "store").native
+
     def prepare(
         self, problem: Transpose, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         assert problem.matrices is not None
         batch, rows, columns = problem.matrices
-        streams = pays(problem.bytes) and rows % _LINE_FLOATS == 0
+        streams = _streams(problem)
         run = _kernel("stream" if streams else "store")
 
         def call(x: AnyArray, y: AnyArray) -> None:
@@ -128,6 +132,12 @@ class Vectors(HostStrategy):
             run((x, y), sizes, batch * bands, threads)
 
         return call
+
+
+def _streams(problem: Transpose) -> bool:
+    """Whether the result goes past the caches."""
+    assert problem.matrices is not None
+    return pays(problem.bytes) and problem.matrices[1] % _LINE_FLOATS == 0
 
 
 STRATEGY = Vectors()

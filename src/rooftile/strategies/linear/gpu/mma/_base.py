@@ -5,10 +5,12 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
@@ -166,6 +168,25 @@ class Mma(GpuLinear):
             Step(finish, (*given, "partial", "bias", "out", images)),
         )
 
+    def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
+        """Slices of images and padded weights once a tile; a warp reads its own of each input.
+
+        Biases are not counted."""
+        (b, o), (outputs, inputs) = _tile(config), _padded(problem, config)
+        down, across, size = blocks(problem.batch, b), outputs // o, _image_bytes(config)
+        piece = 16 // size if problem.inputs % (16 // size) == 0 else 1
+        found = brought(problem.batch * problem.inputs * across, size, piece)
+        weight = self._weight_bytes
+        found += brought(outputs * inputs * down, weight, max(1, 16 // weight))
+        read = config["WARP_B"] * size + config["WARP_O"] * weight
+        warps = down * across * config["WARPS_B"] * config["WARPS_O"]
+        found += operands(warps * inputs * read)
+        parts, results = config["PARTS"], problem.batch * problem.outputs
+        found += row_stores(problem.outputs, problem.batch * parts, lanes=8)
+        if parts == 1:
+            return {"linear": found}
+        return {"linear": found, "finish": added_parts(results, parts)}
+
     @property
     def cores(self) -> Cores:
         """What the cores multiply."""
@@ -185,6 +206,11 @@ class Mma(GpuLinear):
 def _tile(config: Config) -> tuple[int, int]:
     """Images and outputs of a block."""
     return config["WARP_B"] * config["WARPS_B"], config["WARP_O"] * config["WARPS_O"]
+
+
+def _image_bytes(config: Config) -> int:
+    """Of an input of an image."""
+    return 2 if config.get("X_NARROW") else 4
 
 
 def _tiles(problem: Linear, config: Config) -> int:

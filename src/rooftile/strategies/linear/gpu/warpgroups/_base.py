@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.warpgroups import elements, product
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
@@ -185,6 +187,26 @@ class Warpgroups(GpuLinear):
         grid = (blocks(shares.apart * problem.outputs, THREADS), 1, 1)
         finish = Launch("finish", grid, (THREADS, 1, 1))
         return (multiply, Step(finish, (*given, "partial", "bias", "out", images, shares.whole)))
+
+    def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
+        """The copy engine brings slices of images, once a cluster, and weights, once a tile; every
+        warpgroup reads its images, and the weights once for each of their products.  Biases are
+        not counted."""
+        shares, tile = self._shares(problem, config), self._tile(config)
+        tiles, size = shares.down * shares.across, 128 // tile.slice
+        images = shares.down * tile.rows * shares.slices * tile.slice * shares.across
+        found = brought(images / config["CLUSTER"], size)
+        weights = tile.numbers * tile.outputs * tile.slice
+        found += brought(tiles * shares.slices * weights, tile.weight_bytes)
+        products = 2 * tile.numbers - 1
+        read = 128 * tile.rows + products * config["WARPGROUPS"] * tile.weights // tile.numbers
+        found += operands(tiles * shares.slices * read)
+        whole = problem.batch - shares.apart
+        found += row_stores(problem.outputs, whole + shares.parts * shares.apart, lanes=8)
+        if not shares.apart:
+            return {"linear": found}
+        finish = added_parts(shares.apart * problem.outputs, shares.parts)
+        return {"linear": found, "finish": finish}
 
     @property
     def cores(self) -> Cores:

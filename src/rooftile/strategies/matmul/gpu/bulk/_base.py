@@ -10,10 +10,13 @@ from itertools import product as combinations
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import elements, product
 from rooftile.strategies.gpu import NARROW, Config, Step, Tunable
 from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
@@ -141,6 +144,22 @@ class Bulk(GpuMatmul):
         sizes = (problem.rows, problem.inner, problem.columns)
         multiply = Step(launch, (left, right, out, *sizes, down, across))
         return (multiply,) if given else (_rounding(problem), multiply)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """The copy engine brings both matrices' slices, once for the blocks that share them; every
+        warpgroup reads its rows and all columns."""
+        tile, size = self._tile(problem, config), self.cores.bytes
+        (left, right), (down, across) = tile.sides, tile.clusters
+        rows, columns = tile.rows * config["ROW_BLOCKS"], tile.columns * config["COLUMN_BLOCKS"]
+        counted = matmul_tile(left.places, problem.inner, right.places, rows, columns)
+        found = brought(counted.m_loads + counted.n_loads, size)
+        groups = down * across * tile.sharing * config["WARPGROUPS"]
+        found += operands(groups * problem.inner * (64 + tile.columns) * size)
+        found += row_stores(problem.columns, problem.rows)
+        if self._as_given(config):
+            return {"matmul": found}
+        elements = sum(array.size for array in problem.arrays[:2])
+        return {"round_both": laid(elements, elements, 2), "matmul": found}
 
     @property
     def cores(self) -> Cores:

@@ -5,10 +5,13 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
@@ -139,6 +142,23 @@ class Mma(GpuMatmul):
         across = (blocks(problem.rows * problem.columns, _THREADS), 1, 1)
         finish = Launch("finish", across, (_THREADS, 1, 1))
         return (multiply, Step(finish, ("a", "b", sums, "out", *sizes, parts)))
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """Slices of both matrices once a tile; a warp reads its rows and columns of each term."""
+        (rows, columns), size = _tile(config), _size(config)
+        counted = matmul_tile(problem.rows, problem.inner, problem.columns, rows, columns)
+        pieces = [_piece(array.shape[1], size) for array in problem.arrays[:2]]
+        found = brought(counted.m_loads, size, pieces[0])
+        found += brought(counted.n_loads, size, pieces[1])
+        terms, warps = _LINE // size, _threads(config) // 32 * _tiles(problem, config)
+        read = warps * blocks(problem.inner, terms) * terms
+        found += operands(read * (config["WARP_R"] + config["WARP_C"]) * size)
+        parts, results = config["PARTS"], problem.rows * problem.columns
+        # Four lanes store eight neighbours.
+        found += row_stores(problem.columns, problem.rows * parts, lanes=8)
+        if parts == 1 and self.numbers == 1:
+            return {"matmul": found}
+        return {"matmul": found, "finish": added_parts(results, parts)}
 
     @property
     def cores(self) -> Cores:

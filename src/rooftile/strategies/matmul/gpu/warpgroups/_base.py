@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups._base import Warpgroups as LinearWarpgroups
@@ -78,6 +80,19 @@ class Warpgroups(GpuMatmul):
             *laying,
             *(replace(step, arguments=_renamed(step.arguments, named)) for step in product),
         )
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """Those of linear; a turned, and b laid, element by element."""
+        sizes: Any = self._placed.macros(as_layer(problem), config)
+        made, b = sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"], problem.arrays[1].size
+        numbers, cores = self._placed.tile.numbers, self._placed.cores
+        found = {**self._placed.accesses(as_layer(problem), config)}
+        found["lay"] = laid(b, numbers * made, cores.bytes)
+        if problem.transpose_a:
+            rows, inner = problem.rows, problem.inner
+            held = Accesses(shared_reads=rows * inner / WARP)
+            found["turn"] = row_loads(rows, inner) + row_stores(inner, rows) + held
+        return found
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
         """What comes before the product."""

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
@@ -113,6 +115,14 @@ class TurnedIeee(GpuMatmul):
             )
             for step in steps
         )
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """Those of linear; a block reads its row of a twice, for its span and to split it."""
+        layer, config = _turned(problem), {**config, "CLUSTER": 1}
+        sizes: Any = self._layer.macros(layer, config)
+        made = self._layer.tile.numbers * sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"]
+        split = laid(2 * problem.arrays[0].size, made, self._layer.cores.bytes)
+        return {**self._layer.accesses(layer, config), "split_rows": split}
 
     @property
     def _layer(self) -> WarpgroupsIeee:

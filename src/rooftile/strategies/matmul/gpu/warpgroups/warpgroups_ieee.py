@@ -6,10 +6,12 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 
 from __future__ import annotations
 
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Step
+from rooftile.strategies.common.product_accesses import laid
+from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import STRATEGY as LAYER
 from rooftile.strategies.matmul.gpu._base import few_terms
@@ -28,6 +30,12 @@ class WarpgroupsIeee(Warpgroups):
     def why_slow(self, problem: Matmul) -> str | None:
         """Few products, or terms: it has three launches."""
         return few_terms(problem) or super().why_slow(problem)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """And b twice for the spans of its columns: the greatest number, and what is too small."""
+        measure = "measure_weights" if problem.transpose_b else "measure_columns"
+        found = super().accesses(problem, config)
+        return {**found, measure: laid(2 * problem.arrays[1].size, 2 * problem.columns, 4)}
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
         """Find the span of each column, then split and lay b."""

@@ -1,0 +1,39 @@
+"""What products on tensor cores do to memory: tiles come to shared memory, and are read there.
+
+A slice of terms is brought once for each tile that it belongs to, in whole sectors.  Every operand
+is read once for each warp, or warpgroup, that multiplies it.
+"""
+
+from __future__ import annotations
+
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
+
+_PASS_BYTES = 128
+"""What shared memory hands out in a cycle."""
+
+
+def brought(elements: float, size: int, piece: int | None = None) -> Accesses:
+    """Elements of ``size`` bytes that come to shared memory by copies of ``piece`` of them.
+
+    Without a piece the copy engine brings them: no thread asks for any.
+    """
+    requests = elements / (piece * WARP) if piece else 0.0
+    return Accesses(elements, requests, elements * size / SECTOR_BYTES)
+
+
+def operands(nbytes: float) -> Accesses:
+    """So many bytes of operands, read of shared memory without bank conflicts."""
+    return Accesses(shared_reads=nbytes / _PASS_BYTES)
+
+
+def laid(elements: float, made: float, size: int) -> Accesses:
+    """A matrix of float32 that is read once, and ``made`` elements of ``size`` bytes that are
+    written in the order of the cores."""
+    stores = Accesses(stores=made, store_sectors=made * size / SECTOR_BYTES)
+    return brought(elements, 4, 1) + stores
+
+
+def added_parts(results: int, parts: int) -> Accesses:
+    """A thread a result, which adds the sums of the parts."""
+    return row_loads(results, parts, alignment=8) + row_stores(results, 1)

@@ -16,6 +16,7 @@ sums of short sums.
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
@@ -25,6 +26,11 @@ from rooftile.devices.cpu.native.vector import lanes, registers
 PART_TERMS = 16
 """Terms that are summed in a row, before their sum is added to the output's: in one long row of
 equal terms, every addition would round the same way."""
+_AHEAD = 512
+"""How far ahead inputs are asked for that come from memory: the instructions of some blocks fill
+the processor's window, so that it meets the next loads too late."""
+_LINE = 16
+"""float32 in a line of the caches."""
 _WRITTEN_OUT = 8
 """Most taps that are written out; of more there is a loop."""
 
@@ -50,6 +56,8 @@ def correlation(taps: int, stream: bool = False) -> Native:
             to.line(f"i = min(count, -(to + skew) % {lanes()})")
             with to.block("if i > 0:"):
                 to.line("part(x, at, pitch, channels, weights, first, out, to, i)")
+            if taps <= _WRITTEN_OUT:
+                _emit_streamed(to, taps, block)
         for vectors in dict.fromkeys((block, 1)):
             with to.block(f"while i + {vectors * lanes()} <= count:"):
                 _emit_sums(to, taps, vectors, "load(x, s{q} + i + {lane})")
@@ -60,6 +68,25 @@ def correlation(taps: int, stream: bool = False) -> Native:
         with to.block("if i < count:"):
             to.line("part(x, at + i, pitch, channels, weights, first, out, to + i, count - i)")
     return source("correlate", to.text())
+
+
+def _emit_streamed(to: Writer, taps: int, vectors: int) -> None:
+    """Write the loop of a single channel's whole blocks, whose sums are those of `_emit_sums`.
+
+    A few taps are spread to the lanes once for all blocks, and later inputs are asked for.
+    """
+    with to.block("if channels == 1:"):
+        for q in range(taps):
+            to.line(f"w{q} = splat_at(weights, first + {q})")
+        with to.block(f"while i + {vectors * lanes()} <= count:"):
+            for k in range(0, vectors * lanes(), _LINE):
+                to.line(f"prefetch1(x, at + i + {_AHEAD + k})")
+            _emit_zeros(to, "b", vectors)
+            for q, v in product(range(taps), range(vectors)):
+                to.line(f"b{v} = fma(load(x, at + i + {v * lanes() + q}), w{q}, b{v})")
+            for v in range(vectors):
+                to.line(f"stream(out, to + i + {v * lanes()}, add(splat(0.0), b{v}))")
+            to.line(f"i += {vectors * lanes()}")
 
 
 def _emit_sums(to: Writer, taps: int, vectors: int, load: str) -> None:

@@ -2,8 +2,9 @@
 
 A block's element in `blocked` is loaded and stored alone, and each line of the result is read
 before it is written.  Here a vector's worth of rows is loaded and transposed by a few shuffles.
-Squares are gathered in scratch until a kilobyte of each row has been read and four lines of each
-row of the result are there: then whole lines are stored.  Streaming stores write them without
+Squares are gathered in scratch until four kilobytes of each row have been read and four lines of
+each row of the result are there: then whole lines are stored.  Scratch is larger than the first
+cache, so its lines are asked for before they are stored.  Streaming stores write them without
 reading them, where the arrays outgrow the cache and the rows of the result begin at the same place
 of a line.
 """
@@ -29,8 +30,10 @@ from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
 _LINE_FLOATS = 16
 _BAND = 64
 """Rows of x that a unit takes: four lines of each row of the result."""
-_COLUMNS = 256
-"""Columns that are gathered: a kilobyte of each row of x."""
+_COLUMNS = 1024
+"""Columns that are gathered: four kilobytes of each row of x."""
+_AHEAD = 8
+"""Columns of scratch that are asked for ahead."""
 
 
 @cache
@@ -88,6 +91,8 @@ def _emit_stores(to: Writer, width: int, store: str) -> None:
         to.block("for j in range(left, right):"),
         to.block(f"for i in range(top, squares, {width}):"),
     ):
+        with to.block(f"if (i - top) % {_LINE_FLOATS} == 0:"):
+            to.line(f"prefetch1(held, (j - left + {_AHEAD}) * {_BAND} + i - top)")
         to.line(f"v = load(held, (j - left) * {_BAND} + i - top)")
         to.line(f"{store}(y, start + j * rows + i, v)")
 

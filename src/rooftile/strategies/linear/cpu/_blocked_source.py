@@ -6,6 +6,7 @@ Sizes come at run time, so that a network's layers share one compilation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rooftile.devices.cpu.emit import Writer
 
@@ -17,7 +18,7 @@ _PITCH = BLOCK_INPUTS + 17
 _TILE = 16
 """Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""
 _AHEAD = 64
-"""Weights are brought near so many inputs before they are wanted."""
+"""Weights that do not stay are brought near so many inputs before they are wanted."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,33 @@ class Shapes:
     widths: tuple[int, ...]
     copied: bool
     """Whether images are copied, a fixed distance apart."""
+    stays: Literal["images", "weights"]
+    """What of a register block stays in the first-level cache from one block to the next."""
+
+    @property
+    def least_rows(self) -> list[tuple[int, int]]:
+        """Each height, and the least number of images for it."""
+        return [(h, h if h != self.heights[-1] else 1) for h in self.heights]
 
 
 def shapes(registers: int) -> tuple[Shapes, Shapes]:
     """The blocks for few images, and those for many.
 
     With 32 registers an instruction broadcasts the input that it multiplies: 28 images share a
-    vector of weights.  With 16, a broadcast takes a register and serves two vectors.
+    vector of weights.  With 16, a broadcast takes a register and serves two vectors; their weights
+    are 2.5 times as many as the inputs of the 6 images, so that they are what stays in cache.
     """
     if registers >= 32:
-        return Shapes("few", (4, 1), (4, 1), False), Shapes("many", (28, 16, 8), (1,), True)
-    return Shapes("few", (2, 1), (4, 1), False), Shapes("many", (6,), (2, 1), True)
+        few = Shapes("few", (4, 1), (4, 1), copied=False, stays="images")
+        return few, Shapes("many", (28, 16, 8), (1,), copied=True, stays="images")
+    few = Shapes("few", (2, 1), (4, 1), copied=False, stays="images")
+    return few, Shapes("many", (6,), (2, 1), copied=True, stays="weights")
+
+
+def chunk_images(registers: int) -> int:
+    """The copied inputs of so many images, whole register blocks of them, stay in the second-level
+    cache.  Each chunk reads all weights; larger ones would leave cores without one."""
+    return 4 * 28 if registers >= 32 else 24 * 6
 
 
 def scratch_size(images: int) -> int:
@@ -88,7 +105,11 @@ def _emit_block(to: Writer, kind: Shapes, height: int, width: int, lanes: int) -
             for v in range(width):
                 at = f"w + {v * lanes} * length + k * {lanes}"
                 to.line(f"w{v} = load(weights, {at})")
-                to.line(f"prefetch1(weights, {at} + {_AHEAD * lanes})")
+                if kind.stays == "images":
+                    to.line(f"prefetch1(weights, {at} + {_AHEAD * lanes})")
+            if kind.stays == "weights":
+                # The next images, which lie behind these; half a cache line for each input.
+                to.line(f"prefetch1(x, a + {height * _PITCH} + 8 * k)")
             for i in range(height):
                 at = f"near, {i * _PITCH}" if kind.copied else f"x{i}, k"
                 to.line(f"u = splat_at({at})")
@@ -115,8 +136,13 @@ def _emit_end(to: Writer, height: int, width: int, lanes: int) -> None:
         to.line(*(f"s{i}_{v} = relu(s{i}_{v})" for i, v in block))
     for i in range(height):
         with to.block(f"if {i} < rows:"):
-            for v, (part, count) in enumerate(parts):
-                to.line(f"store{part}(out, o + {i} * outputs + {v * lanes}, s{i}_{v}{count})")
+            places = [f"out, o + {i} * outputs + {v * lanes}, s{i}_{v}" for v in range(width)]
+            to.line(*(f"store({place})" for place in places[:-1]))
+            # With AVX2 to store a part takes as long as a dozen multiplications.
+            with to.block(f"if valid == {lanes}:"):
+                to.line(f"store({places[-1]})")
+            with to.block("else:"):
+                to.line(f"store_part({places[-1]}, valid)")
     with to.block("if code > 1:"), to.block(f"for i in range(min(rows, {height})):"):
         to.line(f"activate_row(out, o + i * outputs, {(width - 1) * lanes} + valid, code)")
 
@@ -137,11 +163,11 @@ def _emit_copy(to: Writer, lanes: int) -> None:
 def _emit_multiply(to: Writer, kind: Shapes, lanes: int) -> None:
     """Write how a chunk of images is multiplied with the panels ``p`` to ``last - 1``.
 
-    The inputs of a register block stay in the first-level cache for a tile of panels, whose
-    weights stay in the second for all images.
+    Either the inputs of a register block stay in the first-level cache for a tile of panels, whose
+    weights stay in the second for all images; or a register block's weights stay in the first for
+    all images, whose inputs are in the second.
     """
     source, pitch = ("scratch", str(_PITCH)) if kind.copied else ("x", "inputs")
-    at = f"(row - i) * {_PITCH}" if kind.copied else "row * inputs + k"
     with (
         to.block(
             f"def multiply_{kind.name}(x, i, stop, inputs, weights, bias, out, outputs, panels,"
@@ -152,24 +178,52 @@ def _emit_multiply(to: Writer, kind: Shapes, lanes: int) -> None:
         to.line("length = min(step, inputs - k)", "finish = code if k + length == inputs else 0")
         if kind.copied:
             to.line("copy(x, i, stop, inputs, k, length, scratch)")
-        with to.block(f"for tile in range(p, last, {_TILE}):"):
-            to.line(f"end, row = min(last, tile + {_TILE}), i")
-            for height in kind.heights:
-                least = height if height != kind.heights[-1] else 1
-                with to.block(f"while stop - row >= {least}:"):
-                    to.line("panel = tile")
-                    for width in kind.widths:
-                        with to.block(f"while end - panel >= {width}:"):
-                            to.line(
-                                f"w, b = {lanes} * (k * panels + panel * length), panel * {lanes}",
-                                f"valid = min({lanes}, outputs - b - {(width - 1) * lanes})",
-                                f"{kind.name}{height}x{width}({source}, {at}, {pitch}, stop - row,"
-                                " weights, w, length, bias, b, out, row * outputs + b, outputs,"
-                                " valid, k == 0, finish)",
-                                f"panel += {width}",
-                            )
-                    to.line(f"row += {height}")
+        if kind.stays == "weights":
+            _emit_panels_first(to, kind, source, pitch, lanes)
+        else:
+            _emit_rows_first(to, kind, source, pitch, lanes)
     to.line("", "")
+
+
+def _emit_rows_first(to: Writer, kind: Shapes, source: str, pitch: str, lanes: int) -> None:
+    """Write the loops over panels inside those over images."""
+    with to.block(f"for tile in range(p, last, {_TILE}):"):
+        to.line(f"end, row = min(last, tile + {_TILE}), i")
+        for height, least in kind.least_rows:
+            with to.block(f"while stop - row >= {least}:"):
+                to.line("panel = tile")
+                for width in kind.widths:
+                    with to.block(f"while end - panel >= {width}:"):
+                        _emit_call(to, kind, height, width, source, pitch, lanes)
+                        to.line(f"panel += {width}")
+                to.line(f"row += {height}")
+
+
+def _emit_panels_first(to: Writer, kind: Shapes, source: str, pitch: str, lanes: int) -> None:
+    """Write the loops over images inside those over panels."""
+    to.line("panel = p")
+    for width in kind.widths:
+        with to.block(f"while last - panel >= {width}:"):
+            to.line("row = i")
+            for height, least in kind.least_rows:
+                with to.block(f"while stop - row >= {least}:"):
+                    _emit_call(to, kind, height, width, source, pitch, lanes)
+                    to.line(f"row += {height}")
+            to.line(f"panel += {width}")
+
+
+def _emit_call(
+    to: Writer, kind: Shapes, height: int, width: int, source: str, pitch: str, lanes: int
+) -> None:
+    """Write the call of a register block at ``row`` and ``panel``."""
+    at = f"(row - i) * {_PITCH}" if kind.copied else "row * inputs + k"
+    to.line(
+        f"w, b = {lanes} * (k * panels + panel * length), panel * {lanes}",
+        f"valid = min({lanes}, outputs - b - {(width - 1) * lanes})",
+        f"{kind.name}{height}x{width}({source}, {at}, {pitch}, stop - row,"
+        " weights, w, length, bias, b, out, row * outputs + b, outputs,"
+        " valid, k == 0, finish)",
+    )
 
 
 def _emit_kernel(to: Writer, lanes: int, few: int) -> None:

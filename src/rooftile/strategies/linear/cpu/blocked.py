@@ -33,12 +33,13 @@ from rooftile.strategies.common.panels import pack, packed_size, panels_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
-from rooftile.strategies.linear.cpu._blocked_source import BLOCK_INPUTS, generate, scratch_size
+from rooftile.strategies.linear.cpu._blocked_source import (
+    BLOCK_INPUTS,
+    chunk_images,
+    generate,
+    scratch_size,
+)
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
-
-_CHUNK_IMAGES = 112
-"""The copied inputs of so many images stay in the second-level cache, beside a panel's weights.
-Each chunk reads all weights; larger ones would leave cores without one."""
 
 _MANY_WEIGHTS = 2**14
 """Fewer are packed in no time."""
@@ -81,17 +82,18 @@ def inputs_of_block(problem: Linear) -> int:
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
+    chunk = chunk_images(registers)
     return CpuKernel(
         _compiled(lanes, registers),
-        units=lambda images: -(-images // _CHUNK_IMAGES) * panels,
+        units=lambda images: -(-images // chunk) * panels,
         pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
         packed=packed_size(problem.outputs, problem.inputs, lanes),
-        scratch=scratch_size(_CHUNK_IMAGES),
+        scratch=scratch_size(chunk),
         sizes=(
             problem.inputs,
             problem.outputs,
             step,
-            _CHUNK_IMAGES,
+            chunk,
             ACTIVATION_CODES[problem.activation],
         ),
     )

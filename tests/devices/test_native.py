@@ -234,7 +234,7 @@ def test_code_in_the_cache_is_not_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "_directory", lambda: tmp_path)
     assert result(helper(31), [0]) == [31]
     (path,) = tmp_path.glob("helper-*.o")
-    monkeypatch.setattr(build, "_compiled", lambda text: pytest.fail("compiled again"))
+    monkeypatch.setattr(build, "_compiled", lambda *_: pytest.fail("compiled again"))
     assert result(helper(31), [0]) == [31]
     monkeypatch.undo()
     monkeypatch.setattr(build, "_directory", lambda: tmp_path)

@@ -73,7 +73,7 @@ def test_what_lies_nowhere_is_left_to_llvm(code):
 @pytest.mark.parametrize("harm", [lambda kept: kept[:-100], lambda kept: b"\0" + kept[1:]])
 def test_a_file_that_was_changed_is_compiled_anew(code, tmp_path, monkeypatch, harm):
     monkeypatch.setattr(build, "_directory", lambda: tmp_path)
-    monkeypatch.setattr(build, "_compiled", lambda text: code)
+    monkeypatch.setattr(build, "_compiled", lambda *_: code)
     (found,) = build.addresses("curved", "digest", str, ["entry"])
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()

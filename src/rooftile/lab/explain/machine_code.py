@@ -76,7 +76,7 @@ class Loop:
 
 def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop | None:
     """That of a kernel for arrays of these dtypes; None where there is none to be read."""
-    return busiest(build.assembly(kernel.text(dtypes, scratch)))
+    return busiest(build.assembly(kernel.text(dtypes, scratch), kernel.explicit))
 
 
 def busiest(assembly: str) -> Loop | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -22,7 +21,6 @@ from rooftile.devices.cpu.native import objects
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-_log = logging.getLogger("rooftile")
 _lock = threading.RLock()
 _kept: list[object] = []
 """What holds the code that has been linked, which stays until the process ends."""
@@ -103,19 +101,23 @@ def _directory() -> Path:
 
 
 def addresses(
-    stem: str, digest: str, text: Callable[[], str], functions: Sequence[str]
+    stem: str,
+    digest: str,
+    text: Callable[[], str],
+    functions: Sequence[str],
+    explicit: bool = False,
 ) -> tuple[int, ...]:
     """Where functions of LLVM's text lie, which has this digest.
 
     The code comes from the cache, or else it is compiled and kept there.  ``stem`` makes the file
-    findable by a person.
+    findable by a person; ``explicit`` is as of `rooftile.devices.cpu.native.program.source`.
     """
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
     path = _directory() / f"{stem}-{key[:20]}.o"
     code = _kept_code(path)
     if code is None:
         _announce(path.parent)
-        code = _compiled(text())
+        code = _compiled(text(), explicit)
         keep(path, code + hashlib.sha256(code).digest())
     return _linked(code, functions)
 
@@ -137,26 +139,29 @@ def _kept_code(path: Path) -> bytes | None:
 def _announce(directory: Path) -> None:
     """Say once, where nothing was ever compiled here, why a first call takes longer."""
     if not os.environ.get("ROOFTILE_QUIET") and not any(directory.glob("*.o")):
-        _log.warning(
+        # It takes longer to load than most kernels.
+        import logging
+
+        logging.getLogger("rooftile").warning(
             "rooftile compiles its CPU kernels when they are first used, and keeps them in %s; "
             "ROOFTILE_QUIET=1 or logging's level of 'rooftile' leave this line out",
             directory,
         )
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, explicit: bool = False) -> bytes:
     """An object file of LLVM's text."""
     with _lock:
-        return bytes(_machine().emit_object(_optimised(text)))
+        return bytes(_machine().emit_object(_optimised(text, explicit)))
 
 
-def assembly(text: str) -> str:
+def assembly(text: str, explicit: bool) -> str:
     """The machine code of LLVM's text, as the processor's assembler has it, for a person."""
     with _lock:
-        return str(_machine().emit_assembly(_optimised(text)))
+        return str(_machine().emit_assembly(_optimised(text, explicit)))
 
 
-def _optimised(text: str) -> llvm.ModuleRef:
+def _optimised(text: str, explicit: bool) -> llvm.ModuleRef:
     import llvmlite.binding as llvm
 
     machine = _machine()
@@ -167,7 +172,13 @@ def _optimised(text: str) -> llvm.ModuleRef:
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    if explicit:
+        # Nothing is left to improve but that variables lie in memory.
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+    else:
+        passes = builder.getModulePassManager()
+    passes.run(module, builder)
     return module
 
 

@@ -50,6 +50,7 @@ class Native:
         known: Callable[[str], Any],
         flags: str,
         lanes: int | None = None,
+        explicit: bool = False,
     ) -> None:
         self.name = name
         self.digest = digest
@@ -58,6 +59,8 @@ class Native:
         """What a name means that is no variable of the function."""
         self.flags = flags
         """LLVM's words for the liberties that arithmetic may take: ``contract``, ``reassoc``."""
+        self.explicit = explicit
+        """See `source`."""
         self._lanes = lanes
         self._parse = parse
         self._addresses: dict[tuple[tuple[str, ...], bool], int] = {}
@@ -82,7 +85,7 @@ class Native:
         if key not in self._addresses:
             kind = hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()
             (self._addresses[key],) = build.addresses(
-                self.name, kind, lambda: self.text(*key), ["entry"]
+                self.name, kind, lambda: self.text(*key), ["entry"], self.explicit
             )
         return self._addresses[key]
 
@@ -133,17 +136,33 @@ def source(
     using: Mapping[str, Native] | None = None,
     flags: str = "",
     lanes: int | None = None,
+    explicit: bool = False,
 ) -> Native:
     """The function ``kernel`` of a generated text, which may call those that are given.
 
     ``stem`` names it in the cache; ``flags`` as of `native`; ``lanes`` is the width of vectors, by
-    default the processor's.
+    default the processor's.  An ``explicit`` text spells its vectors and unrolled loops out, and
+    calls nothing in them: LLVM translates it as it stands, in a third of the time.
     """
     given = dict(using or {})
-    words = [text, flags, str(lanes), *(f"{name} {f.digest}" for name, f in sorted(given.items()))]
+    words = [
+        text,
+        flags,
+        str(lanes),
+        str(explicit),
+        *(f"{name} {f.digest}" for name, f in sorted(given.items())),
+    ]
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
     functions = _Text(text, given, digest, flags)
-    return Native(stem, digest, lambda: functions.trees["kernel"], functions.known, flags, lanes)
+    return Native(
+        stem,
+        digest,
+        lambda: functions.trees["kernel"],
+        functions.known,
+        flags,
+        lanes,
+        explicit,
+    )
 
 
 class _Text:

@@ -64,7 +64,8 @@ def tile_kernel(tile: Tile) -> CpuKernel:
     functions = {"activate_row": activate_row, "finish_row": finish_row}
     bands = tile.bands
     return CpuKernel(
-        source("register_tile", generate(tile), functions),
+        # Pools that are not folded are taken by loops, of which LLVM makes vectors.
+        source("register_tile", generate(tile), functions, explicit=tile.folded),
         units=lambda images: images * bands,
         pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads),
         scratch=tile.scratch,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.errors import InputError
 from rooftile.nn.definition import NetworkDefinition, aligned
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
@@ -66,7 +66,7 @@ class Plan(ABC):
         self.layers = _pick(network, batch, precision, device, strategies or {})
         self.dtypes = (*FLOATS, *(("uint8",) if network.pixels is not None else ()))
         """What its images may be."""
-        self._turn = threading.Lock()
+        self._turn = lock()
         self._repeats: Kept = {}
         """Calls with arrays where the plan is, that were made before."""
         # A network works its shapes out of its layers at each question.

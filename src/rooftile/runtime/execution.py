@@ -6,13 +6,13 @@ the memory that it needs lasts as long as the call.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.select import open_gpu
@@ -33,7 +33,7 @@ Forms = tuple[tuple[str, Form], ...]
 _residents: dict[Any, Resident] = {}
 _captured: list[Any] = []
 """Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
-_making = threading.Lock()
+_making = lock()
 
 
 def run_copied(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops.problem import Array, numpy_dtype
 from rooftile.runtime.arguments import Arguments
@@ -66,7 +67,7 @@ class HostRepeat:
         """``arrays`` counts inputs and parameters."""
         self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
         self._own: HostBound | None = None
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `rooftile.runtime.repeats.Repeated`."""
@@ -229,7 +230,7 @@ class _Waiting:
     def __init__(self, most_bytes: int) -> None:
         self._most, self._bytes = most_bytes, 0
         self._bound: OrderedDict[Any, list[HostBound]] = OrderedDict()
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def take(self, choice: Choice) -> HostBound | None:
         """One for this choice, which is the caller's from now on; None where none waits."""

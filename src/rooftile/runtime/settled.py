@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.cuda.arrays import allocate_for_export
@@ -61,7 +61,7 @@ class OnHost(Settled):
         self._shapes = tuple(shapes)
         self._parameters = self._copies(parameters)
         self._bound: dict[tuple[Strategy, Any, str], Any] = {}
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
         """See `Settled.run`."""
@@ -139,7 +139,7 @@ class OnGpu(Settled):
         self._captured: list[CudaArray] = []
         self._packed: dict[Any, Packed] = {}
         self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
         """See `Settled.run`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices.device import Device, Memory
 from rooftile.devices.gpu import Resources
 from rooftile.errors import InputError, UnsupportedProblem
@@ -144,7 +144,7 @@ class Bound(ABC):
         self.strategy, self.problem = strategy, problem
         self.device, self.config = device, config
         self._memory: tuple[Memory, ...] = ()
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     @abstractmethod
     def launch(self, arrays: Sequence[Memory], batch: int | None = None) -> None:

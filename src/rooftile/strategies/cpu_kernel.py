@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import Float32
@@ -75,7 +75,7 @@ class BoundKernel:
         entry = cpu.Entry.of_layer(kernel.function)
         self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
         self._row = self._work.rows[0]
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def renew(self, parameters: Sequence[Float32]) -> None:
         """Pack other parameters of the same shapes."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Float32
 from rooftile.strategies.cpu import CpuKernel
@@ -50,7 +50,7 @@ class BoundSequence:
         for k, buffer in enumerate(self._between):
             self._rows[k][_OUT] = self._rows[k + 1][_X] = cpu.address(buffer)
         self._images = 0
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, x: Float32, out: Float32) -> None:
         images = x.size // self._stages[0].image

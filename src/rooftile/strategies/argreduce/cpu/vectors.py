@@ -8,11 +8,11 @@ columns are compared at once, each with the row of its best.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -140,7 +140,7 @@ class Vectors(HostStrategy):
         shape = (problem.rows // inner, segments, inner)
         values = cpu.aligned(shape, numpy_dtype(carried), "values of segments")
         found = cpu.aligned(shape, np.dtype(np.int64), "places of segments")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, places: AnyArray) -> None:
             with turn:

@@ -11,11 +11,11 @@ Granlund, Montgomery, "Division by Invariant Integers using Multiplication", PLD
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
@@ -117,7 +117,7 @@ class Running(HostStrategy):
         sizes = np.array(numbers, np.int64)
         workspace = cpu.aligned((units, problem.columns), np.dtype(np.int32), "sums of columns")
         run = cpu.Spread(run_along, _DTYPES)
-        turn = threading.Lock()
+        turn = lock()
 
         def call(image: AnyArray, blurred: AnyArray) -> None:
             with turn:

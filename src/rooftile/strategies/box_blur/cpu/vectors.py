@@ -12,12 +12,12 @@ Granlund, Montgomery, "Division by Invariant Integers using Multiplication", PLD
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native, source
 from rooftile.ops import AnyArray
@@ -144,7 +144,7 @@ class Vectors(HostStrategy):
         pitch = problem.columns + 2 * problem.radius * problem.channels
         workspace = cpu.aligned((units, pitch), np.dtype(np.uint16), "sums of columns")
         run = _spread(problem.radius, problem.channels)
-        turn = threading.Lock()
+        turn = lock()
 
         def call(image: AnyArray, blurred: AnyArray) -> None:
             with turn:

@@ -5,12 +5,12 @@ Elements are only moved, so that a kernel sees any dtype as one of the same size
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -61,7 +61,7 @@ class PartsStrategy(HostStrategy):
         compacting = cpu.Spread(compact, (seen, "bool", "int64", seen))
         sizes = np.array((problem.count, parts), np.int64)
         places = cpu.aligned((parts + 1,), np.dtype(np.int64), "places of parts")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, mask: AnyArray, y: AnyArray, kept: AnyArray) -> None:
             with turn:

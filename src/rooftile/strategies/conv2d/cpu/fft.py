@@ -19,7 +19,6 @@ Mathieu, Henaff, LeCun, "Fast Training of Convolutional Networks through FFTs" (
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,6 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from rooftile._blas import share_out
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.cpu import threads as direct
@@ -159,7 +159,7 @@ class _Bound:
             for _ in range(self._teams)
             for m in self._maps
         ]
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, x: Float32, out: Float32) -> None:
         p = self._problem

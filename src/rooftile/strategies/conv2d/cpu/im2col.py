@@ -13,10 +13,10 @@ Networks for Document Processing" (2006).
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 
 from rooftile._blas import multiply, share_out
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
@@ -94,7 +94,7 @@ class _Bound:
             _Worker(problem, matrix, bias, self._images, self._rows)
             for _ in range(min(threads, blocks))
         ]
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, x: Float32, out: Float32) -> None:
         p = self._problem

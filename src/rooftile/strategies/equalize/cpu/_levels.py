@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
@@ -42,7 +42,7 @@ def equalizing(
     looking = cpu.Spread(look_up, ("uint8", "uint8", "uint8"))
     sizes = np.array((problem.pixels, problem.channels, parts), np.int64)
     tables = cpu.aligned((parts * copies, LEVELS), np.dtype(np.int64), "histograms of parts")
-    turn = threading.Lock()
+    turn = lock()
 
     def call(image: AnyArray, y: AnyArray) -> None:
         with turn:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
@@ -30,7 +30,7 @@ class Loops(HostStrategy):
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        count, turn = counting(problem, 1, 1, 1), threading.Lock()
+        count, turn = counting(problem, 1, 1, 1), lock()
 
         def call(*arrays: AnyArray) -> None:
             with turn:

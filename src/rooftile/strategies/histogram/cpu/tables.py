@@ -10,11 +10,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -57,7 +57,7 @@ class Tables(HostStrategy):
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        parts, turn = self.units(problem), threading.Lock()
+        parts, turn = self.units(problem), lock()
         if problem.dtype == "uint8" and not problem.weighted:
             count = _of_bytes(problem, parts, threads)
         else:

@@ -8,10 +8,10 @@ ACM TOMS 34 (2008), for what BLAS does.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from rooftile._blas import multiply, share_out
+from rooftile._locks import lock
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Float32, Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
@@ -68,7 +68,7 @@ class _Bound:
         self._weights = held if by_columns else held.T
         self._sizes = (problem.outputs, ACTIVATION_CODES[problem.activation])
         self._threads = threads
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, x: Float32, out: Float32) -> None:
         rows, results = x.reshape(-1, self._problem.inputs), out.reshape(-1, self._problem.outputs)

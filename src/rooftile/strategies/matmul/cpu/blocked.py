@@ -10,10 +10,10 @@ ACM TOMS 34 (2008).
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
@@ -81,7 +81,7 @@ class _Bound:
         )
         self.nbytes = self._packed.nbytes + self._rows.nbytes
         """Of memory for packed matrices."""
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
         problem = self._problem

@@ -9,12 +9,12 @@ kernel of `linear` for few images.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
@@ -85,7 +85,7 @@ STRATEGY = Vectors()
 
 def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:
     kernel = LentKernel(rows_kernel(as_linear(problem), vector.lanes()), problem.inner, threads)
-    zeros, turn = no_bias(problem.columns), threading.Lock()
+    zeros, turn = no_bias(problem.columns), lock()
 
     def call(a: Float32, b: Float32, out: Float32) -> None:
         with turn:

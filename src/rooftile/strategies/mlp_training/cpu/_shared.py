@@ -11,12 +11,12 @@ Interface", version 5.2 (2021), section 11.5.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
@@ -131,7 +131,7 @@ class _Epochs:
     """The loops of one epoch as a table, which is run once an epoch."""
 
     def __init__(self, problem: MlpTraining, threads: int) -> None:
-        self._p, self._threads, self._turn = problem, threads, threading.Lock()
+        self._p, self._threads, self._turn = problem, threads, lock()
         dtype = np.dtype(problem.dtype)
         values = sum(problem.sizes_in_a_row)
         self._own = [np.zeros(values, dtype) for _ in range(3)]

@@ -5,11 +5,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -62,7 +62,7 @@ def in_parts(problem: Partition, parts: int, threads: int) -> Callable[..., None
     move = cpu.Spread(_sides.moving(problem), (*(words.given,) * 2, "int64", words.given))
     sizes = np.array((problem.count, parts), np.int64)
     places = np.zeros(parts + 1, np.int64)
-    turn = threading.Lock()
+    turn = lock()
 
     def call(x: AnyArray, pivot: AnyArray, y: AnyArray, less: AnyArray) -> None:
         given = words.viewed(x), words.viewed(pivot)

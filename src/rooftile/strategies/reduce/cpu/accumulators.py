@@ -7,9 +7,9 @@ and neighbouring ones are a vector.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
@@ -56,7 +56,7 @@ class Accumulators(HostStrategy):
         shape = (walk.slabs, walk.segments, walk.inner)
         partials = cpu.aligned(shape, numpy_dtype(carried), "partial results")
         finish, counts = pairs(operator, carried, made), sizes_of(walk.segments, walk.inner)
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, results: AnyArray) -> None:
             with turn:

@@ -8,11 +8,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -96,7 +96,7 @@ class TwoPass(HostStrategy):
         sizes = np.array((problem.count, problem.inner, _parts(problem)), np.int64)
         units = self.units(problem)
         sums = cpu.aligned((2 * units,), numpy_dtype(carried), "sums of parts")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, y: AnyArray) -> None:
             with turn:

@@ -12,12 +12,12 @@ and not from the threads, so that results do not depend on how many there are.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
@@ -300,7 +300,7 @@ class _Rounds:
             np.int64,
         )
         self._sums[:_PARTS] = problem.operator.identity
-        self._turn = threading.Lock()
+        self._turn = lock()
         self._works = {streams: self._work(streams) for streams in (False, True)}
 
     def _work(self, streams: bool) -> cpu.Work:

@@ -10,11 +10,11 @@ Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multipli
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
@@ -131,7 +131,7 @@ class Balanced(CpuSegmented):
         join = combining("segmented_join", _MERGE + _JOIN, operator, dtypes, carried)
         sizes = np.array((problem.count, problem.segments, _ITEMS, units), np.int64)
         heads, tails = cpu.aligned((2, units), numpy_dtype(carried), "results of shares")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, offsets: AnyArray, results: AnyArray) -> None:
             with turn:

@@ -8,11 +8,11 @@ Source: Schwartz, "Ultracomputers", ACM TOPLAS 2 (1980).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -130,7 +130,7 @@ class Parts(HostStrategy):
         sizes = np.array((problem.count, problem.segments, units), np.int64)
         sums = cpu.aligned((2 * units,), numpy_dtype(problem.carried), "sums of parts")
         cuts = cpu.aligned((units,), np.dtype(np.uint8), "beginnings of parts")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(x: AnyArray, offsets: AnyArray, y: AnyArray) -> None:
             with turn:

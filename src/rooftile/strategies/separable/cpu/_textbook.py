@@ -5,11 +5,11 @@ Ghost cells take part as what they are: an infinite tap on a zero gives NaN, as 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
@@ -94,7 +94,7 @@ class _Call:
         self._units = strategy.units(problem) // problem.batch
         self._batched = problem.rank == 3
         self.nbytes = self._between.nbytes
-        self._turn = threading.Lock()
+        self._turn = lock()
         self.renew(parameters)
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:

@@ -14,11 +14,11 @@ Comparison- and Radix-Sort" (SIGMOD 2014).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -85,7 +85,7 @@ class _Sorting:
         self._cache = _buckets.InCache(words, threads)
         self._split = _buckets.Split(words, threads)
         self._digits, self._end = Digits(words, threads), end_kernel(words)
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, *arrays: AnyArray) -> None:
         problem, inputs = self._problem, len(self._problem.input_arrays)

@@ -9,12 +9,12 @@ Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.4.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -89,7 +89,7 @@ class _Merging:
         )
         self._keys, self._along, self._to_keys, self._to_along = both
         self._merge = cpu.Spread(_kernel(), ("int64",) * 4)
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, *arrays: AnyArray) -> None:
         problem = self._problem

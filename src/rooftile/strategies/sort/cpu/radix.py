@@ -9,11 +9,11 @@ Massively Parallel Processors", 4th ed., sections 13.3 and 13.5.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -93,7 +93,7 @@ class _Sorting:
         self._own = cpu.aligned((size if problem.gives == "pairs" else 0,), dtype, "words")
         self._sizes = np.array((size, _SHARE, problem.count), np.int64)
         self._shares = -(-size // _SHARE)
-        self._turn = threading.Lock()
+        self._turn = lock()
 
     def __call__(self, *arrays: AnyArray) -> None:
         words, inputs = self._words, len(self._problem.input_arrays)

@@ -10,12 +10,12 @@ Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multipli
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.spmv import Spmv
@@ -100,7 +100,7 @@ class Balanced(CpuSpmv):
         join = spread(problem, _MERGE, _JOIN, ends, self.flags)
         sizes = sizes_of(problem, problem.entries, _ITEMS, units)
         heads, tails = cpu.aligned((2, units), np.dtype(problem.summed), "results of shares")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(*arrays: AnyArray) -> None:
             with turn:

@@ -7,11 +7,11 @@ many times y as there are shares.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.spmv import Spmv
@@ -60,7 +60,7 @@ class Private(CpuSpmv):
         join = spread(problem, "", _JOIN, ("copies",))
         sizes = sizes_of(problem, _SHARES)
         copies = cpu.aligned((_SHARES * problem.rows,), np.dtype(problem.summed), "copies of y")
-        turn = threading.Lock()
+        turn = lock()
 
         def call(*arrays: AnyArray) -> None:
             with turn:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 
+from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Float32
 from rooftile.ops.stencil import Stencil
@@ -26,7 +26,7 @@ class Steps:
         self._ones = single_steps(problem)
         made = {one: make(one, self._coefficients) for one in self._ones}
         self._steps = [made[one] for one in self._ones]
-        self._turn = threading.Lock()
+        self._turn = lock()
         counts = [math.prod(one.output_shape) for one in self._ones[:-1]]
         self._between = [cpu.allocate(max(counts), "a grid between two steps") for _ in counts[:2]]
         self.nbytes = sum(grid.nbytes for grid in self._between)

@@ -1,0 +1,30 @@
+"""Locks that are free in a forked child, whoever held them in its parent.
+
+A thread that holds a lock when another one forks does not exist in the child, and nobody would ever
+give the lock back.  What it guards is either looked at anew by whoever takes it, or not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+from weakref import WeakSet
+
+_locks: WeakSet[Any] = WeakSet()
+
+
+def lock() -> threading.Lock:
+    """A new one."""
+    made = threading.Lock()
+    _locks.add(made)
+    return made
+
+
+def _free() -> None:
+    for held in _locks:
+        # As `logging` and `threading` themselves do.
+        held._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_free)

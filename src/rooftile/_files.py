@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from pathlib import Path
 
 
@@ -14,7 +13,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     Its directory is made where it is missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    draft = path.with_name(f"{path.name}.{os.urandom(16).hex()}")
     try:
         # As readable as any new file, which one of `tempfile` is not.
         with draft.open("xb") as file:

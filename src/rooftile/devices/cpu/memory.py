@@ -7,6 +7,7 @@ import ctypes
 import math
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def free_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+@cache
 def cache_bytes() -> int | None:
     """Bytes of the largest cache that the first core reaches; None where the system is silent."""
     sizes = []

@@ -180,6 +180,22 @@ def test_wrong_usage_is_exit_code_2(audit, arguments, said):
     assert said in err
 
 
+def test_names_are_shown_without_what_a_terminal_obeys(audit, tmp_path):
+    path = tmp_path / "mi\x1b[2Jne\u202e.py"
+    path.write_text("def other(x): pass", encoding="utf-8")
+    code, _, err = audit(path)
+    assert code == 2
+    assert "mi\\x1b[2Jne\\u202e.py has no function 'kernel'" in err
+    assert not {"\x1b", "\u202e"} & {*err}
+
+
+def test_a_link_to_itself_is_no_file(audit, tmp_path):
+    path = tmp_path / "mine.py"
+    path.symlink_to(path)
+    code, _, err = audit(path)
+    assert (code, "expected a file" in err) == (2, True)
+
+
 def test_a_signature_that_wants_what_there_is_not(audit, tmp_path):
     path = tmp_path / "kernel.py"
     path.write_text("def kernel(x, weights, bias, depth): pass", encoding="utf-8")

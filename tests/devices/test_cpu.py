@@ -63,27 +63,29 @@ def test_free_memory_is_a_part_of_all():
 WHERE = """
 from rooftile.devices.cpu.native import build, source
 source("where", "def kernel(x, sizes, begin, end):\\n pass\\n").address(["float32"], False)
-(path,) = build._directory().glob("where-*.o")
-print(path)
+print(*build._directory().glob("where-*.o"))
 """
 
 
-def where(cache):
-    environment = os.environ | {"ROOFTILE_CACHE": str(cache)}
-    run = subprocess.run(
+def where(cache, **variables):
+    environment = os.environ | {"ROOFTILE_CACHE": str(cache)} | variables
+    return subprocess.run(
         [sys.executable, "-c", WHERE], env=environment, capture_output=True, text=True, check=True
     )
-    return run.stdout
 
 
 def test_the_cache_follows_the_environment(tmp_path):
-    assert where(tmp_path).startswith(str(tmp_path))
+    assert where(tmp_path).stdout.startswith(str(tmp_path))
 
 
-def test_a_cache_that_cannot_be_written_is_replaced(tmp_path):
-    blocked = tmp_path / "file"
+def test_a_cache_that_cannot_be_written_keeps_nothing_elsewhere(tmp_path):
+    blocked, elsewhere = tmp_path / "file", tmp_path / "temporary"
     blocked.write_text("not a directory")
-    assert not where(blocked).startswith(str(blocked))
+    elsewhere.mkdir()
+    run = where(blocked, TMPDIR=str(elsewhere), ROOFTILE_QUIET="")
+    assert run.stdout == "\n"
+    assert f"cannot keep them in {blocked / 'kernels'}" in run.stderr
+    assert not any(elsewhere.iterdir())
 
 
 def test_the_writer_indents_blocks_and_drops_loops_of_one():

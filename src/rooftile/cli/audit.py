@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Audit, print the verdicts."""
-    from rooftile.lab.audit import NotIsolated, UnusableKernel
+    from rooftile.lab.audit import NotIsolated, UnusableKernel, plain_words
 
     output = Output(arguments)
     try:
@@ -85,9 +85,10 @@ def command(arguments: argparse.Namespace) -> int:
                 history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
             beside = standing(found, arguments, output, history)
     except UnusableKernel as error:
-        raise InputError("kernel", arguments.kernel, f"one that can be called: {error}") from error
+        given = plain_words(arguments.kernel)
+        raise InputError("kernel", given, f"one that can be called: {error}") from error
     except NotIsolated as error:
-        raise InputError("kernel", arguments.kernel, str(error)) from error
+        raise InputError("kernel", plain_words(arguments.kernel), str(error)) from error
     output.result(found.to_json())
     _show(output, found, beside)
     warn_if_busy(output, {found.name: found.time_ms})
@@ -100,7 +101,7 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
 
     kernel = Foreign.parse(arguments.kernel, arguments.device, arguments.arrays, arguments.launch)
     problem = parse(arguments.op, shape_of(arguments, arguments.op), arguments.batch)
-    with output.working(f"auditing {arguments.kernel}") as say:
+    with output.working(f"auditing {kernel.name}") as say:
         return audit(
             kernel,
             problem,

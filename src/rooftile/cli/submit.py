@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Grade, record, print."""
-    from rooftile.lab.audit import Foreign
+    from rooftile.lab.audit import Foreign, plain_words
     from rooftile.lab.coursework.grading import grade, keep
     from rooftile.lab.coursework.labs import cases
 
@@ -49,9 +49,9 @@ def command(arguments: argparse.Namespace) -> int:
     if Path(given).is_file():
         given = f"{given}:kernel"
     kernel = Foreign.parse(given, arguments.device, launch=arguments.launch)
-    name = arguments.name or kernel.path.stem
+    name = plain_words(arguments.name or kernel.path.stem)
     with recording(output, not arguments.no_history) as history:
-        with output.working(f"grading {kernel.path.name} on {len(sets)} data sets"):
+        with output.working(f"grading {kernel.name} on {len(sets)} data sets"):
             grades = grade(kernel, sets, limit_s=arguments.limit)
         if history is not None:
             keep(history, arguments.lab, name, kernel, grades)

@@ -1,6 +1,6 @@
 """The judge of foreign kernels: no strategy of ours, but a stranger's function or text."""
 
-from rooftile.lab.audit.findings import CHECKS, HONESTY, Check
+from rooftile.lab.audit.findings import CHECKS, HONESTY, Check, plain_words
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.outcome import Audit
 from rooftile.lab.audit.verdict import NotIsolated, UnusableKernel, audit
@@ -14,4 +14,5 @@ __all__ = [
     "NotIsolated",
     "UnusableKernel",
     "audit",
+    "plain_words",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
+from rooftile.lab.audit.findings import plain_words
 from rooftile.lab.audit.launch import LaunchLine
 
 TEXTS = (".cu", ".cl")
@@ -32,14 +34,14 @@ class Foreign:
         file, colon, function = given.rpartition(":")
         if not colon or not file or not function:
             raise InputError("kernel", repr(given), "FILE:FUNCTION")
-        path = Path(file).resolve()
+        path = Path(os.path.realpath(file))
         if not path.is_file():
             raise InputError("kernel", repr(file), "a file")
         kind, index = parse_device(device)
         device = kind if kind == "cpu" else f"{kind}:{index}"
         kinds = {".cu": ("cuda",), ".cl": ("opencl",)}.get(path.suffix, ("cpu", "cuda"))
         if kind not in kinds:
-            raise InputError("device", repr(device), f"{' or '.join(kinds)} for {path.name}")
+            raise InputError("device", repr(device), f"{' or '.join(kinds)} for {path.name!r}")
         choices = ("auto", "numpy", "torch") if kind == "cpu" else ("auto", "torch", "cupy")
         if arrays not in choices:
             raise InputError("arrays", repr(arrays), f"one of {list(choices)} on {device}")
@@ -49,6 +51,11 @@ class Foreign:
             raise InputError("launch", repr(launch), expected)
         line = LaunchLine.parse(launch) if text else None
         return cls(path, function, device, arrays, line)
+
+    @property
+    def name(self) -> str:
+        """The file and the function, as they may be shown anywhere."""
+        return plain_words(f"{self.path.name}:{self.function}")
 
     @property
     def text(self) -> bool:

@@ -116,7 +116,7 @@ class Audit:
     @property
     def name(self) -> str:
         """The kernel's file and function."""
-        return f"{self.kernel.path.name}:{self.kernel.function}"
+        return self.kernel.name
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile audit --json`` prints."""

@@ -57,7 +57,7 @@ def grade(kernel: Foreign, cases: Sequence[Case], *, limit_s: float = 20.0) -> l
             grades += [Grade(case, f"it {error}", None) for case in cases[len(grades) :]]
         except Complained as error:
             if error.kind == "usage":
-                raise InputError("kernel", str(kernel.path), error.what) from None
+                raise InputError("kernel", kernel.name, error.what) from None
             grades += [Grade(case, error.what, None) for case in cases[len(grades) :]]
     return grades
 

@@ -85,19 +85,9 @@ def _version() -> str:
     return "\0".join([llvmlite.__version__, *processor(), digest])
 
 
-@cache
 def _directory() -> Path:
-    directory = cache_directory() / "kernels"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        if os.access(directory, os.W_OK | os.X_OK):
-            return directory
-    except OSError:
-        pass
-    # With a read-only home calls still work; each process compiles anew.
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="rooftile-kernels-"))
+    """Where machine code is kept; in a read-only home each process compiles anew."""
+    return cache_directory() / "kernels"
 
 
 def addresses(
@@ -138,15 +128,21 @@ def _kept_code(path: Path) -> bytes | None:
 @cache
 def _announce(directory: Path) -> None:
     """Say once, where nothing was ever compiled here, why a first call takes longer."""
-    if not os.environ.get("ROOFTILE_QUIET") and not any(directory.glob("*.o")):
-        # It takes longer to load than most kernels.
-        import logging
+    if os.environ.get("ROOFTILE_QUIET") or any(directory.glob("*.o")):
+        return
+    # It takes longer to load than most kernels.
+    import logging
 
-        logging.getLogger("rooftile").warning(
-            "rooftile compiles its CPU kernels when they are first used, and keeps them in %s; "
-            "ROOFTILE_QUIET=1 or logging's level of 'rooftile' leave this line out",
-            directory,
-        )
+    with contextlib.suppress(OSError):
+        directory.mkdir(parents=True, exist_ok=True)
+    writable = os.access(directory, os.W_OK | os.X_OK)
+    kept = "keeps them in" if writable else "cannot keep them in"
+    logging.getLogger("rooftile").warning(
+        "rooftile compiles its CPU kernels when they are first used, and %s %s; "
+        "ROOFTILE_QUIET=1 or logging's level of 'rooftile' leave this line out",
+        kept,
+        directory,
+    )
 
 
 def _compiled(text: str, explicit: bool = False) -> bytes:

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from rooftile.cli.climb import rows_table
+from rooftile.lab.records import row_from
 from rooftile.lab.report import page, read_files
-from rooftile.lab.report.sources import row_from
 
 RECORD = Path(__file__).parent / "results" / "cpu-lenet-conv1.json"
 DOCS = Path(__file__).parent.parent / "docs"

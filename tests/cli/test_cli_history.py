@@ -145,3 +145,16 @@ def test_through_a_pipe_nothing_is_folded(call, filled, monkeypatch, capsys):
     main(["history"])
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["lenet-conv1", "x1000", "steady", "ieee"] in [row[:4] for row in rows]
+
+
+@pytest.mark.parametrize("lacking", ["row", "status", "time_ms"])
+def test_a_record_file_that_lacks_a_key_is_wrong_usage(call, filled, tmp_path, lacking):
+    with History() as history:
+        made = history.records()[0].to_json()
+    made["row"] = dict(made["row"])
+    (made if lacking in made else made["row"]).pop(lacking)
+    path = tmp_path / "records.json"
+    path.write_text(json.dumps({"records": [made]}), encoding="utf-8")
+    code, _, err = call("compare", path, path)
+    assert code == 2
+    assert f"no '{lacking}'" in err

@@ -103,7 +103,7 @@ def _json(change: Change) -> dict[str, Any]:
         "runs": list(change.runs),
         "config": {"before": before.config, "after": after.config},
         "status": {"before": before.status, "after": after.status},
-        "reason": {"before": before.row["reason"], "after": after.row["reason"]},
+        "reason": {"before": before.to_row().reason, "after": after.to_row().reason},
         "median_ms": {"before": before.median_ms, "after": after.median_ms},
         "outcome": change.outcome,
         "comparison": comparison_json(change.comparison),

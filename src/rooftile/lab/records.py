@@ -13,6 +13,7 @@ from rooftile.devices.gpu import Resources as Used
 from rooftile.lab.ceilings.cpu import Ceilings, Roof
 from rooftile.lab.ceilings.gpu import GpuCeilings
 from rooftile.lab.environment import Environment, gpu_libraries
+from rooftile.lab.formed import formed
 from rooftile.lab.verdict import Verdict
 from rooftile.ops import Precision, Problem
 from rooftile.ops.fields import fields_of
@@ -222,6 +223,17 @@ def row_json(row: Row) -> dict[str, Any]:
             del timing["steady"], timing["samples"]
     found: dict[str, Any] = plain(fields)
     return found
+
+
+def row_from(found: Mapping[str, Any]) -> Row:
+    """A row from its JSON object.  Raises `ValueError`, `TypeError` or `KeyError` for another."""
+    parts = dict(found)
+    for name in ("time_ms", "cold_ms"):
+        if found[name]:  # What climb prints leaves out whether the median had settled.
+            parts[name] = {"steady": True, **found[name]}
+    if error := found["error"]:  # JSON has null for what is not finite.
+        parts["error"] = {key: math.nan if one is None else one for key, one in error.items()}
+    return formed(Row, parts, "a row")
 
 
 def plain(value: Any) -> Any:

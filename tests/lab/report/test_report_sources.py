@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import math
+import operator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from report_cases import (
     CEILINGS,
     GPU_CEILINGS,
@@ -13,7 +18,9 @@ from report_cases import (
     network,
     passed,
     record,
+    reproduced,
     section,
+    trained,
     tuning,
     typical,
     without_time,
@@ -22,8 +29,8 @@ from report_cases import (
 from rooftile.errors import InputError
 from rooftile.lab.history.store import Record
 from rooftile.lab.records import median
-from rooftile.lab.report import from_records, read_files
-from rooftile.lab.report.sources import content
+from rooftile.lab.report import from_records, page, read_files
+from rooftile.lab.report.sources import UNFIT, content
 
 
 def test_a_climb_becomes_a_section_with_its_rows():
@@ -101,6 +108,55 @@ def test_another_file_is_named_and_refused(tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"other\.json"):
+        read_files([path])
+
+
+OBJECTS = (
+    typical(), network(), {"records": [record(1, passed("a", 0.1))]}, reproduced("words"),
+    trained(), climb(passed("a", 0.5), ceilings=GPU_CEILINGS, gpu="A GPU"),
+)  # fmt: skip
+
+
+def places(value, place=()):
+    """Where there is something in an object: the keys and indices that lead there."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield (*place, key)
+            yield from places(value[key], (*place, key))
+
+
+@settings(max_examples=25)
+@given(st.data(), st.sampled_from(OBJECTS))
+def test_an_object_that_lacks_something_is_refused_or_shown(data, found):
+    found = copy.deepcopy(found)
+    *above, last = data.draw(st.sampled_from(sorted(places(found), key=str)))
+    inner = functools.reduce(operator.getitem, above, found)
+    if data.draw(st.booleans()):
+        del inner[last]
+    else:
+        inner[last] = data.draw(st.sampled_from([None, "x", -1, True, [], {"a": 1}]))
+    try:
+        made = content(found)
+    except UNFIT:
+        return
+    assert page(made)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (("options", "batch"), "TrainingRun.options has no 'batch'"),
+        (("epochs", 1, "loss"), r"TrainingRun.epochs\[1\] has no 'loss'"),
+        (("environment",), "no 'environment'"),
+    ],
+)
+def test_what_is_missing_is_said(tmp_path, place, said):
+    made = trained()
+    *above, last = place
+    del functools.reduce(operator.getitem, above, made)[last]
+    path = tmp_path / "training.json"
+    path.write_text(json.dumps(made), encoding="utf-8")
+    with pytest.raises(InputError, match=said):
         read_files([path])
 
 

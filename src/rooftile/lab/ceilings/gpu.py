@@ -29,6 +29,7 @@ from rooftile.lab.ceilings.cpu import Roof
 from rooftile.lab.ceilings.gpu_kernels import Bench
 from rooftile.lab.ceilings.sealed import sealed, unsealed
 from rooftile.lab.environment import package_version
+from rooftile.lab.formed import formed
 from rooftile.runtime.timing.telemetry import Clocks
 
 _HOST_BYTES = 256 * 2**20
@@ -134,11 +135,8 @@ def read_ceilings(path: Path) -> GpuCeilings | None:
 
 
 def ceilings_from(record: Mapping[str, Any]) -> GpuCeilings:
-    """Ceilings from their JSON object.  Raises `TypeError`, `KeyError` for another format."""
-    clocks = record["clocks"]
-    if clocks:
-        clocks = Clocks(**{**clocks, "throttled_by": tuple(clocks["throttled_by"])})
-    return GpuCeilings(**{**record, "clocks": clocks})
+    """Ceilings from their JSON object.  Raises `ValueError` for another format."""
+    return formed(GpuCeilings, record, "ceilings")
 
 
 def measure_gpu_ceilings(

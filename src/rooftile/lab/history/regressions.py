@@ -132,6 +132,6 @@ def _from_file(path: Path) -> list[Record]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return [Record.from_json(one) for one in found["records"]]
-    except (ValueError, KeyError, TypeError) as error:
-        what = f"{path} ({type(error).__name__}: {error})"
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"{path} (no {error})" if type(error) is KeyError else f"{path} ({error})"
         raise InputError("record file", what, "what rooftile history --json wrote") from None

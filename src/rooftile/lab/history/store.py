@@ -22,22 +22,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from rooftile.devices.cache import history_file
-from rooftile.lab.records import Error, Ladder, Resources, Row, plain
+from rooftile.lab.formed import formed
+from rooftile.lab.records import Ladder, Row, plain, row_from
 from rooftile.ops import Problem
 from rooftile.ops.problem import check_positive
 from rooftile.runtime.choice import look_again
 from rooftile.runtime.database import batch_of, clear, connect, problem_text, transaction, utc
-from rooftile.runtime.timing.host import Timing
-from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.runtime.winners import Winner
 
-_PARTS: Mapping[str, type] = {
-    "time_ms": Timing,
-    "cold_ms": Timing,
-    "error": Error,
-    "resources": Resources,
-    "clocks": Clocks,
-}
 """How the parts of a row that are more than a word or a number are read."""
 
 
@@ -75,7 +67,7 @@ class Record:
     @property
     def config(self) -> dict[str, int]:
         """The value of every tunable; empty where the strategy has none."""
-        return dict(self.row["config"])
+        return dict(self.row.get("config", {}))
 
     @property
     def median_ms(self) -> float | None:
@@ -91,12 +83,7 @@ class Record:
 
     def to_row(self) -> Row:
         """The row as it was written."""
-        found = dict(self.row)
-        for name, kind in _PARTS.items():
-            if found[name]:
-                lists = {k: tuple(v) for k, v in found[name].items() if isinstance(v, list)}
-                found[name] = kind(**{**found[name], **lists})
-        return Row(**found)
+        return row_from(self.row)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``rooftile history --json`` lists."""
@@ -104,8 +91,10 @@ class Record:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Record:
-        """The record of such an object.  Raises `TypeError` for another one."""
-        return cls(**found)
+        """The record of such an object.  Raises as `row_from` for another one."""
+        record = formed(cls, found, "a record")
+        record.to_row()
+        return record
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from rooftile.errors import InputError
 from rooftile.lab.ceilings.cpu import Rates, Roof
 from rooftile.lab.ceilings.gpu import ceilings_from
+from rooftile.lab.formed import formed
 from rooftile.lab.history.store import Record
-from rooftile.lab.records import Error, Ladder, Resources, Row, median
+from rooftile.lab.records import Ladder, Row, median, row_from
 from rooftile.lab.report.training import TrainingRun
-from rooftile.runtime.timing.host import Timing
-from rooftile.runtime.timing.telemetry import Clocks
 
 _EXPECTED = "JSON that rooftile climb, run, train, reproduce or history printed with --json"
+
+UNFIT = (OSError, ValueError, TypeError, KeyError, AttributeError)
+"""What reading another file, or one whose objects are others, ends with."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Section:
         if not self.ceilings:
             return None
         if "all_cores" in self.ceilings:
-            return Rates(**self.ceilings["all_cores"])
+            return formed(Rates, self.ceilings["all_cores"], "ceilings")
         return ceilings_from(self.ceilings)
 
     @property
@@ -106,6 +108,34 @@ class NetworkRun:
         return _hardware(self.environment)
 
 
+class Check(TypedDict):
+    """Whether a result was right before it was timed."""
+
+    passed: bool
+
+
+class Claim(TypedDict):
+    """What a document says in words."""
+
+    words: str
+    true: bool
+    because: str
+
+
+class Judged(TypedDict):
+    """A published number, ours, and what becomes of it."""
+
+    table: str
+    key: str
+    value: float
+    ours: float | None
+    unit: str
+    document: str
+    place: str
+    verdict: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Reproduced:
     """A published experiment that was run again, as ``reproduce`` prints it."""
@@ -114,10 +144,10 @@ class Reproduced:
     device: str
     hardware: str
     quick: bool
-    checks: tuple[Mapping[str, Any], ...]
-    claims: tuple[Mapping[str, Any], ...]
+    checks: tuple[Check, ...]
+    claims: tuple[Claim, ...]
     notes: tuple[str, ...]
-    verdicts: tuple[Mapping[str, Any], ...]
+    verdicts: tuple[Judged, ...]
     environment: Mapping[str, Any]
 
 
@@ -183,14 +213,14 @@ def read_files(paths: Iterable[Path]) -> Content:
     for path in paths:
         try:
             found += content(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            what = f"{path} ({type(error).__name__}: {error})"
+        except UNFIT as error:
+            what = f"{path} (no {error})" if type(error) is KeyError else f"{path} ({error})"
             raise InputError("FILE", what, _EXPECTED) from error
     return found
 
 
 def content(value: Mapping[str, Any]) -> Content:
-    """What one JSON object holds.  Raises `ValueError`, `TypeError` or `KeyError` for another."""
+    """What one JSON object holds.  Raises one of `UNFIT` for another."""
     if "epochs" in value:
         return Content(trainings=(_training(value),))
     if "op_times_ms" in value:
@@ -230,32 +260,52 @@ def _group(records: list[Record]) -> Section:
                 newest[key] = (record.run, row)
     last = records[-1]
     known = [roof for record in records if (roof := record.environment.get("ceilings"))]
-    return Section(
-        problem={"operation": last.operation, "batch": last.batch, **last.problem},
-        device=last.device,
-        hardware=last.hardware,
-        environment={key: value for key, value in last.environment.items() if key != "ceilings"},
-        ceilings=known[-1] if known else {},
-        rows=tuple(row for _, row in newest.values()),
-        trials=tuple(row_from(record.row) for record in records if record.command == "tune"),
-        times=(records[0].time, last.time),
-        revisions=tuple(dict.fromkeys(record.revision for record in records if record.revision)),
+    return _checked(
+        Section(
+            problem={"operation": last.operation, "batch": last.batch, **last.problem},
+            device=last.device,
+            hardware=last.hardware,
+            environment={
+                key: value for key, value in last.environment.items() if key != "ceilings"
+            },
+            ceilings=known[-1] if known else {},
+            rows=tuple(row for _, row in newest.values()),
+            trials=tuple(row_from(record.row) for record in records if record.command == "tune"),
+            times=(records[0].time, last.time),
+            revisions=tuple(
+                dict.fromkeys(record.revision for record in records if record.revision)
+            ),
+        )
     )
 
 
 def _section(value: Mapping[str, Any]) -> Section:
     environment = dict(value["environment"])
     revision = environment.get("revision")
-    return Section(
-        problem=value["problem"],
-        device=value["device"],
-        hardware=_hardware(environment),
-        environment=environment,
-        ceilings=value["ceilings"],
-        rows=tuple(row_from(row) for row in value["rows"]),
-        times=(environment["time"],) * 2 if "time" in environment else (),
-        revisions=(revision,) if revision else (),
+    return _checked(
+        Section(
+            problem=formed(dict[str, Any], value["problem"], "problem"),
+            device=formed(str, value["device"], "device"),
+            hardware=_hardware(environment),
+            environment=environment,
+            ceilings=value["ceilings"],
+            rows=tuple(row_from(row) for row in value["rows"]),
+            times=(environment["time"],) * 2 if "time" in environment else (),
+            revisions=(revision,) if revision else (),
+        )
     )
+
+
+def _checked(section: Section) -> Section:
+    """A section whose problem, ceilings and times can be shown.  Raises `ValueError` otherwise."""
+    formed(str, section.problem.get("operation"), "the problem's operation")
+    formed(tuple[str, ...], section.times, "the environment's time")
+    formed(tuple[str, ...], section.revisions, "the environment's revision")
+    formed(dict[str, Any], section.ceilings, "ceilings")
+    roof = section.roof
+    if roof is not None and not min(roof.bandwidth_gbps, roof.rate_gflops()) > 0:
+        raise ValueError("ceilings are above nought")
+    return section
 
 
 def _hardware(environment: Mapping[str, Any]) -> str:
@@ -266,50 +316,27 @@ def _hardware(environment: Mapping[str, Any]) -> str:
 
 def _network(value: Mapping[str, Any]) -> NetworkRun:
     names = [field.name for field in fields(NetworkRun) if field.name not in ("peers", "plan")]
-    kept = {name: value[name] for name in names}
+    made = formed(NetworkRun, {name: value[name] for name in names})
     peers = tuple(row_from(row) for row in value.get("peers", ()))
     plan = row_from(value["plan"]) if "plan" in value else None
-    return NetworkRun(**kept, peers=peers, plan=plan)
+    return replace(made, peers=peers, plan=plan)
 
 
 def _reproduced(value: Mapping[str, Any]) -> Reproduced:
     names = [field.name for field in fields(Reproduced)]
-    kept = {name: value[name] for name in names}
-    lists = {name: tuple(kept[name]) for name in ("checks", "claims", "notes", "verdicts")}
-    return Reproduced(**{**kept, **lists})
+    return formed(Reproduced, {name: value[name] for name in names})
 
 
 def _training(value: Mapping[str, Any]) -> TrainingRun:
     if not value["epochs"]:
         raise ValueError("a training without an epoch")
     profile = value.get("profile", {})
-    return TrainingRun(
-        value["model"],
-        value["device"],
-        _hardware(value["environment"]),
-        value["options"],
-        tuple(value["epochs"]),
-        value["seconds"],
-        value["environment"],
-        tuple(profile.get("phases", ())),
-        tuple(profile.get("timeline", ())),
-    )
-
-
-def row_from(found: Mapping[str, Any]) -> Row:
-    """A row from its JSON object.  Raises `TypeError`, `KeyError` or `ValueError` for another."""
-    parts = {**found, "time_ms": _timing(found["time_ms"]), "cold_ms": _timing(found["cold_ms"])}
-    if error := found["error"]:  # JSON has null for what is not finite.
-        numbers = {key: math.nan if value is None else value for key, value in error.items()}
-        parts["error"] = Error(**numbers)
-    parts["resources"] = Resources(**found["resources"])
-    if clocks := found["clocks"]:
-        parts["clocks"] = Clocks(**{**clocks, "throttled_by": tuple(clocks["throttled_by"])})
-    return Row(**parts)
-
-
-def _timing(found: Mapping[str, Any] | None) -> Timing | None:
-    if not found:
-        return None
-    # What climb prints leaves out whether the median had settled, and the samples.
-    return Timing(**{"steady": True, **found, "samples": tuple(found.get("samples", ()))})
+    names = ("model", "device", "options", "epochs", "seconds", "environment")
+    given = {name: value[name] for name in names} | {
+        name: profile[name] for name in ("phases", "timeline") if name in profile
+    }
+    made = formed(TrainingRun, {**given, "hardware": _hardware(value["environment"])})
+    told = {(phase["phase"], phase["layer"]) for phase in made.phases}
+    if not told.issuperset((span["phase"], span["layer"]) for span in made.timeline):
+        raise ValueError("the profile's timeline has a phase that its phases lack")
+    return made

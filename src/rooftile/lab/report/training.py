@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from markupsafe import Markup
 
@@ -18,6 +18,45 @@ _STEPS = 3
 """So many steps are in the timeline, of those that were looked at."""
 
 
+class Options(TypedDict):
+    """What the page tells of a training's options."""
+
+    optimiser: str
+    batch: int | None
+    """None: all samples at once."""
+    precision: NotRequired[str]
+
+
+class Epoch(TypedDict):
+    """An epoch's number and means; None where nothing was held out."""
+
+    epoch: int
+    loss: float
+    holdout_loss: float | None
+    holdout_accuracy: float | None
+
+
+class Phase(TypedDict):
+    """The calls of a phase of a layer, in milliseconds."""
+
+    phase: str
+    layer: str
+    calls: int
+    average_ms: float
+    least_ms: float
+    most_ms: float
+    share: float
+
+
+class Span(TypedDict):
+    """One of those calls."""
+
+    phase: str
+    layer: str
+    start_ms: float
+    ms: float
+
+
 @dataclass(frozen=True)
 class TrainingRun:
     """A run as ``train`` prints it."""
@@ -25,13 +64,12 @@ class TrainingRun:
     model: str
     device: str
     hardware: str
-    options: Mapping[str, Any]
-    epochs: tuple[Mapping[str, Any], ...]
-    """Of each epoch its number, ``loss``, and ``holdout_loss`` and ``holdout_accuracy`` or None."""
+    options: Options
+    epochs: tuple[Epoch, ...]
     seconds: float
     environment: Mapping[str, Any]
-    phases: tuple[Mapping[str, Any], ...] = ()
-    timeline: tuple[Mapping[str, Any], ...] = ()
+    phases: tuple[Phase, ...] = ()
+    timeline: tuple[Span, ...] = ()
 
     @property
     def precision(self) -> str:
@@ -47,17 +85,17 @@ class TrainingRun:
 def figures(run: TrainingRun) -> tuple[Figure, ...]:
     """The curves, and the timeline of a run that was profiled."""
     curves = [_losses(run)]
-    accuracies = [epoch["holdout_accuracy"] for epoch in run.epochs]
-    if accuracies and None not in accuracies:
+    accuracies = [one for epoch in run.epochs if (one := epoch["holdout_accuracy"]) is not None]
+    if len(accuracies) == len(run.epochs):
         curves.append(_accuracy(run, accuracies))
     return (*curves, _timeline(run)) if run.timeline else tuple(curves)
 
 
 def _losses(run: TrainingRun) -> Figure:
     lines = {"trained on": [epoch["loss"] for epoch in run.epochs]}
-    held_out = [epoch["holdout_loss"] for epoch in run.epochs]
+    held_out = [one for epoch in run.epochs if (one := epoch["holdout_loss"]) is not None]
     caption = "The mean loss of each epoch's steps."
-    if held_out and None not in held_out:
+    if len(held_out) == len(run.epochs):
         lines["held out"] = held_out
         best = min(range(len(held_out)), key=lambda k: held_out[k])
         caption += f" On what was held out it is least after epoch {run.epochs[best]['epoch']}."

@@ -134,9 +134,12 @@ def reproduced(word):
         return {**known, "key": key, "value": value, "ours": ours, "verdict": verdict,
                 "reason": reason}  # fmt: skip
 
-    verdicts = [number("a", 2.0, 2.0, "holds", "the same"),
-                number("b", 3.0, 2.0, "cannot be", "a slip"),
-                number("c", 4.0, None, "not measured", "not there")]  # fmt: skip
+    verdicts = [
+        number("a", 2.0, 2.0, "holds", "the same"),
+        number("b", 3.0, 2.0, "cannot be", "a slip"),
+        number("c", 4.0, None, "not measured", "not there"),
+        {**number("d", 2e3, 3e3, "measured something else", "why"), "unit": "elements"},
+    ]
     record = {
         "experiment": "exams", "device": "cpu", "hardware": "a processor", "quick": True,
         "checks": [{"name": word, "passed": True, "said": ""}],

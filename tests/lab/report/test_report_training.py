@@ -18,6 +18,8 @@ def test_curves_and_timeline_of_a_training():
     losses, accuracy, timeline = figures(run)
     assert "least after epoch 3" in losses.caption
     assert losses.picture.count('class="curve"') == losses.picture.count("curve held") == 3
+    assert [f">{epoch}</text>" in losses.picture for epoch in (1, 4, 5)] == [True, True, False]
+    assert ">epoch</text>" in losses.picture
     assert [name for _, name in losses.legend] == ["trained on", "held out"]
     assert losses.table.rows[1][1] == ("2", "0.50000", "1.5000")
     assert "80.00 %" in accuracy.caption

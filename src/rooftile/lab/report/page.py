@@ -212,7 +212,9 @@ def _experiment(id: str, run: Reproduced) -> Part:
     counted = collections.Counter(one["verdict"] for one in run.verdicts)
     right = sum(one["passed"] for one in run.checks)
     tiles = [Tile(verdict, str(count), "published numbers") for verdict, count in counted.items()]
-    tiles.append(Tile("Results verified", f"{right} of {len(run.checks)}", "before they are timed"))
+    if run.checks:
+        verified = f"{right} of {len(run.checks)}"
+        tiles.append(Tile("Results verified", verified, "before they are timed"))
     made = verdicts.figure(run)
     said = tuple(
         (one["words"], f"{'true' if one['true'] else 'not true'}: {one['because']}")

@@ -12,8 +12,10 @@ from rooftile.lab.report import svg, words
 from rooftile.lab.report.chart import Figure, Strip, Table, axis, key, track
 from rooftile.lab.report.scale import Linear
 
-_HEIGHT, _ROOM = 190, 8
-"""Pixels of a curve's picture, and of the room over and under the curve."""
+_HEIGHT, _ROOM, _EPOCHS = 190, 8, 16
+"""Pixels of a curve's place, of the room over and under the curve, and of the epochs below it."""
+_RIGHT = 95
+"""Percent of the width from which a label ends where its place is."""
 _STEPS = 3
 """So many steps are in the timeline, of those that were looked at."""
 
@@ -119,11 +121,16 @@ def _curves(
     """Lines over the epochs, from nought on, with their numbers."""
     x = Linear(max(2, len(run.epochs)))
     y = Linear(most or max(max(values) for values in lines.values()) or 1.0)
-    picture = svg.drawing(_HEIGHT, "curves", role="img", aria_label=caption)
+    picture = svg.drawing(_HEIGHT + _EPOCHS, "curves", role="img", aria_label=caption)
     for value in y.ticks():
         height = _height(y, value)
         svg.add(picture, "line", class_="grid", x1="0%", x2="100%", y1=height, y2=height)
         svg.add(picture, "text", words.tick(value), x="0%", y=height - 3)
+    svg.add(picture, "text", "epoch", x="0%", y=_HEIGHT + _EPOCHS - 4)
+    for epoch in dict.fromkeys(round(tick) for tick in x.ticks() if tick >= 1):
+        place, side = x.at(epoch), "end" if x.at(epoch) > _RIGHT else "middle"
+        left, low = svg.percent(place), _HEIGHT + _EPOCHS - 4
+        svg.add(picture, "text", words.tick(epoch), x=left, y=low, text_anchor=side)
     for style, values in zip(("curve", "curve held"), lines.values(), strict=False):
         _line(picture, style, x, y, values)
     columns = ("epoch", *lines)

@@ -12,6 +12,7 @@ from rooftile.errors import InputError
 from rooftile.lab.history.store import History
 from rooftile.lab.records import Error, Row
 from rooftile.ops import Conv2d, named
+from rooftile.ops.matmul import Matmul
 from rooftile.runtime.timing.host import timing_of
 
 
@@ -158,3 +159,11 @@ def test_a_record_file_that_lacks_a_key_is_wrong_usage(call, filled, tmp_path, l
     code, _, err = call("compare", path, path)
     assert code == 2
     assert f"no '{lacking}'" in err
+
+
+def test_a_problem_is_called_by_its_sizes_and_what_is_true_of_it(call, history_path):
+    row = Row("strategy", "naive", "cpu", "ieee", "failed", "3 elements")
+    with History() as history:
+        run = history.begin("climb", "cpu", "a processor", {"revision": "aaa111"})
+        history.add(run, Matmul(3, 5, 7, transpose_b=True), row)
+    assert "matmul 3x5x7 transpose_b" in call("history")[1]

@@ -70,10 +70,11 @@ def problem_name(record: Record) -> str:
         if problem_text(named(record.operation, name)) == text:
             return f"{name}{batch}"
     values = record.problem.values()
-    sizes = [value for value in values if isinstance(value, int)]
+    sizes = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
     if not sizes:
         sizes = [one for value in values if isinstance(value, list) for one in value]
-    return f"{record.operation} {'x'.join(map(str, sizes))}{batch}"
+    true = "".join(f" {name}" for name, value in record.problem.items() if value is True)
+    return f"{record.operation} {'x'.join(map(str, sizes))}{true}{batch}"
 
 
 def shapes(problem: Problem) -> str:

@@ -56,6 +56,7 @@ def test_without_a_loop_that_calculates_nothing_is_said():
     [
         (named("conv2d", "lenet-conv1", 8), "loops", True, True),
         (named("conv2d", "lenet-conv1", 8), "register_tile", False, False),
+        (named("conv2d", "lenet-conv1", 8), "winograd", False, False),
         (Softmax(8, 100), "loops", True, False),
         (Softmax(8, 100), "vectors", False, False),
     ],

@@ -140,7 +140,7 @@ def cases(lab: str, data: Path | None = None) -> list[Case]:
         raise InputError("lab", repr(lab), f"one of {list(LABS)}")
     place: Any = data or os.environ.get(VARIABLE)
     if not place:
-        raise InputError("data", "none", f"a folder with the folder {lab}, or {VARIABLE}")
+        raise InputError("data", "none", f"--data DIR with the folder {lab} in it, or {VARIABLE}")
     folder = Path(place) / lab
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     if not found:

@@ -31,6 +31,8 @@ _MATHEMATICS = re.compile(r"(exp|expm1|log|log1p|tanh|sin|cos|pow|fmod)f?")
 _TURNS = 4
 """How often a loop is taken to run."""
 _LANES = {"x": 4, "y": 8, "z": 16}
+_VECTORS = " x float>"
+"""What LLVM's text has where a function is written in vectors."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,26 @@ class Loop:
 
 def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop | None:
     """That of a kernel for arrays of these dtypes; None where there is none to be read."""
-    return busiest(build.assembly(kernel.text(dtypes, scratch), kernel.explicit))
+    text = kernel.text(dtypes, scratch)
+    # Its own function is the last one but for the entry, behind those that it calls.
+    own = text.rpartition("\ndefine internal ")[2]
+    return busiest(build.assembly(text, kernel.explicit), in_vectors=_VECTORS in own)
 
 
-def busiest(assembly: str) -> Loop | None:
-    """That of an assembly's text."""
+def busiest(assembly: str, *, in_vectors: bool = False) -> Loop | None:
+    """That of an assembly's text.
+
+    ``in_vectors`` says that the kernel is written in vectors: its loops over single numbers are
+    borders then, however deep they lie.
+    """
     loops = [(depth, _loop(body)) for depth, body in _innermost(assembly.splitlines())]
     working = [(depth, loop) for depth, loop in loops if loop.flops or loop.loads]
 
-    def work(one: tuple[int, Loop]) -> tuple[bool, int, int, int]:
+    def work(one: tuple[int, Loop]) -> tuple[bool, bool, int, int, int]:
         depth, loop = one
         often = loop.flops * _TURNS**depth
-        return bool(loop.mathematics), often, loop.flops, 0 if loop.flops else loop.loads
+        moves = 0 if loop.flops else loop.loads
+        return bool(loop.mathematics), in_vectors and loop.lanes > 1, often, loop.flops, moves
 
     return max(working, key=work)[1] if working else None
 

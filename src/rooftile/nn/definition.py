@@ -144,13 +144,17 @@ class NetworkDefinition:
             for parameter, shape in problem.parameter_shapes.items()
         }
 
+    def _without_weights(self) -> InputError:
+        expected = "one with weights, as its initialise(seed) gives"
+        return InputError("network", f"{self.name} without parameters", expected)
+
     def parameters_of(self, layer: str) -> tuple[Float32, ...]:
         """A layer's parameters in the order its problem takes them.  Raises `InputError`."""
         keys = [key for key in self.parameter_shapes if key.rpartition(".")[0] == layer]
         if not keys:
             raise InputError("layer", repr(layer), f"one of {[item.name for item in self.layers]}")
         if not self.parameters:
-            raise InputError("network", f"{self.name} without parameters", "a network with weights")
+            raise self._without_weights()
         return tuple(self.parameters[key] for key in keys)
 
     def with_parameters(
@@ -184,7 +188,7 @@ class NetworkDefinition:
         Raises `InputError` for a name that is no parameter's, and beyond float16's range.
         """
         if not self.parameters:
-            raise InputError("network", f"{self.name} without parameters", "a network with weights")
+            raise self._without_weights()
         own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: written(self)}
         kept: dict[str, NDArray[Any]] = dict(self.parameters)
         for key in float16:

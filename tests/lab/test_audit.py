@@ -22,6 +22,7 @@ from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
 from rooftile.lab.audit.poison import HEAP, bits, heap_bits, poison, strength, too_many
 from rooftile.lab.audit.processes import running_libraries
 from rooftile.lab.audit.rounding import CLAIMS, ROUNDINGS, check_claim
+from rooftile.lab.audit.supervised import _environment
 from rooftile.lab.audit.text_speed import _plausible
 from rooftile.ops import Array, Conv2d, Linear, Pool, Pool2d, Softmax, named
 
@@ -169,6 +170,15 @@ def test_a_failure_stays():
     assert (check.status, check.evidence) == ("failed", "first")
     assert not findings.right
     assert [one.name for one in findings.checks()] == list(CHECKS)
+
+
+def test_a_stranger_is_told_no_keys(monkeypatch):
+    for name in ("AWS_SECRET_ACCESS_KEY", "ROOFTILE_CACHE_DIR", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "something")
+    told = _environment(isolate=True)
+    assert told["OMP_NUM_THREADS"] == "something"
+    assert told["PATH"] == os.environ["PATH"]
+    assert not {"AWS_SECRET_ACCESS_KEY", "ROOFTILE_CACHE_DIR"} & told.keys()
 
 
 def test_arrays_and_guards_do_not_overlap():

@@ -46,7 +46,7 @@ ON_CPUS_ALONE = {
 
 def test_every_operation_ends_with_what_takes_all():
     last = {
-        "naive", "row_threads", "sequential", "strided", "merge", "three_launches",
+        "naive", "row_threads", "sequential", "strided", "merge", "three_launches", "block_rows",
         "compare_and_swap", "one_block",
     }  # fmt: skip
     # Each of its formats has rungs of its own: tests/strategies/spmv asks for every one.

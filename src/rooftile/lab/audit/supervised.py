@@ -119,12 +119,18 @@ def output_of(
     return int(code) if code else -signal.SIGKILL, heard.decode(errors="replace")
 
 
+_TOLD = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "LC_", "TZ", "LD_LIBRARY_PATH", "PYTHON", "VIRTUAL_ENV"),
+    *("CUDA", "NVIDIA", "OCL_", "OPENCL_", "POCL_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
+    *("GOTO_", "BLIS_", "NUMBA_", "NUMEXPR_", "TORCH", "TRITON_", "MALLOC_"),
+)
+"""How the variables begin that loaders, Python, drivers and numerical libraries read."""
+
+
 def _environment(isolate: bool) -> dict[str, str]:
-    """What a process is told; a stranger's is not told where rooftile keeps its files."""
+    """What a process is told; a stranger's is told nothing that others keep in variables."""
     told = {
-        name: value
-        for name, value in os.environ.items()
-        if not (isolate and name.startswith(("ROOFTILE_", "XDG_")))
+        name: value for name, value in os.environ.items() if not isolate or name.startswith(_TOLD)
     }
     # Large arrays then come from the heap, so that a kernel allocates poisoned memory.
     told["MALLOC_MMAP_THRESHOLD_"] = str(2**30)

@@ -131,7 +131,8 @@ def test_killed_at_any_moment_it_leaves_nothing(tmp_path, kernel, turn):
 @contextmanager
 def judging(folder, text):
     """A process that judges a kernel; at the end it is killed, and must leave nothing."""
-    path, mark = folder / "kernel.py", f"OF_THIS_TEST={uuid.uuid4()}"
+    # Kernels are told few of the user's variables: those of Python are.
+    path, mark = folder / "kernel.py", f"PYTHON_OF_THIS_TEST={uuid.uuid4()}"
     path.write_text(text)
     (folder / "tmp").mkdir()
     mounts = Path("/proc/self/mounts").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -63,22 +63,31 @@ def of_matrix(bench: Any, name: str, problem: Any, prepared: Prepared) -> Record
         times = bench.times(works)
     took = {form: 1e3 * times[form].warm.median for form in works}
     chosen = next(form for form in predicted if form in took)
-    best = min(took, key=lambda form: took[form])
-    thumb, _ = rule_of_thumb(prepared.structure)
     return {
+        **compared(chosen, predicted, took, prepared.structure),
         "matrix": name,
         "rows": problem.rows,
         "entries": prepared.entries,
-        "predicted_us": {form: predicted[form] for form in took},
-        "measured_us": took,
         "cold_us": {form: 1e3 * times[form].cold.median for form in works},
         "reasons": reasons,
-        "chosen": chosen,
         "decided_us": 1e6 * decided,
+    }
+
+
+def compared(
+    chosen: str, predicted: Mapping[Any, float], took: Mapping[Any, float], structure: Any
+) -> Record:
+    """What was chosen beside what is best; times are microseconds of a product by format."""
+    best = min(took, key=lambda form: took[form])
+    thumb, _ = rule_of_thumb(structure)
+    return {
+        "predicted_us": {form: us for form, us in predicted.items() if form in took},
+        "measured_us": dict(took),
+        "chosen": chosen,
         "best": best,
         "over_best": took[chosen] / took[best],
         "thumb": thumb,
-        "structure": asdict(prepared.structure),
+        "structure": asdict(structure),
     }
 
 

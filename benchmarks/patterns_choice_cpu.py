@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
-from patterns_choice import line
+from patterns_choice import compared, line
 from patterns_matrices import SIZES, families
 from patterns_rows import Record, Watch
 
 import rooftile
-from rooftile.analysis.spmv import fastest, rule_of_thumb, stored_bytes
+from rooftile.analysis.spmv import fastest, stored_bytes
 from rooftile.analysis.spmv_machines import PROCESSOR
 from rooftile.devices import cpu
 from rooftile.errors import InputError
@@ -69,19 +68,12 @@ def _of_matrix(name: str, problem: Spmv) -> Record:
             reasons[form] = verdict.reason
     timings = interleaved(calls, seconds=_SECONDS)
     took = {form: 1e3 * timings[form].median for form in calls}
-    best = min(took, key=lambda form: took[form])
-    thumb, _ = rule_of_thumb(structure)
+    predicted = {one.form: 1e3 * one.ms for one in csr.estimates()}
     return {
+        **compared(chosen, predicted, took, structure),
         "matrix": name,
         "rows": problem.rows,
         "entries": csr.nnz,
-        "predicted_us": {one.form: 1e3 * one.ms for one in csr.estimates() if one.form in took},
-        "measured_us": took,
         "reasons": reasons,
-        "chosen": chosen,
         "decided_us": 1e6 * decided,
-        "best": best,
-        "over_best": took[chosen] / took[best],
-        "thumb": thumb,
-        "structure": asdict(structure),
     }

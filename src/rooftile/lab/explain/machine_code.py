@@ -140,8 +140,7 @@ def _loop(body: list[str]) -> Loop:
         loads=sum(bool(_MEMORY.search(line)) and not _STACK.search(line) for line in body),
         spills=sum(bool(_STACK.search(line)) for line in body),
         branches=max(0, len(jumps) - 1),
-        vector_bytes=4
-        * max((_LANES[k] for line in body for k, _ in _VECTOR.findall(line)), default=0),
+        vector_bytes=4 * max(map(_named_lanes, body), default=0),
         calls=tuple(call[1] or "?" for line in body if (call := _CALL.match(line))),
     )
 

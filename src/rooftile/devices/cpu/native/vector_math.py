@@ -92,6 +92,10 @@ class _Lanes:
         """The smaller of both; NaN stays."""
         return self.where("ogt", x, self.all(limit), self.all(limit), x)
 
+    def above(self, x: Value, limit: float) -> Value:
+        """The larger of both; NaN stays."""
+        return self.where("olt", x, self.all(limit), self.all(limit), x)
+
     def parts(self, x: Value, raised: int = 0) -> tuple[Value, Value, Value]:
         """``r``, ``q(r)``, and ``n`` behind the bits of `_ROUND`, so much larger there."""
         n, shifted = self.nearest(x, raised)
@@ -146,14 +150,14 @@ def _exp(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at = _Lanes(to, x)
     x = at.below(x, _MOST)
-    r, q, shifted = at.parts(at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x))
+    r, q, shifted = at.parts(at.above(x, _LEAST))
     return at.scaled(at.do("fadd", at.less_one(r, q), at.all(1.0)), shifted)
 
 
 def _grown_exp(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at = _Lanes(to, x)
-    x = at.where("olt", x, at.all(_LEAST), at.all(_LEAST), x)
+    x = at.above(x, _LEAST)
     n, shifted = at.nearest(x, _BIAS + _GROWN)
     power = at.polynomial(_E, at.fma(n, at.all(-math.log(2.0)), x))
     # To add n to the power's exponent would be quicker, but not keep NaN.
@@ -165,8 +169,7 @@ def _sigmoid(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     at, zero = _Lanes(to, x), Value(x.type, "zeroinitializer")
     minus = to.made(x.type, f"fneg {x.type.llvm} {at.called('fabs', x).name}")
-    least = at.where("olt", minus, at.all(_LEAST), at.all(_LEAST), minus)
-    r, q, shifted = at.parts(least, _BIAS + _GROWN)
+    r, q, shifted = at.parts(at.above(minus, _LEAST), _BIAS + _GROWN)
     grown = at.fma(at.fma(q, r, at.all(1.0)), r, at.all(1.0))
     e = at.do("fmul", at.do("fmul", grown, at.power_of(shifted)), at.all(2.0**-_GROWN))
     upper = at.where("olt", x, zero, e, at.all(1.0))

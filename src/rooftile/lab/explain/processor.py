@@ -213,7 +213,7 @@ def explain_cpu(
     rung: Any = strategy
     kernel = rung.native(problem)
     quick = measured is not None and measured.median_ms <= _QUICK_MS
-    counts, why = None, unreadable() or "--profile counts"
+    counts = None
     if shape is not None and (counted or (quick and not unreadable())):
         if progress is not None:
             progress("reading the counters")
@@ -239,5 +239,5 @@ def explain_cpu(
         round_trips=rung.round_trips(problem),
         parts=rung.accesses(problem),
         counts=counts,
-        not_counted="" if counts else why,
+        not_counted="" if counts else unreadable() or "--profile counts",
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rooftile.lab.networks.streams import StreamTiming
+    from rooftile.nn import Network
     from rooftile.nn.gpu_plan import GpuPlan
     from rooftile.nn.streaming import Images
 
@@ -40,7 +41,8 @@ def command(arguments: argparse.Namespace) -> int:
             device=arguments.device,
         )
         say(f"classifying {len(images)} images")
-        x, expected = _given(plan, images.images, arguments.stream)
+        dtype = _dtype(network, arguments.stream)
+        x, expected = _given(plan, images.images, dtype)
         if wanted is None:
             wanted = [plan.stream.segments(x)]
         elif not wanted:
@@ -57,7 +59,7 @@ def command(arguments: argparse.Namespace) -> int:
             "precision": plan.precision,
             "batch": plan.batch,
             "images": len(images),
-            "dtype": arguments.stream,
+            "dtype": dtype,
             "accuracy": float((expected == images.labels).mean()),
             **_best(timings),
             "model_segments": best_segments(model, len(x), plan.batch),
@@ -105,6 +107,14 @@ def _wanted(arguments: argparse.Namespace) -> list[int] | None:
     return [int(arguments.segments)]
 
 
+def _dtype(network: Network, asked: str | bool) -> str:
+    """What images are streamed as: if nobody says so, uint8 where the network knows how pixels
+    become numbers."""
+    if isinstance(asked, str):
+        return asked
+    return "float32" if network.pixels is None else "uint8"
+
+
 def _given(
     plan: GpuPlan, images: NDArray[np.uint8], dtype: str
 ) -> tuple[Images, NDArray[np.int64]]:
@@ -112,13 +122,14 @@ def _given(
 
     uint8 images are rounded after they are resized.
     """
-    from rooftile.nn.data import prepare, resize
+    from rooftile.nn.data import resize
 
-    size = plan.network.input_shape[1]
-    made = resize(images, size) if dtype == "uint8" else prepare(images, size)
+    prepare, shape = plan.network.prepare, plan.network.input_shape
+    height, width = shape[1:]
+    made = resize(images, (height, width)) if dtype == "uint8" else prepare(images)
     x = plan.stream.pinned(made.shape, made.dtype)
     x[...] = made
-    return x, plan(prepare(x, size) if dtype == "uint8" else x).argmax(axis=1)
+    return x, plan(prepare(x) if dtype == "uint8" else x).argmax(axis=1)
 
 
 def _numbers(plan: GpuPlan, x: Images) -> list[int]:

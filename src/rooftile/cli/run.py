@@ -59,10 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stream",
         nargs="?",
-        const="uint8",
+        const=True,
         choices=("uint8", "float32"),
-        help="time images of this dtype (default uint8) from page-locked host memory to labels, "
-        "copies beside computation (CUDA)",
+        help="time images of this dtype (default uint8, or float32 where the network does not say "
+        "how pixels become numbers) from page-locked host memory to labels, copies beside "
+        "computation (CUDA)",
     )
     parser.add_argument(
         "--segments",

@@ -84,5 +84,7 @@ def test_resized_levels_are_rounded(x, size):
     exact = np.stack([resized(image, size) for image in x])
     assert np.abs(result - exact).max() <= 0.5 + 1e-4
     np.testing.assert_array_equal(resize(result, size), result)
+    colours = np.stack([x, x[::-1]], axis=1)
+    assert np.array_equal(resize(colours, (size, size))[:, 1], result[::-1])
     with pytest.raises(InputError, match="images"):
         resize(x.astype(np.float32), size)

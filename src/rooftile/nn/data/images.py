@@ -54,17 +54,19 @@ def prepared(
     return x
 
 
-def resize(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """uint8[n, size, size]: resized as `prepare` does, rounded to whole levels, halves to even.
+def resize(images: NDArray[np.uint8], size: int | tuple[int, int]) -> NDArray[np.uint8]:
+    """uint8[n, size, size], or [n, *size], of uint8[n, height, width], a channel's axis kept.
 
-    ``prepare(resize(images, size), size)`` differs from ``prepare(images, size)`` by that
-    rounding alone.  Raises `InputError`.
+    Resized as `prepare` does, rounded to whole levels, halves to even: what is made of them differs
+    from what is made of ``images`` by that rounding alone.  Raises `InputError`.
     """
-    if images.ndim != 3:
-        raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
-    check_positive(size=size)
+    if images.ndim not in (3, 4):
+        expected = "uint8[n, height, width] or [n, channels, height, width]"
+        raise InputError("images", f"{images.dtype}{list(images.shape)}", expected)
+    height, width = (size, size) if isinstance(size, int) else size
+    check_positive(size=min(height, width))
     _check_pixels(images)
-    return np.rint(_resized(images, (size, size))).astype(np.uint8)
+    return np.rint(_resized(images, (height, width))).astype(np.uint8)
 
 
 def _check_pixels(images: NDArray[np.uint8]) -> None:

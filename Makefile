@@ -69,7 +69,8 @@ test-gpu: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/pytest -m "gpu and alone" -rs
 
 honest: $(DEV_ENV)/installed
-	ROOFTILE_HONEST_SEEDS=5 $(DEV_ENV)/bin/pytest tests/frauds/test_honest.py
+	ROOFTILE_HONEST_SEEDS=5 $(DEV_ENV)/bin/pytest -k honest \
+	  tests/frauds/test_honest.py tests/frauds/test_frauds_gpu.py
 
 sanitize: $(DEV_ENV)/installed
 	for tool in memcheck racecheck; do \

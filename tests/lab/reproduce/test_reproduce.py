@@ -14,6 +14,7 @@ from rooftile.lab.reproduce.exam_claims import idle_warps, skipped_rows
 from rooftile.lab.reproduce.exam_tables import rounds_to
 from rooftile.lab.reproduce.experiment import Found, Measured
 from rooftile.lab.reproduce.figures import Figure, Table
+from rooftile.ops.conv1d import Conv1d
 
 RECORDS = sorted((Path(__file__).parents[3] / "benchmarks" / "results").glob("reproduced-*.json"))
 EXPERIMENTS = catalogue.EXPERIMENTS.values()
@@ -105,6 +106,18 @@ def test_the_decks_checker_refuses_right_results_where_both_are_zero():
     assert line_convolutions.checked_as_published(right, right + np.float32(1)) == 4
     assert line_convolutions.covered_by_integers(1000, 16) == 992
     assert line_convolutions.covered_by_integers(1024, 16) == 1024
+
+
+@pytest.mark.parametrize("length", [50, 25_000])
+def test_timed_results_are_looked_at_at_both_ends(length):
+    x, mask = np.random.default_rng(0).random(length, np.float32), line_convolutions._MASK
+    right = np.asarray(Conv1d(length, 3, "interior").reference(x, mask), np.float32)
+    assert line_convolutions.right_at_both_ends(x, right)
+    for place in (0, 1, -2, -1):
+        for wrong in (np.nan, 2.5):
+            made = right.copy()
+            made[place] = wrong
+            assert not line_convolutions.right_at_both_ends(x, made)
 
 
 def test_a_gpu_time_that_is_mostly_copies_measured_something_else():

@@ -31,6 +31,8 @@ _LONG = 10**9
 """From so many elements on, ten seconds pass in a call of the CPU, which is timed once."""
 _OFF_EVERY_BLOCK = Conv1d(10_007, 3, "interior")
 """What is verified: no block divides its length, so that a rounded-down grid is seen."""
+_LOOKED_AT = 10_000
+"""Elements at each end of a timed result that are compared, too."""
 
 
 class LineConvolutions(Experiment):
@@ -110,7 +112,7 @@ def _verify(log: Log, gpu: GpuDevice) -> None:
 def _measure_size(log: Log, setting: Setting, label: str, length: int) -> None:
     x = np.resize(np.random.default_rng(setting.seed).random(10**6, np.float32), length)
     problem = Conv1d(length, 3, "interior")
-    seconds = 0.1 if setting.quick else 0.5
+    seconds = 0.1 if setting.quick else 0.3
     calls = {}
     for name, rung in (("CPU, serial", "loops"), ("CPU, vectors", "vectors")):
         calls[f"{label}: {name}"] = _on_cpu(problem, rung, x, 1 if rung == "loops" else None)
@@ -175,9 +177,21 @@ def _measure_on_device(
             name, group = f"{label}: {kernel}, block {block}", f"{block} threads a block"
             (times,) = device_samples({name: one.launch}, gpu, seconds).values()
             log.measured.append(measured(f"{name}, kernel", times, group))
+            result[:_LOOKED_AT] = result[-_LOOKED_AT:] = np.nan
             whole = _times(one.whole, repeats)
             log.measured.append(measured(f"{name}, all", whole, group))
+            log.check(f"{name} is right at both ends", right_at_both_ends(x, result))
             del one
+
+
+def right_at_both_ends(x: Float32, result: Float32) -> bool:
+    """Whether a result is right where a grid that is too short, or an index, goes wrong first."""
+    count = min(_LOOKED_AT, len(x))
+    part = Conv1d(count, 3, "interior")
+    first, last = (part.reference(end, _MASK) for end in (x[:count], x[-count:]))
+    # What lies at the other end of a part has neighbours in the whole.
+    parts = ((first[:-1], result[: count - 1]), (last[1:], result[len(x) - count + 1 :]))
+    return all(np.allclose(ours, right, rtol=1e-6, atol=0) for right, ours in parts)
 
 
 def _claim_of_constant_memory(log: Log, label: str) -> None:

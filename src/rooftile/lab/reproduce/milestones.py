@@ -62,7 +62,7 @@ class Milestones(Experiment):
                     last = batch == batches[-1]
                     names = {k: v for k, v in chosen.items() if last or " + " not in k}
                     one = MeasuredLayer(log, gpu, layer, batch, setting.seed)
-                    one.run(names, 0.1 if setting.quick else 0.3)
+                    one.run(names, 0.1 if setting.quick else 0.15)
                     if last and gpu.kind == "cuda":
                         measure_with_copies(one)
         time_rungs(log, _direct(batches[0]), gpu, seconds=0.1, seed=setting.seed)

@@ -50,7 +50,7 @@ class OpenclConvolution(Experiment):
         }
         kind = setting.gpu.kind if setting.gpu else "opencl"
         entries["im2col_register, rightly"] = Entry(problem, _BEST[kind], {}, RIGHTLY, small)
-        seconds = 0.5 if setting.large else 0.1
+        seconds = 0.3 if setting.large else 0.1
         times = time_rungs(log, entries, setting.gpu, seconds=seconds, seed=setting.seed)
         host = Log()
         # A processor has no time for all channels.

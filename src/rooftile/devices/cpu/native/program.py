@@ -20,6 +20,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,11 +124,17 @@ def native(function: Callable[..., Any], flags: str = "") -> Native:
 
     code, words = function.__code__, []
     for name in code.co_names:
-        found = function.__globals__.get(name)
-        words.append(f"{name} {found.digest if isinstance(found, Native) else found!r}")
+        words.append(f"{name} {_told(function.__globals__.get(name))}")
     words += [code.co_code.hex(), repr(code.co_consts[1:]), repr(code.co_varnames), flags]
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
     return Native(function.__name__, digest, parse, known, flags)
+
+
+def _told(found: object) -> str:
+    """What a digest says of what a function names; of a module not where it lies."""
+    if isinstance(found, Native):
+        return found.digest
+    return found.__name__ if isinstance(found, ModuleType) else repr(found)
 
 
 def source(

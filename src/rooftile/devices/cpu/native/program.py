@@ -122,9 +122,8 @@ def native(function: Callable[..., Any], flags: str = "") -> Native:
         tree.decorator_list.clear()
         return tree
 
-    code, words = function.__code__, []
-    for name in code.co_names:
-        words.append(f"{name} {_told(function.__globals__.get(name))}")
+    code = function.__code__
+    words = [f"{name} {_told(function.__globals__.get(name))}" for name in code.co_names]
     words += [code.co_code.hex(), repr(code.co_consts[1:]), repr(code.co_varnames), flags]
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
     return Native(function.__name__, digest, parse, known, flags)

@@ -89,6 +89,10 @@ class MlpTrainer(Experiment):
                 scale = int(epochs) / 1000
                 ours = {name: scale * value for name, value in thousand.items()}
                 rulings += by_ratio(one, ours)
+        (profiled,) = table("mlp.gprof").figures
+        serial = [table(f"mlp.{name} 10000")["origin"] for name in ("threads", "unrolled")]
+        said = f"its tables have {serial[0]:g} and {serial[1]:g} s for as many epochs"
+        rulings.append(by_value(profiled, min(serial), said))
         (accuracy,) = table("mlp.accuracy").figures
         right = 100 * _RIGHT / _TESTED
         said = f"{_RIGHT} of {_TESTED} are {right:.2f} %, and one class alone is ever predicted"

@@ -31,8 +31,6 @@ _FEW_ROWS = 8
 """What `few_rows` takes."""
 _PIECE = 16
 """Bytes in which the copy engine counts lines."""
-_GROUP = 16
-"""Clusters' tiles across that are taken together, so that what all read stays in the cache."""
 _WIDEST = 256
 _COLUMNS = (16, 32, 64, 80, 96, 128, 160, _WIDEST)
 _SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
@@ -54,6 +52,10 @@ class Bulk(GpuMatmul):
         Tunable("ROW_BLOCKS", (1, 2, 4), 2),
         Tunable("COLUMN_BLOCKS", (1, 2), 1),
         Tunable("PARTS", (1, 2, 4), 1),
+        # Clusters' tiles across that are taken together, so that what all read stays in the cache.
+        Tunable("GROUP", (4, 8, 16), 16),
+        # Slices by which a warpgroup follows the one above it.
+        Tunable("LEAD", (0, 1, 2), 0),
     )
 
     def why_not(self, problem: Matmul) -> str | None:
@@ -86,7 +88,8 @@ class Bulk(GpuMatmul):
         formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
         tiles = ((self._tile(problem, {**config, **formats}), config) for config in _candidates())
         possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
-        return min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
+        found = min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
+        return {**super().defaults(problem), **found}
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """See `Tile.invalid`."""
@@ -109,7 +112,6 @@ class Bulk(GpuMatmul):
             "LEFT_ACROSS": int(left),
             "RIGHT_ACROSS": int(right),
             "LEFT_HELD": int(held),
-            "GROUP": _GROUP,
             "STORING": tile.storing,
             "CHUNK": tile.chunk,
             "STAGES": tile.stages,

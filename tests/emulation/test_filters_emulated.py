@@ -1,4 +1,4 @@
-"""Rungs of `conv1d` and `separable`, emulated on the host: inside their arrays, without races.
+"""Rungs of `conv1d`, `separable`, `box_blur`, emulated on the host: inside arrays, without races.
 
 They run on every device; what an emulator adds is that it sees what lies beside an array, shared
 memory that nobody wrote, and two threads at one place.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
+from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.separable import Separable
 from rooftile.strategies import strategy
@@ -87,3 +89,35 @@ def test_a_window_beyond_the_signal_is_found(tmp_path):
     rung.text = rung.text.replace(inside, "at + SPAN <= length + 8")
     with pytest.raises(AssertionError, match="AddressSanitizer"):
         run(rung, Conv1d(1024, 9), tmp_path, {"BLOCK": 64, "QUADS": 1})
+
+
+SMALL = {"TILES": 4, "WARPS": 4, "ROWS": 64}
+
+
+@pytest.mark.parametrize(
+    ("problem", "config"),
+    [
+        (BoxBlur(75, 160, 5), SMALL),
+        (BoxBlur(100, 48, 2, 3), {**SMALL, "STAGES": 2}),
+        (BoxBlur(9, 16, 7), {**SMALL, "TILES": 8}),
+    ],
+)
+def test_sums_of_windows_as_products(problem, config, tmp_path):
+    """Bands, strips and squares left over; windows that are clipped on both sides."""
+    made = run(strategy("box_blur", "mma", "cuda"), problem, tmp_path, config)
+    assert np.array_equal(made, problem.reference(*problem.random(0)))
+
+
+def test_lanes_of_a_product_do_not_race(tmp_path):
+    rung, config = strategy("box_blur", "mma", "cuda"), {**SMALL, "TILES": 8}
+    run(rung, BoxBlur(150, 288, 7), tmp_path, config, sanitizer="thread")
+
+
+def test_results_in_place_of_bytes_that_are_still_read_are_found(tmp_path):
+    rung = copy.copy(strategy("box_blur", "mma", "cuda"))
+    place = "8 * r * PITCH + 16 * i)"
+    assert place in rung.text
+    rung.text = rung.text.replace(place, "8 * r * PITCH + 16 * i + 16)")
+    problem = BoxBlur(40, 64, 5)
+    made = run(rung, problem, tmp_path, SMALL)
+    assert not np.array_equal(made, problem.reference(*problem.random(0)))

@@ -13,7 +13,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.box_blur import BoxBlur
-from rooftile.strategies import ladder
+from rooftile.strategies import ladder, strategy
 
 PROBLEMS = (
     BoxBlur(1, 1, 0),
@@ -153,6 +153,15 @@ def test_what_rungs_refuse():
     assert "16 bits" in packed.why_not(BoxBlur(64, 64, 8))
     assert "reaches 21 bytes" in packed.why_not(BoxBlur(64, 64, 7, 3))
     assert "whole spans" in packed.why_not(BoxBlur(64, 72, 5))
+    mma = strategy("box_blur", "mma", "cuda")
+    assert mma.config(BoxBlur(8192, 8192, 5))["ROWS"] == 512
+    assert mma.config(BoxBlur(64, 64, 5))["ROWS"] == 64
+    assert "16 bits" in mma.why_not(BoxBlur(64, 64, 8))
+    assert "reaches 9 bytes" in mma.why_not(BoxBlur(64, 64, 3, 3))
+    assert "whole pieces" in mma.why_not(BoxBlur(64, 72, 5))
+    assert "shared memory" in mma.invalid(
+        BoxBlur(64, 64, 5), mma.config(BoxBlur(64, 64, 5), {"WARPS": 64})
+    )
     (on_cpu,) = (rung for rung in CPU if rung.name == "running")
     assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
     assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))

@@ -73,3 +73,11 @@ def test_spans_count_a_row_that_enters_and_one_that_leaves():
     assert found.loads == threads * rows * 8
     assert found.load_sectors == found.loads / 32
     assert found.shared_reads == threads / 32 * 32 * (2 * 8 + 8) / 4 * 4
+
+
+def test_strips_of_a_warp_read_a_piece_on_either_side():
+    problem = BoxBlur(256, 512, 5)
+    found, *_ = model(problem, "mma", TILES=8, ROWS=64)
+    rows = 256 + 4 * 16
+    assert found.loads == rows * 4 * (128 + 2 * 16)
+    assert found.store_sectors == 256 * 512 / 32

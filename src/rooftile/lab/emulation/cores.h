@@ -94,6 +94,26 @@ template <kind kind, class... Operands> static void mma(float& c0, float& c1, fl
     __syncwarp();
 }
 
+// Of bytes, in integers: sums are exact.
+static void mma_bytes(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                      unsigned b0, unsigned b1)
+{
+    unsigned thread = thread_of(), warp = thread / 32, lane = thread % 32;
+    unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(fragments[thread], a, sizeof a), memcpy(columns_of_b[thread], b, sizeof b);
+    __syncwarp();
+    int* c[4] = {&c0, &c1, &c2, &c3};
+    for (int e = 0; e < 4; e++) {
+        int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+        for (int k = 0; k < 32; k++) {
+            unsigned left = fragments[32 * warp + row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
+            unsigned right = columns_of_b[32 * warp + column * 4 + k % 16 / 4][k / 16];
+            *c[e] += (left >> 8 * (k % 4) & 0xff) * (right >> 8 * (k % 4) & 0xff);
+        }
+    }
+    __syncwarp();
+}
+
 // A number of a matrix in shared memory by its descriptor: core matrices of eight rows of 16 bytes
 // or, swizzled, rows of 128 bytes.  Of a matrix that lies `across`, these are terms.
 static double described(kind kind, uint64_t matrix, int row, int k, bool across)

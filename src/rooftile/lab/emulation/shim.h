@@ -55,6 +55,13 @@ static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); 
 static int __float_as_int(float value) { return bits_of<int>(value); }
 static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }
+static unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
+{
+    uint64_t both = (uint64_t)high << 32 | low;
+    unsigned made = 0;
+    for (int byte = 0; byte < 4; byte++) made |= (unsigned)(both >> 8 * (digits >> 4 * byte & 7) & 0xff) << 8 * byte;
+    return made;
+}
 static double cospi(double x) { return cos(M_PI * x); }
 static double sinpi(double x) { return sin(M_PI * x); }
 template <class T> static T __ldcs(const T* from) { return *from; }

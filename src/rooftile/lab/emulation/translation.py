@@ -25,6 +25,7 @@ _CALLS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.f16": "mma<::FP16>",
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16": "mma<::BF16>",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32": "mma<::TF32>",
+    "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8": "mma_bytes",
     "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16": "wmma_load<::FP16, true>",
     "wmma.load.b.sync.aligned.row.m16n16k16.shared.f16": "wmma_load<::FP16, false>",
     "wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32": "wmma_load<::TF32, true>",

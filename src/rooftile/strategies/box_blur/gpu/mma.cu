@@ -28,7 +28,8 @@
 #define PIECES (TILES + 2)
 
 // Starts to copy a lane's share of sixteen rows of a strip, with zeros for what lies outside: two lanes
-// bring a row, the outermost pieces, then pairs.  `from` is the row's byte `at`.
+// bring a row, the outermost pieces, then pairs.  `from` is the row's byte `at`; of no bytes, nothing
+// is read.
 __device__ __forceinline__ void bring_rows(unsigned stage, const unsigned char* from, bool row_inside,
                                            int at, int columns)
 {
@@ -38,7 +39,7 @@ __device__ __forceinline__ void bring_rows(unsigned stage, const unsigned char* 
         int column = at + 16 * (piece - 1);
         bool inside = row_inside && column >= 0 && column < columns;
         asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(stage + line + 16 * piece),
-                     "l"(inside ? from + 16 * (piece - 1) : from), "r"(inside ? 16 : 0)
+                     "l"(from + 16 * (piece - 1)), "r"(inside ? 16 : 0)
                      : "memory");
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -126,15 +127,16 @@ __device__ __forceinline__ unsigned divided_at_edges(const unsigned sums[4], con
 }
 
 // A tile's sums of columns in sixteen rows, four rows' bytes in a word: the lower bytes of columns
-// of both halves, then the upper ones.
+// of both halves, then the upper ones.  `near` holds what the tile before has read of the bytes.
 __device__ __forceinline__ void add_columns(const unsigned char* rows, const unsigned ones[4],
-                                            unsigned made[4])
+                                            unsigned near[2], unsigned made[4])
 {
     int sums[2][4];
     UNROLL for (int half = 0; half < 2; half++) {
-        const unsigned char* from = rows + half * 8 * PITCH;
+        unsigned next = *(const unsigned*)(rows + half * 8 * PITCH + 16);
         UNROLL for (int e = 0; e < 4; e++) sums[half][e] = 0;
-        multiply_add(sums[half], ones, *(const unsigned*)from, *(const unsigned*)(from + 16));
+        multiply_add(sums[half], ones, near[half], next);
+        near[half] = next;
     }
     UNROLL for (int t = 0; t < 2; t++) {
         unsigned upper = picked(sums[0][2 * t], sums[0][2 * t + 1], 0x5410);
@@ -202,18 +204,24 @@ mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred
         UNROLL for (int r = 0; r < 2; r++)
             of_rows[r] = scales + clipped(first + lane / 4 + 8 * r, height) * (SIDE + 1);
         unsigned whole[2] = {of_rows[0][SIDE], of_rows[1][SIDE]};
+        unsigned near[2] = {*(const unsigned*)(stage + 8), *(const unsigned*)(stage + 8 + 8 * PITCH)};
         UNROLL for (int i = 0; i < TILES; i++) {
-            unsigned here[4], sums[2][4];
+            unsigned here[4], sums[2][4], made[2];
             int column = at + 16 * i;
             bool is_whole = column >= REACH && column + 15 + REACH < columns;
-            add_columns(stage + 16 * i + 8, add_beside, here);
+            add_columns(stage + 16 * i + 8, add_beside, near, here);
             add_rows(above[i], here, add_below, sums);
+            if (is_whole) {
+                UNROLL for (int r = 0; r < 2; r++) made[r] = divided(sums[r], whole[r]);
+            } else {
+                int from_column = column + lane % 4 * 4;
+                UNROLL for (int r = 0; r < 2; r++)
+                    made[r] = divided_at_edges(sums[r], of_rows[r], from_column, width);
+            }
             __syncwarp();
             // Results take the place of bytes that no tile needs any more.
             UNROLL for (int r = 0; r < 2; r++)
-                *(unsigned*)(stage + 8 * r * PITCH + 16 * i) =
-                    is_whole ? divided(sums[r], whole[r])
-                             : divided_at_edges(sums[r], of_rows[r], column + lane % 4 * 4, width);
+                *(unsigned*)(stage + 8 * r * PITCH + 16 * i) = made[r];
             UNROLL for (int e = 0; e < 4; e++) above[i][e] = here[e];
         }
         __syncwarp();

@@ -11,7 +11,7 @@
 // Which term is which of an instruction's is free as long as both sides agree.  So the sums of a
 // lane are the terms that it needs next, and of each row of results it has four neighbours.
 //
-// Quotients are those of `packed`; where columns are clipped, integers divide.
+// Quotients are those of `packed`; where windows are clipped, the scale is that of their pixels.
 //
 // image[height][width][CHANNELS], blurred[height][width][CHANNELS].
 // Grid: x over blocks of WARPS strips of STRIP bytes of a row, y over bands of ROWS rows.
@@ -27,17 +27,17 @@
 #define STAGE_BYTES (16 * PITCH)
 #define PIECES (TILES + 2)
 
-// Starts to copy a lane's share of sixteen rows of a strip, with zeros for what lies outside: two lanes
-// bring a row, the outermost pieces, then pairs.  `from` is the row's byte `at`; of no bytes, nothing
-// is read.
-__device__ __forceinline__ void bring_rows(unsigned stage, const unsigned char* from, bool row_inside,
+// Starts to copy a lane's share of sixteen rows of a strip, with zeros for what lies outside and
+// where it is not wanted: two lanes bring a row, the outermost pieces, then pairs.  `from` is the
+// row's byte `at`; of no bytes, nothing is read.
+__device__ __forceinline__ void bring_rows(unsigned stage, const unsigned char* from, bool wanted,
                                            int at, int columns)
 {
     int lane = threadIdx.x % 32, line = lane / 2 * PITCH;
     UNROLL for (int v = 0; v < PIECES / 2; v++) {
         int piece = v > 0 ? 2 * v - 1 + lane % 2 : lane % 2 * (PIECES - 1);
         int column = at + 16 * (piece - 1);
-        bool inside = row_inside && column >= 0 && column < columns;
+        bool inside = wanted && column >= 0 && column < columns;
         asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(stage + line + 16 * piece),
                      "l"(from + 16 * (piece - 1)), "r"(inside ? 16 : 0)
                      : "memory");
@@ -197,7 +197,8 @@ mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
         __syncwarp();
         unsigned behind = place + (s + STAGES - 1) % STAGES * STAGE_BYTES;
-        bring_rows(behind, from, (unsigned)coming < (unsigned)height, at, columns);
+        bool wanted = s + STAGES - 1 <= steps && (unsigned)coming < (unsigned)height;
+        bring_rows(behind, from, wanted, at, columns);
 
         unsigned char* stage = stages + s % STAGES * STAGE_BYTES + lane / 4 * PITCH + lane % 4 * 4;
         const unsigned* of_rows[2];

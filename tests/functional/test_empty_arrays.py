@@ -12,6 +12,18 @@ NONE = np.zeros((0, 3), np.float32)
 HALF = NONE.astype(np.float16)
 NO_SUMS = np.zeros(3, np.float32)
 BYTES = np.zeros(0, np.uint8)
+FLAT = np.zeros(0, np.float16)
+
+
+def ends(x, count):
+    """So many offsets of no elements, of the library of x and where it lies."""
+    if isinstance(x, np.ndarray):
+        return np.zeros(count, np.int64)
+    import torch
+
+    return torch.zeros(count, dtype=torch.int64, device=x.device)
+
+
 CASES = {
     "add": (lambda x: rooftile.add(x, x), NONE, NONE),
     "axpy": (lambda x: rooftile.axpy(2, x, x), HALF, HALF),
@@ -31,6 +43,18 @@ CASES = {
     "no places": (lambda x: rooftile.argreduce(x, "max", 1), NONE, np.zeros(0, np.int64)),
     "scan": (rooftile.scan, NONE, NONE),
     "sums of bytes": (rooftile.scan, BYTES, np.zeros(0, np.int64)),
+    "empty segments": (
+        lambda x: rooftile.segmented_reduce(x, ends(x, 4), "product"),
+        FLAT,
+        np.ones(3, np.float16),
+    ),
+    "no segments": (
+        lambda x: rooftile.segmented_reduce(x, ends(x, 1)),
+        BYTES,
+        np.zeros(0, np.int64),
+    ),
+    "scan of segments": (lambda x: rooftile.segmented_scan(x, ends(x, 4)), FLAT, FLAT),
+    "scan of none": (lambda x: rooftile.segmented_scan(x, ends(x, 1)), FLAT, FLAT),
     "sort": (rooftile.sort, NONE, NONE),
     "argsort": (rooftile.argsort, NONE, np.zeros((0, 3), np.int64)),
     "unique": (rooftile.unique, NONE, np.zeros(0, np.float32)),
@@ -53,10 +77,19 @@ def test_compact():
     assert (kept.shape, count.tolist()) == ((0,), [0])
 
 
+def test_partition():
+    parts, before = rooftile.partition(NONE, 1.0)
+    assert (parts.shape, parts.dtype, before) == ((0,), np.float32, 0)
+    _, before = rooftile.partition(NONE, 1.0, counted=True)
+    assert before.tolist() == [0]
+
+
 def test_out():
     out = np.full((3, 3), np.nan, np.float32)
     assert rooftile.matmul(NONE, NONE, transpose_a=True, out=out) is out
     assert (out == 0).all()
+    nothing = np.empty(0, np.float32)
+    assert rooftile.compact(NONE, np.zeros((0, 3), bool), out=nothing) is nothing
     with pytest.raises(InputError, match="out"):
         rooftile.add(NONE, NONE, out=np.empty((3, 0), np.float32))
 
@@ -72,6 +105,10 @@ def test_out():
         ("b", lambda: rooftile.matmul(NONE, np.zeros((0, 4), np.float32))),
         ("axes", lambda: rooftile.transpose(NONE, (0, 0))),
         ("bins", lambda: rooftile.histogram(BYTES, 0)),
+        ("offsets", lambda: rooftile.segmented_reduce(FLAT, np.array([0, 1]))),
+        ("offsets", lambda: rooftile.segmented_scan(FLAT, np.array([0, 1]))),
+        ("offsets", lambda: rooftile.segmented_scan(np.zeros(3, np.float16), np.array([0]))),
+        ("pivot", lambda: rooftile.partition(NONE, np.zeros(2, np.float32))),
         ("device", lambda: rooftile.scan(NONE, device="tpu")),
     ],
 )

@@ -10,7 +10,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import of_nothing
+from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.functional.layout import transpose
 from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
@@ -99,17 +99,22 @@ def segmented_reduce(
 
     x is [count] of a dtype that `reduce` takes, ``offsets`` int64 or int32[segments + 1].  They
     rise from 0 to count: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
-    to look; there other offsets give any results.  Every run gives the same bits.
+    to look; there other offsets give any results.  An empty x has empty segments, or none.  Every
+    run gives the same bits.
     """
     combining = operator_of(operator)
     given = Arguments(x)
-    array = given.take("x", x, "count", dtypes=DTYPES)
+    array = given.take("x", x, "count", dtypes=DTYPES, empty=True)
     wanted = given.take("offsets", offsets, "segments + 1", dtypes=("int64", "int32"))
     (count,), (ends,) = array.shape, wanted.shape
-    if ends < 2:
+    if ends < 2 and count:
         raise InputError("offsets", f"{ends} elements", "one more than there are segments")
     if not isinstance(wanted, CudaArray):
         _check_offsets(wanted, count)
+    if is_empty(array):
+        made = combining.result(_dtype(array))
+        identity = combining.identity_in(made)
+        return of_nothing(given, array, (ends - 1,), made, device, out, identity)
     sizes = count, ends - 1
     problem = _segmented(*sizes, _dtype(array), combining, _dtype(wanted))
     return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)

@@ -77,19 +77,22 @@ def segmented_scan(
     ``offsets`` are int32 or int64, begin at 0, never fall and end at the count; segments may be
     empty.  Of arrays in the CPU's memory others are an error.  On a GPU nobody waits to look; there
     results are undefined then, but nothing outside of the arrays is touched.  Operators, dtypes and
-    ``exclusive`` are those of `scan`.  Every run gives the same bits.
+    ``exclusive`` are those of `scan`, and an empty array gives an empty one.  Every run gives the
+    same bits.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).
     """
     given, combined = Arguments(x), operator_of(operator)
-    array = given.take("x", x, "count", dtypes=DTYPES)
+    array = given.take("x", x, "count", dtypes=DTYPES, empty=True)
     places = given.take("offsets", offsets, "segments + 1", dtypes=("int32", "int64"))
     (count,), (ends,) = array.shape, places.shape
-    if ends < 2:
+    if ends < 2 and count:
         raise InputError("offsets", f"{ends} elements", "at least 2: where each segment ends, too")
     if not isinstance(places, CudaArray):
         _check_offsets(np.asarray(places), count)
     _check_flags(exclusive=exclusive)
+    if is_empty(array):
+        return of_nothing(given, array, (0,), combined.result(_dtype(array)), device, out)
     index = _dtype(places)
     problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
     return run(given, problem, [array, places], {}, "ieee", strategy, device, out)

@@ -78,7 +78,7 @@ def compact(
         raise InputError("mask", found, f"x's shape {tuple(array.shape)}")
     dtype = getattr(array.dtype, "name", array.dtype)
     if is_empty(array):
-        nothing = of_nothing(given, array, (0,), dtype, device, None)
+        nothing = of_nothing(given, array, (0,), dtype, device, out)
         if not counted:
             return nothing
         return nothing, of_nothing(given, array, (1,), "int64", device, None)

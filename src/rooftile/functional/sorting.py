@@ -159,11 +159,14 @@ def partition(
     if not isinstance(counted, bool):
         raise InputError("counted", repr(counted), "True or False")
     given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES))
+    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
     held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
     middle = _flat(given.take("pivot", held, ANY, dtypes=(_dtype(array),)))
     if middle.shape != (1,):
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
+    if is_empty(array):
+        nothing = of_nothing(given, array, (0,), _dtype(array), device, out)
+        return nothing, of_nothing(given, array, (1,), "int64", device, None) if counted else 0
     problem = _partition(array.shape[0], _dtype(array))
     y, less = run_several(given, problem, [array, middle], strategy, device, (out, None))
     if counted:

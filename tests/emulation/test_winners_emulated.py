@@ -1,4 +1,4 @@
-"""The rungs that keep the winners of a max-pool, on the host: results and places."""
+"""The rungs that keep the winners of a max-pool or of a row, on the host: results and places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from emulator import emulate
 
 from rooftile.ops import Conv2d, Pool
+from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.pool_folded._winners import WINNERS
 
 # Windows of two and of four; bands that end within the image; padding.
@@ -81,3 +83,25 @@ def test_only_maxima_have_winners():
         )
         average = dataclasses.replace(FOUR, pool=Pool.of("average", 2))
         assert rung.why_not(average) == "it is for a maximum with nothing behind it"
+
+
+@pytest.mark.parametrize("team", [8, 64])
+@pytest.mark.parametrize("special", [None, np.nan, -np.inf])
+def test_the_first_of_a_rows_largest_is_found(team, special, tmp_path):
+    """Neighbours have equal values, and so have warps; the last row has one value alone."""
+    x = np.random.default_rng(5).integers(-3, 4, (5, 700)).astype(np.float32)
+    x[-1] = -3 if special is None else special
+    config = {"GROUP": team, "ROWS": 1, "LOADS": 2}
+    rung = strategy("argreduce", "vectors", "cuda")
+    places = emulate(rung, Argreduce(x.shape, -1), x, (), config, tmp_path)
+    np.testing.assert_array_equal(places, x.argmax(-1))
+
+
+def test_who_forgets_the_equal_ones_is_noticed(tmp_path):
+    rung = copy.copy(strategy("argreduce", "vectors", "cuda"))
+    asked = "if (same(best, best_nearby(joined, thread, best)))"
+    assert asked in rung.text
+    rung.__dict__["text"] = rung.text.replace(asked, "if (thread == 0)")
+    x = np.arange(700, dtype=np.float32)[None]
+    places = emulate(rung, Argreduce(x.shape, -1), x, (), {"GROUP": 64}, tmp_path)
+    assert (places != 699).all()

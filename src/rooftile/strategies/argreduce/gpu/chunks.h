@@ -1,5 +1,6 @@
 // A thread's chunks: LOADS vectors each.  While it walks it keeps the extreme of the best chunk and
-// the chunk's number; only at the end does it look for the place, in that chunk.
+// the chunk's number; only at the end does it look for the place, in that chunk, and only if none of
+// its neighbours has found better.
 
 #pragma once
 #include "common/pieces.h"
@@ -19,6 +20,29 @@ __device__ __forceinline__ int64 place_in(const GLOBAL vector* vectors, int64 at
             if (same(piece(loaded, e), value)) return v * VECTOR + e;
     }
     return NOWHERE;
+}
+
+#define NEIGHBOURS (TEAM < 32 ? TEAM : 32)
+
+// The best value of a thread and its NEIGHBOURS, which are of one team.  All threads of a block call
+// it; in OpenCL `joined` has a place for each.
+__device__ __forceinline__ carried best_nearby(SHARED carried* joined, int thread, carried own)
+{
+#ifdef __OPENCL_VERSION__
+    joined[thread] = own;
+    for (int reach = 1; reach < NEIGHBOURS; reach *= 2) {
+        __syncthreads();
+        carried other = joined[thread ^ reach];
+        __syncthreads();
+        joined[thread] = own = combined(own, other);
+    }
+#else
+    const unsigned there = TEAM * ROWS < 32 ? (1u << TEAM * ROWS % 32) - 1 : 0xffffffffu;
+    UNROLL
+    for (int reach = 1; reach < NEIGHBOURS; reach *= 2)
+        own = combined(own, __shfl_xor_sync(there, own, reach));
+#endif
+    return own;
 }
 
 // What a thread finds of a row's elements behind its last vector, or `own` if that comes first.

@@ -3,8 +3,8 @@
 // In `tree`, each element costs a comparison of value and place.  Here a team of TEAM threads walks
 // along its segment of a row, LOADS vectors at a time, a *chunk*.  Of each chunk a thread makes the
 // extreme, as `reduce` does, and notes the chunk where that is better than all before.  At the end
-// it reads that one chunk again, which tells the place.  What it removes: places, of all elements
-// but those of a chunk a thread.
+// those who have the best value of a warp read their chunk again, which tells the place.  What it
+// removes: places, of all elements but those of a chunk a warp.
 //
 // x[rows][columns], values and places[rows][segments].
 // Grid: x over segments, y over runs of ROWS rows.
@@ -49,7 +49,9 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values
         best = extreme;
         chunk = at;
     }
-    struct found own = {best, place_in(vectors, chunk, stride, count, best)};
+    struct found own = {best, NOWHERE};
+    if (same(best, best_nearby(joined, thread, best)))
+        own.place = place_in(vectors, chunk, stride, count, best);
     own = with_rest(own, elements, columns, lane, TEAM);
     own = tree(joined, joined_places, thread, TEAM, own);
     if (lane == 0 && row < rows) keep(values, places, row * gridDim.x + blockIdx.x, own);

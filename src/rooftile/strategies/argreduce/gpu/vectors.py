@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.analysis.accesses import Counted, beside
+from rooftile.analysis.accesses import WARP, Counted, beside
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
@@ -46,11 +46,11 @@ class Vectors(InRows, GpuArgreduce):
         return self.both(problem, config, launch, problem.rows, np.int64(problem.columns))
 
     def accesses(self, problem: Argreduce, config: Config) -> Counted:
-        """Vectors once, each thread's best chunk again, then the tournament."""
+        """Vectors once, each warp's best chunk again, then the tournament."""
         segments, team, loads = self.segments(problem, config), config["GROUP"], config["LOADS"]
         size, width = problem.input_arrays[0].numpy.itemsize, row_vector(problem)
         count, teams = problem.rows * problem.columns, problem.rows * segments
-        again = min(count, teams * team * loads * width)
+        again = min(count, teams * blocks(team, WARP) * loads * width)
         made = beside(count + again, size, width)
         chunks = blocks(problem.columns, segments * team * loads)
         made += chain(count + again, chunks + loads * width)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,15 @@ def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, 
     result = np.empty(32, np.float32)
     cuda_device.copy_out(out, result)
     np.testing.assert_array_equal(result, 32 - np.arange(32))
+
+
+def test_blocks_run_together_or_not_at_all(cuda_device):
+    program = cuda_device.compile(TEXT, {})
+    out = cuda_device.upload(np.zeros(32, np.float32))
+    together = Launch("turn", (2, 1, 1), (32, 1, 1), 128, together=True)
+    program.launch(together, out, 32)
+    result = np.empty(32, np.float32)
+    cuda_device.copy_out(out, result)
+    np.testing.assert_array_equal(result, 32 - np.arange(32))
+    with pytest.raises(RuntimeError, match="COOPERATIVE"):
+        program.launch(replace(together, grid=(10**6, 1, 1)), out, 32)

@@ -7,6 +7,7 @@ tiles wait for those before them is seen on a GPU.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 from emulator import emulate, missing
@@ -87,6 +88,51 @@ def test_what_is_forgotten_of_a_group_is_caught(before, after, tmp_path):
     problem = Scan((40_000,))
     assert judged(strategy("scan", "look_back", "cuda"), problem, tmp_path, config).passed
     assert not judged(rung, problem, tmp_path, config).passed
+
+
+def waves(blocks):
+    """The rung on so many blocks, which follow each other here: a first launch publishes what a
+    second one finds."""
+    rung = strategy("scan", "waves", "cuda")
+    rung = copy.copy(rung.on(replace(rung.machine, multiprocessors=blocks)))
+    assert "while (!(unsigned)seen) {" in rung.text
+    rung.text = rung.text.replace("while (!(unsigned)seen) {", "if (!(unsigned)seen) {")
+    steps = rung.steps
+    rung.steps = lambda problem, config: (*steps(problem, config), steps(problem, config)[-1])
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("blocks", "problem", "config"),
+    [
+        (1, Scan((3,), exclusive=True), {}),
+        (3, Scan((20_017,)), {"ROWS": 1, "STAGES": 4, "BEHIND": 1}),
+        (2, Scan((20_001,), dtype="int32", operator=MAX, exclusive=True), {"ROWS": 1}),
+        (5, Scan((4096,)), {"ROWS": 1, "STAGES": 3, "BEHIND": 1}),
+    ],
+)
+def test_waves_of_tiles(blocks, problem, config, tmp_path):
+    assert judged(waves(blocks), problem, tmp_path, {"THREADS": 256, **config}).passed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("threadIdx.x < number ? told", "threadIdx.x <= number ? told"),
+        ("carry = joined(carry, of_lanes(whole", "joined(carry, of_lanes(whole"),
+    ],
+)
+def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):
+    rung = waves(2)
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    config = {"THREADS": 256, "ROWS": 1, "STAGES": 3, "BEHIND": 1}
+    assert not judged(rung, Scan((20_017,)), tmp_path, config).passed
+
+
+def test_waves_do_not_race(tmp_path):
+    config = {"THREADS": 256, "ROWS": 1, "STAGES": 3, "BEHIND": 1}
+    assert judged(waves(1), Scan((5003,)), tmp_path, config, sanitizer="thread").passed
 
 
 def test_kogge_and_stone_in_place_race(tmp_path):

@@ -107,6 +107,9 @@ class Launch:
     overlaps: bool = False
     """Whether it may begin before the launch before it is over, from compute capability 9.0 on: its
     text then waits for that one."""
+    together: bool = False
+    """Whether its blocks wait for each other, so that all of them must run at once: CUDA's driver
+    promises that, or refuses to launch."""
 
     @property
     def threads(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,6 +208,24 @@ def test_wrong_texts_are_caught(name, opencl_device):
     assert not verify(problem, wrong, device=opencl_device, neighbours=False).passed
 
 
+def test_waves_are_launched_as_a_whole():
+    rung, problem = strategy("scan", "waves", "cuda"), Scan((2**28,))
+    config = rung.config(problem)
+    clear, scan = (step.launch for step in rung.steps(problem, config))
+    assert (clear.together, scan.together) == (False, True)
+    assert rung.invalid(problem, config) is None
+    assert "threads to ask" in rung.invalid(problem, {**config, "THREADS": 256, "BLOCKS": 2})
+    assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 2})
+    assert "no stage" in rung.invalid(problem, {**config, "STAGES": 3})
+    small = replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376)
+    placed = rung.on(small)
+    assert placed.invalid(problem, placed.defaults(problem)) is None
+    assert rung.why_slow(problem) is None
+    assert "few waves" in rung.why_slow(Scan((2**20,)))
+    for other in (Scan((2, 9)), Scan((9,), dtype="int32"), Scan((9,), reverse=True)):
+        assert rung.why_not(other) is not None
+
+
 @pytest.mark.parametrize("rung", CUDA, ids=lambda rung: rung.name)
 def test_compiles_without_spills(rung):
     try:
@@ -216,6 +235,8 @@ def test_compiles_without_spills(rung):
     architectures = ("sm_75", "sm_90") if rung.devices == ("cuda",) else ("sm_90",)
     problem = next(p for p in (Scan((2**20,)), Scan((64, 64), 0)) if rung.why_not(p) is None)
     for architecture in architectures:
+        if rung.why_not_on(architecture):
+            continue
         macros = rung.macros(problem, rung.config(problem))
         code = compile_cubin(rung.text, macros, specific(architecture), rung.folders)
         assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())

@@ -42,6 +42,8 @@ class _Attribute(ctypes.Structure):
 
 _OVERLAPS = _Attribute(6, 0, 1)
 """CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+_TOGETHER = _Attribute(2, 0, 1)
+"""CU_LAUNCH_ATTRIBUTE_COOPERATIVE."""
 
 
 class CudaLaunches:
@@ -109,8 +111,18 @@ class CudaLaunches:
         places = [self._place(argument) for argument in one.arguments]
         parameters = (ctypes.c_void_p * max(1, len(places)))(*places)
         config = _Config(*one.launch.grid, *one.launch.block, one.launch.shared_bytes)
-        if one.launch.overlaps:
-            config.attributes, config.count = ctypes.addressof(_OVERLAPS), 1
+        asked = [
+            attribute
+            for attribute, wanted in (
+                (_OVERLAPS, one.launch.overlaps),
+                (_TOGETHER, one.launch.together),
+            )
+            if wanted
+        ]
+        if asked:
+            attributes = (_Attribute * len(asked))(*asked)
+            self._held.append(attributes)
+            config.attributes, config.count = ctypes.addressof(attributes), len(asked)
         self._configs.append(config)
         function = library().cuLaunchKernelEx
         return function, (ctypes.byref(config), ctypes.c_void_p(kernel), parameters, None)

@@ -18,7 +18,7 @@ from pages import filled, markdown_table
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "training-h200.json"
 CPU = RECORD.with_name("training-cpu.json")
-TRAINED = RECORD.with_name("whole-training-cpu.json")
+TRAINED = {kind: RECORD.with_name(f"whole-training-{kind}.json") for kind in ("cpu", "cuda")}
 PAGE = ROOT / "docs" / "training.md"
 PRECISIONS = ("ieee", "tf32", "bf16")
 GOALS = {
@@ -75,15 +75,19 @@ def table(record: dict[str, Any]) -> list[str]:
 def trained(record: dict[str, Any]) -> list[str]:
     """The lines on whole trainings: how each was made, and what its epochs came to."""
     about = record["environment"]
-    lines = [f"{about['time'][:10]}, {about['cpu']}, one core of a machine that others used:", ""]
+    where = record.get("gpu") or f"{about['cpu']}, one core of a machine that others used"
+    lines = [f"{about['time'][:10]}, {where}:", ""]
     for row in record["rows"]:
         right, last = row["accuracy"]["10000"], row["killed_in_epoch"]
         same = "the same bits" if row["same_bits"] else "other bits"
-        lines += [
-            f"- `{row['command']}`: {100 * right:.2f} % of the 10,000 test images after"
-            f" {row['processor_seconds']:,.0f} s of a processor; killed in epoch {last} and"
-            f" resumed, it ended with {same}.",
-        ]
+        taken = f"{row['processor_seconds']:,.0f} s of a processor"
+        if "gpu" in record:
+            taken = f"{row['seconds']:.1f} s, everything included"
+        line = f"- `{row['command']}`: {100 * right:.2f} % of the 10,000 test images after {taken};"
+        lines.append(f"{line} killed in epoch {last} and resumed, it ended with {same}.")
+        if peer := row.get("torch"):
+            lines[-1] += f" PyTorch {peer['torch']}: {100 * peer['accuracy']:.2f} % after"
+            lines[-1] += f" {peer['seconds']:.1f} s, {peer['seconds'] / row['seconds']:.1f} times."
     cells = [
         [
             f"`{row['model']}`",
@@ -123,16 +127,18 @@ def keep(path: Path, record: dict[str, Any]) -> None:
 PARTS = (
     (RECORD, table, "measured"),
     (CPU, on_the_cpu, "on the CPU"),
-    (TRAINED, trained, "trained"),
+    (TRAINED["cpu"], trained, "trained"),
+    (TRAINED["cuda"], trained, "trained on a GPU"),
 )
-"""What the page's parts are made of, by whom, and their names."""
+"""What the page's parts are made of, by whom, and their names; a part without a record is empty."""
 
 
 def main() -> None:
     """Make the page's tables anew."""
     text = PAGE.read_text(encoding="utf-8")
     for path, lines, name in PARTS:
-        text = filled(text, lines(json.loads(path.read_text(encoding="utf-8"))), name)
+        if path.exists():
+            text = filled(text, lines(json.loads(path.read_text(encoding="utf-8"))), name)
     PAGE.write_text(text, encoding="utf-8")
 
 

@@ -1,12 +1,13 @@
 """Train built-in networks from nothing by the documented command, and watch it from outside.
 
-    python benchmarks/whole_training.py [--data DIR] [--device cuda] [--keep] [lenet5 mnist8]
+    python benchmarks/whole_training.py [--data DIR] [--device cuda] [--peer] [--keep] [lenet5 ...]
 
 Each network's command of `COMMANDS` runs in a process of its own.  Its checkpoint, which it
 replaces after every epoch, says what the weights of that epoch make of all 10,000 test images.
-Then the last epoch is done once more from the checkpoint before it, by a process that is killed on
-its way and by one that goes on from there: both trainings must end with the same bits.  ``--keep``
-puts the record beside the others and writes the page.
+Then a process does it once more, of a long training the last epoch alone, and is killed on its way,
+and one goes on from there: both trainings must end with the same bits.  ``--peer`` has PyTorch do
+the same training, by `torch_training.py`.  ``--keep`` puts the record beside the others and writes
+the page.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 import training_page
 
+from rooftile.devices.select import open_gpu
 from rooftile.lab.environment import environment
 from rooftile.lab.records import plain
 from rooftile.nn import MODELS
@@ -39,6 +41,8 @@ COMMANDS = {
 """What `rooftile train` is asked for."""
 _LOOKED_EVERY_S = 0.2
 _KILLED_AFTER_S = 8.0
+_LONG_S = 60.0
+"""A shorter training is done again from nothing before it is killed."""
 
 
 class Training:
@@ -86,9 +90,11 @@ def watched(model: str, words: list[str], folder: Path, test: ImageSet) -> dict[
     found = json.loads(process.stdout.read())
     epochs = [{**one, "accuracy": seen.get(one["epoch"])} for one in found["epochs"]]
     last = found["options"]["epochs"]
-    from_epoch = max(epoch for epoch in seen if epoch < last)
     killed = Training(words, folder / "killed")
-    shutil.copy(folder / f"epoch-{from_epoch}", killed.checkpoint)
+    if seconds > _LONG_S:
+        from_epoch = max(epoch for epoch in seen if epoch < last)
+        shutil.copy(folder / f"epoch-{from_epoch}", killed.checkpoint)
+    killed_in = until_killed(killed)
     return {
         "model": model,
         "command": f"rooftile train {COMMANDS[model]}",
@@ -98,17 +104,29 @@ def watched(model: str, words: list[str], folder: Path, test: ImageSet) -> dict[
         "accuracy": found["accuracy"],
         "seconds": seconds,
         "processor_seconds": used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime,
-        "killed_in_epoch": from_epoch + 1,
+        "killed_in_epoch": killed_in,
         "same_bits": ends_equal(killed, whole),
     }
 
 
-def ends_equal(killed: Training, whole: Training) -> bool:
-    """Whether a training that is killed, and goes on, has the weights of one that was not."""
-    process = killed.start("--resume")
-    time.sleep(_KILLED_AFTER_S)
+def until_killed(training: Training) -> int:
+    """Kill a training some time after it began, or in the epoch after its next checkpoint, and say
+    in which."""
+    begun = training.epoch()
+    process, begin = training.start(*(["--resume"] if begun else [])), time.perf_counter()
+    while training.epoch() == begun and (
+        not begun or time.perf_counter() - begin < _KILLED_AFTER_S
+    ):
+        time.sleep(_LOOKED_EVERY_S / 10)
+        if process.poll() is not None:
+            raise RuntimeError(f"it ended with {process.returncode} before it could be killed")
     process.kill()
     process.communicate()
+    return training.epoch() + 1
+
+
+def ends_equal(killed: Training, whole: Training) -> bool:
+    """Whether a training that was killed, and goes on, has the weights of one that was not."""
     killed.start("--resume").communicate()
     ours, theirs = read_tensors(killed.out)[0], read_tensors(whole.out)[0]
     return ours.keys() == theirs.keys() and all(
@@ -116,11 +134,24 @@ def ends_equal(killed: Training, whole: Training) -> bool:
     )
 
 
+def by_torch(model: str, found: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """What PyTorch's training of as many epochs came to, in a process of its own."""
+    options = found["options"]
+    words = [model, "--device", arguments.device, "--epochs", str(options["epochs"])]
+    words += ["--precision", options["precision"]]
+    words += ["--data", str(arguments.data)] if arguments.data else []
+    command = [sys.executable, str(Path(__file__).with_name("torch_training.py")), *words]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    made: dict[str, Any] = json.loads(said)
+    return made
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=list(COMMANDS))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--peer", action="store_true")
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     test = load_images("test", arguments.data)
@@ -132,10 +163,18 @@ def main() -> None:
             for name in ("whole", "killed"):
                 (Path(folder) / name).mkdir()
             rows.append(watched(model, words, Path(folder), test))
+        if arguments.peer:
+            rows[-1]["torch"] = by_torch(model, rows[-1], arguments)
         print(json.dumps(plain(rows[-1])), flush=True)
     if arguments.keep:
-        record = {"device": arguments.device, "environment": dataclasses.asdict(environment())}
-        training_page.keep(training_page.TRAINED, plain({**record, "rows": rows}))
+        record: dict[str, Any] = {
+            "device": arguments.device,
+            "environment": dataclasses.asdict(environment()),
+        }
+        kind = arguments.device.partition(":")[0]
+        if kind != "cpu":
+            record["gpu"] = open_gpu(arguments.device).description.name
+        training_page.keep(training_page.TRAINED[kind], plain({**record, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -153,8 +153,10 @@ static int __syncthreads_or(int given)
 // Global memory that other blocks look at: blocks run one after another.
 template <class T> static T atomicAdd(T* address, T value)
 {
-    T before = __atomic_load_n(address, __ATOMIC_RELAXED);
-    __atomic_store_n(address, before + value, __ATOMIC_RELAXED);
+    T before, now;
+    __atomic_load(address, &before, __ATOMIC_RELAXED);
+    now = before + value;
+    __atomic_store(address, &now, __ATOMIC_RELAXED);
     return before;
 }
 template <class T> static T atomicOr(T* address, T value)

@@ -1,7 +1,8 @@
 // Rung 11, bsr: a thread a row of blocks of SIDE x SIDE values.
 //
 // One index serves a whole block, and the elements of x that a block needs lie side by side.  What it
-// costs: a block is stored whole, however few entries it has.
+// costs: a block is stored whole, however few entries it has.  A block may end beyond the columns: it
+// has zeros there, and x has nothing.
 //
 // values[blocks][SIDE][SIDE], block_columns[blocks], block_offsets[ceil(rows / SIDE) + 1], x[columns],
 // y[rows].
@@ -14,7 +15,7 @@ __global__ void bsr(const GLOBAL given* __restrict__ values,
                     const GLOBAL INDEX* __restrict__ block_columns,
                     const GLOBAL INDEX* __restrict__ block_offsets,
                     const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS,
-                    GLOBAL carried* __restrict__ y, int64 rows)
+                    GLOBAL carried* __restrict__ y, int64 rows, int64 columns)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= rows) return;
@@ -24,7 +25,8 @@ __global__ void bsr(const GLOBAL given* __restrict__ values,
         int64 column = (int64)block_columns[b] * SIDE;
         const GLOBAL given* line = values + ((int64)b * SIDE + row % SIDE) * SIDE;
         UNROLL_BY(4)
-        for (int j = 0; j < SIDE; j++) total += product(taken(line[j]), x[column + j]);
+        for (int j = 0; j < SIDE; j++)
+            if (column + j < columns) total += product(taken(line[j]), x[column + j]);
     }
     y[row] = FINISHED(row, total);
 }

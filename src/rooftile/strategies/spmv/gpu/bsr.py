@@ -6,6 +6,8 @@ Processors", SC 2009.
 
 from __future__ import annotations
 
+import numpy as np
+
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.spmv.gpu._base import RowSpmv
@@ -22,6 +24,10 @@ class Bsr(RowSpmv):
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
         """Also the rows of a block."""
         return {**super().macros(problem, config), "SIDE": problem.block}
+
+    def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
+        """Rows and columns."""
+        return np.int64(problem.rows), np.int64(problem.columns)
 
 
 STRATEGY = Bsr()

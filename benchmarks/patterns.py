@@ -22,7 +22,10 @@ def main() -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--only", nargs="*", default=[], help="operations, keys of rows, chooser, solver"
+        "--only",
+        nargs="*",
+        default=[],
+        help="operations, keys of rows, chooser, solver, conversions",
     )
     parser.add_argument("--limit", type=float, help="seconds after which no row begins")
     parser.add_argument("--smoke", action="store_true", help="small problems, on the CPU")

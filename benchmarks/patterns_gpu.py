@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import patterns_choice
+import patterns_conversions_gpu
 import patterns_rows as rows
 import patterns_solver
 import torch
@@ -55,8 +56,12 @@ LOST = 3
 """The exit status where a row has left the GPU in an error that only another process ends."""
 _SECONDS = 0.08
 """Seconds of samples of each contestant."""
-_OTHERS = ("chooser", "solver")
-"""Parts of the record that are no rows."""
+_OTHERS = {
+    "chooser": patterns_choice,
+    "solver": patterns_solver,
+    "conversions": patterns_conversions_gpu,
+}
+"""Parts of the record that are no rows, and who measures them."""
 
 Tensor = Any
 Maker = tuple[str, str, Call, bool]
@@ -109,7 +114,7 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
 
         first = [case for case in wanted if case.operation != "matmul"]
         measure([replace(case, ladder=False) for case in first])
-        for name, part in (("chooser", patterns_choice), ("solver", patterns_solver)):
+        for name, part in _OTHERS.items():
             if name in others and watch.left_s > 0:
                 found: Any = part
                 try:

@@ -16,6 +16,11 @@ _FITTED = {
     False: "Its rates were taken from an earlier run on such a processor.",
 }
 """Of a GPU, and of a processor."""
+_PEERS = {
+    "scipy": ("SciPy", "which run on one thread"),
+    "cupy": ("CuPy", "which stay in the GPU's memory too"),
+}
+"""Who converts beside us."""
 
 
 def sections(record: Record) -> list[str]:
@@ -80,25 +85,29 @@ def _chooser(record: Record) -> list[str]:
 def _conversions(found: list[Record]) -> list[str]:
     if not found:
         return []
-    head = ("matrix", "entries", "from", "to", "ms", "SciPy, ms", "times as fast")
-    rows, good = [], 0
+    peer = "cupy" if any("cupy" in one["ms"] for one in found) else "scipy"
+    name, where = _PEERS[peer]
+    head = ("matrix", "entries", "from", "to", "ms", f"{name}, ms", "times as fast")
+    rows, compared, good = [], 0, 0
     for one in found:
-        ours, theirs = one["ms"]["rooftile"], one["ms"]["scipy"]
-        good += theirs >= ours
+        ours, theirs = one["ms"]["rooftile"], one["ms"].get(peer)
+        if theirs is not None:
+            compared += 1
+            good += theirs >= ours
         rows.append(
             [
                 one["matrix"],
                 f"{one['entries']:,}",
                 f"`{one['from']}`",
                 f"`{one['to']}`",
-                f"{ours:.1f}",
-                f"{theirs:.1f}",
-                f"{theirs / ours:.2f}",
+                f"{ours:.3g}",
+                "-" if theirs is None else f"{theirs:.3g}",
+                "-" if theirs is None else f"{theirs / ours:.2f}",
             ]
         )
     words = (
-        f"Medians, in turns. {good} of {len(found)} take no longer than SciPy's, which run on one "
-        "thread. Both list COO in the order of rows, so that SciPy's CSC goes to it by CSR."
+        f"Medians, in turns. {good} of {compared} take no longer than {name}'s, {where}. Both list "
+        f"COO in the order of rows, so that {name}'s CSC goes to it by CSR."
     )
     return ["#### Conversions", "", words, "", *markdown_table(head, rows), ""]
 

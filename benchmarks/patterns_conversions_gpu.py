@@ -46,7 +46,7 @@ def _matrices(rows: int) -> Iterator[tuple[str, Any, tuple[Form, ...]]]:
 def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
     """A record for each pair of formats, after each all of them so far."""
     found: list[Record] = []
-    place = "opencl" if bench.device is None else "cuda"
+    place: Any = "opencl" if bench.device is None else "cuda"
     for name, rows, forms in _matrices(_ROWS[bench.device is not None]):
         arrays = dict(zip(ARRAYS["csr"], (rows.values, rows.columns, rows.offsets), strict=True))
         csr = rooftile.Sparse(rows.shape, "csr", arrays, rows.entries)

@@ -4,7 +4,8 @@
     compute-sanitizer --tool racecheck python tests/launch_every_rung.py front warpgroups
 
 ``make sanitize`` does both.  Words pick the rungs whose names begin so, ``stream`` the streaming of
-images, ``products`` the kernels of a published experiment, and ``training`` steps of a training.
+images, ``products`` the kernels of a published experiment, ``training`` steps of a training, and
+``matrices`` conversions of sparse matrices and conjugate gradients.
 ``--part 2/3`` launches one rung of three, from the second on: the tool keeps one core busy, so
 several parts beside each other are done sooner.  Results are not looked at: that is the tests'
 task, without the tool.
@@ -13,11 +14,13 @@ task, without the tool.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+import rooftile
 from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
@@ -57,6 +60,7 @@ from rooftile.ops.separable import Separable
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.ops.sort import Sort
+from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
 from rooftile.ops.stencil import Stencil
@@ -323,9 +327,32 @@ def training() -> int:
     return 1
 
 
+def matrices(place: Any = "cuda") -> int:
+    """A matrix whose sizes no block divides from each format to each, and solutions with it."""
+    size, count = 157, 0
+    every = np.arange(size)
+    near = (np.abs(every[:, None] - every) == 3) | (np.abs(every[:, None] - every) == 30)
+    dense = np.where(near, -1, 0).astype(np.float32) + 5 * np.eye(size, dtype=np.float32)
+    for first, second in itertools.permutations(FORMS, 2):
+        made = rooftile.sparse(dense).to(first, device=place).to(second, device=place)
+        assert all(len(array) for array in made.arrays.values())
+        count += 1
+    b = np.ones(size, np.float32)
+    for form, preconditioner in itertools.product(("csr", "dia"), ("jacobi", None)):
+        matrix: Any = rooftile.sparse(dense, form)
+        assert rooftile.cg(matrix, b, preconditioner=preconditioner, device=place).converged
+        count += 1
+    return count
+
+
 def others(device: GpuDevice) -> dict[str, Callable[[], int]]:
     """What is no rung, by its word: it says how many it launched."""
-    return {"stream": stream, "products": lambda: products(device), "training": training}
+    return {
+        "stream": stream,
+        "products": lambda: products(device),
+        "training": training,
+        "matrices": matrices,
+    }
 
 
 def main() -> None:

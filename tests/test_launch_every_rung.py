@@ -49,3 +49,7 @@ def test_formats_and_infinities_are_among_the_launches():
 def test_one_launch_of_each_kind_runs(cuda_device):
     for rung, problem, config, special in script.launches(["direct_tile_fp16", "warp_rows"]):
         script.launch(cuda_device, rung, problem, config, special)
+
+
+def test_matrices_are_converted_and_solved_with(opencl_device):
+    assert script.matrices("opencl") == 9 * 8 + 4

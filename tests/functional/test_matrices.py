@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -134,11 +136,24 @@ def test_arrays_that_others_have_laid_out():
     turned = {name: array[::-1].copy() for name, array in coo.arrays.items()}
     ell = rooftile.sparse(DENSE, "ell")
     padded = {name: array[::-1].copy() for name, array in ell.arrays.items()}
-    for form, arrays in (("coo", turned), ("ell", padded)):
+    along = {
+        name: array[::-1].copy() for name, array in rooftile.sparse(DENSE, "dia").arrays.items()
+    }
+    blocks = dict(rooftile.sparse(DENSE, "bsr").arrays)
+    starts = blocks["block_offsets"]
+    order = np.concatenate([np.arange(b, a, -1) - 1 for a, b in itertools.pairwise(starts)])
+    blocks |= {name: blocks[name][order] for name in ("values", "block_columns")}
+    for form, arrays in (("coo", turned), ("ell", padded), ("dia", along), ("bsr", blocks)):
         for to in ("csr", "csc"):
             made = rooftile.Sparse(DENSE.shape, form, arrays, coo.nnz).to(to)
             for name, array in coo.to(to).arrays.items():
                 assert np.array_equal(made.arrays[name], array), (form, to, name)
+
+
+def test_formats_without_padding_lead_back():
+    full = np.arange(1, 12 * 8 + 1, dtype=np.float32).reshape(12, 8)
+    for form in ("ell", "bsr"):
+        assert np.array_equal(rooftile.sparse(full, form).to("csr").to_dense(), full), form
 
 
 def test_a_matrix_behind_an_array():

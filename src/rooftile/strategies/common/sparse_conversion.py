@@ -7,7 +7,7 @@ that what is read lies side by side, and what is written stays in a cache.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -39,44 +39,61 @@ def kernel(values, index, offsets, places, made, columns, sizes, begin, end):
     rows, width = sizes[0], sizes[1]
     for tile in range(begin, end):
         first, last = tile * TILE, min(tile * TILE + TILE, rows)
-        for r in range(first, last):
-            places[r] = offsets[r]
-        for k in range(width):
+        # Of rows without padding nothing is asked.
+        if offsets[last] - offsets[first] == (last - first) * width:
             for r in range(first, last):
-                value = values[k * rows + r]
-                if value != 0:
-                    made[places[r]] = value
-                    columns[places[r]] = COLUMN
-                    places[r] += 1
+                to = offsets[r]
+                for k in range(width):
+                    made[to + k] = values[k * rows + r]
+                    columns[to + k] = COLUMN
+        else:
+            for r in range(first, last):
+                places[r] = offsets[r]
+            for k in range(width):
+                for r in range(first, last):
+                    value = values[k * rows + r]
+                    if value != 0:
+                        made[places[r]] = value
+                        columns[places[r]] = COLUMN
+                        places[r] += 1
 """
 _COLUMNS = {"ell": "index[k * rows + r]", "dia": "r + index[k]"}
 _COUNT_BLOCKS = """
 def kernel(values, starts, lengths, sizes, begin, end):
-    rows, block = sizes[0], sizes[1]
+    rows = sizes[0]
     for down in range(begin, end):
-        for r in range(down * block, min(down * block + block, rows)):
+        for r in range(down * BLOCK, min(down * BLOCK + BLOCK, rows)):
             count = 0
             for number in range(starts[down], starts[down + 1]):
-                line = (number * block + r - down * block) * block
-                for j in range(block):
+                line = (number * BLOCK + r - down * BLOCK) * BLOCK
+                for j in range(BLOCK):
                     count += values[line + j] != 0
             lengths[r] = count
 """
 _READ_BLOCKS = """
 def kernel(values, across, starts, offsets, made, columns, sizes, begin, end):
-    rows, block = sizes[0], sizes[1]
+    rows = sizes[0]
     for down in range(begin, end):
-        for r in range(down * block, min(down * block + block, rows)):
+        several = starts[down + 1] - starts[down]
+        for r in range(down * BLOCK, min(down * BLOCK + BLOCK, rows)):
             to = offsets[r]
+            full = offsets[r + 1] - to == several * BLOCK
             for number in range(starts[down], starts[down + 1]):
-                line = (number * block + r - down * block) * block
-                first = across[number] * block
-                for j in range(block):
-                    value = values[line + j]
-                    if value != 0:
-                        made[to] = value
-                        columns[to] = first + j
-                        to += 1
+                line = (number * BLOCK + r - down * BLOCK) * BLOCK
+                first = across[number] * BLOCK
+                # Of a row without padding nothing is asked.
+                if full:
+                    for j in range(BLOCK):
+                        made[to + j] = values[line + j]
+                        columns[to + j] = first + j
+                    to += BLOCK
+                else:
+                    for j in range(BLOCK):
+                        value = values[line + j]
+                        if value != 0:
+                            made[to] = value
+                            columns[to] = first + j
+                            to += 1
 """
 
 
@@ -86,11 +103,22 @@ def rows_of(form: Form, shape: tuple[int, int], arrays: Mapping[str, AnyArray]) 
         return reading.rows_of(form, shape, arrays, SORTING)
     given = [np.ascontiguousarray(arrays[name]) for name in ARRAYS[form]]
     rows = _of_blocks(shape, *given) if form == "bsr" else _of_padded(form, shape, *given)
+    if _rising(form, rows, given):
+        return rows
+    # Somebody else has laid it out.
+    return of_triplets(shape, rows.values, rows.of_entries, rows.columns, SORTING)
+
+
+def _rising(form: Form, rows: Rows, given: Sequence[AnyArray]) -> bool:
+    """Whether columns rise in every row: they do where those of blocks, or diagonals, do."""
+    if form == "dia":
+        return bool((given[1][1:] > given[1][:-1]).all())
+    if form == "bsr":
+        _, across, starts = given
+        high, wide = (-(-size // given[0].shape[1]) for size in rows.shape)
+        rows = Rows((high, wide), across, across, starts)
     _, falls, repeats, _ = looked_in_rows(rows)
-    if falls or repeats:
-        # Somebody else has laid it out.
-        return of_triplets(shape, rows.values, rows.of_entries, rows.columns, SORTING)
-    return rows
+    return not (falls or repeats)
 
 
 def columns_of(shape: tuple[int, int], coo: Mapping[str, AnyArray]) -> Arrays:
@@ -124,13 +152,16 @@ def _of_padded(form: Form, shape: tuple[int, int], values: AnyArray, index: AnyA
 def _of_blocks(
     shape: tuple[int, int], values: AnyArray, across: AnyArray, starts: AnyArray
 ) -> Rows:
-    high, sizes = len(starts) - 1, cpu.sizes_of(shape[0], values.shape[1])
+    high, sizes = len(starts) - 1, cpu.sizes_of(shape[0])
+    count, read = (
+        text.replace("BLOCK", str(values.shape[1])) for text in (_COUNT_BLOCKS, _READ_BLOCKS)
+    )
     kind, whole = values_of(values.dtype.name), across.dtype.name
     lengths = np.empty(shape[0], across.dtype)
-    counting = _spread("sparse_blocks_count", _COUNT_BLOCKS, kind, whole, whole)
+    counting = _spread("sparse_blocks_count", count, kind, whole, whole)
     counting((values, starts, lengths), sizes, high, cpu.cores())
     rows = _empty(shape, lengths, values.dtype)
-    reader = _spread("sparse_blocks_read", _READ_BLOCKS, kind, *[whole] * 3, kind, whole)
+    reader = _spread("sparse_blocks_read", read, kind, *[whole] * 3, kind, whole)
     made = rows.offsets, rows.values, rows.columns
     reader((values, across, starts, *made), sizes, high, cpu.cores())
     return rows

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from every_rung import EveryRung, Wrong
 
+from rooftile.lab.judge.verify import verify
 from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import preference
+from rooftile.strategies.spmv.cpu import vectors
 
 SIZES = {
     "ell": {"width": 20},
@@ -47,3 +50,12 @@ def test_every_format_is_computed_without_naming_a_rung():
         for problem in PLAIN:
             taking = [rung.why_not(problem) is None for rung in preference("spmv", kind)]
             assert any(taking), (kind, problem)
+
+
+@pytest.mark.parametrize("hardware", [True, False])
+def test_rows_end_right_however_this_processor_gathers(hardware, monkeypatch):
+    monkeypatch.setattr(vectors, "gathers_in_hardware", lambda: hardware)
+    rung = vectors.Vectors()
+    monkeypatch.setattr(rung, "piece", vectors._piece(), raising=False)
+    found = verify(PLAIN[FORMS.index("csr")], rung, hard=True, neighbours=False)
+    assert found.passed, found

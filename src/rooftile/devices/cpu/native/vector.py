@@ -56,6 +56,13 @@ def lanes() -> int:
 
 
 @cache
+def gathers_in_hardware() -> bool:
+    """Whether a gather under a mask takes less than its loads one by one: with AVX-512, but not on
+    AMD's processors, whose microcode does gathers."""
+    return lanes() == _LANES_OF_AVX512 and not processor()[0].startswith("znver")
+
+
+@cache
 def registers() -> int:
     """How many vectors of `lanes` the processor's registers hold."""
     return 32 if lanes() == 16 else 16

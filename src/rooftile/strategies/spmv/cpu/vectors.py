@@ -6,13 +6,13 @@ prefetcher stops short.
 
 from __future__ import annotations
 
-from rooftile.devices.cpu.native.vector import lanes
+from rooftile.devices.cpu.native.vector import gathers_in_hardware, lanes
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu.balanced import Balanced
 
 _AHEAD = 512
 """Entries from a load to its prefetch: 2 KiB of values."""
-_PIECE = """
+_MASKED = """
 def piece(values, column_index, x, first, last):
     whole = first + (last - first) // LANES * LANES
     sums = splat(0.0)
@@ -20,9 +20,6 @@ def piece(values, column_index, x, first, last):
         prefetch1(values, e + AHEAD)
         prefetch1(column_index, e + AHEAD)
         sums = fma(load(values, e), gather(x, column_index, e), sums)
-    ENDED
-"""
-_PART = """
     left = last - whole
     if left > 0:
         prefetch1(values, whole + AHEAD)
@@ -33,16 +30,28 @@ _PART = """
 """
 """A masked vector at the end: a row of ten entries is one gather."""
 _SINGLE = """
-    left = total(sums)
+def piece(values, column_index, x, first, last):
+    left = ZERO
+    whole = first + (last - first) // LANES * LANES
+    if whole > first:
+        sums = splat(0.0)
+        for e in range(first, whole, LANES):
+            prefetch1(values, e + AHEAD)
+            prefetch1(column_index, e + AHEAD)
+            sums = fma(load(values, e), gather(x, column_index, e), sums)
+        left = total(sums)
     for e in range(whole, last):
+        prefetch1(values, e + AHEAD)
+        prefetch1(column_index, e + AHEAD)
         left = left + values[e] * x[column_index[e]]
     return left
 """
-"""One entry after the other at the end: AVX2's masked gathers take longer than so few loads."""
+"""One entry after the other at the end, and of short rows from the beginning, where a masked gather
+takes longer than so few loads."""
 
 
 def _piece() -> str:
-    text = _PIECE.replace("    ENDED\n", (_PART if lanes() == 16 else _SINGLE).lstrip("\n"))
+    text = _MASKED if gathers_in_hardware() else _SINGLE
     return text.replace("AHEAD", str(_AHEAD)).replace("LANES", str(lanes()))
 
 

@@ -210,6 +210,10 @@ def test_other_errors():
         (lambda: rooftile.sparse(triplets()), "shape"),
         (lambda: rooftile.cg(matrix, X), "A"),
         (lambda: matrix.to("bsr", block=2.5), "block"),
+        (lambda: matrix.to("bsr", block="4"), "block: got '4'"),
+        (lambda: matrix.to("hybrid", width=True), "width"),
+        (lambda: matrix @ np.ones((50, 2, 2), np.float32), "b"),
+        (lambda: rooftile.to_packets(DENSE), "matrix"),
         (lambda: matrix @ X.astype(np.float64), "x"),
         (lambda: matrix @ DENSE, "b"),
         (lambda: rooftile.cg(SQUARE, X, preconditioner="ilu"), "preconditioner"),
@@ -227,6 +231,22 @@ def test_a_format_of_padding_alone_is_refused():
     long[0] = 1
     with pytest.raises(InputError, match="format"):
         rooftile.sparse(long).to("ell")
+
+
+def nearly_all_padding(place):
+    few = rooftile.sparse(np.eye(300, dtype=np.float32))
+    for form, sizes in (("hybrid", {"width": 10**9}), ("bsr", {"block": 1100})):
+        with pytest.raises(InputError, match="format"):
+            few.to(form, device=place, **sizes)
+    assert np.array_equal(few.to("bsr", block=300, device=place).to_dense(), np.eye(300))
+
+
+def test_sizes_that_leave_nearly_all_padding_are_refused():
+    nearly_all_padding("cpu")
+
+
+def test_sizes_that_leave_nearly_all_padding_are_refused_on_opencl(opencl_device):
+    nearly_all_padding("opencl")
 
 
 def test_the_chooser():

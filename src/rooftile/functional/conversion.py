@@ -219,9 +219,9 @@ class Converter:
         lengths, count = self._lengths(rows), self._shape[0]
         if form == "ell":
             width = int(lengths.max())
-            check_padding(form, count, width, len(rows.values))
         elif width is None:
             width = hybrid_width(lengths)
+        check_padding(form, count, width, len(rows.values))
         values, columns = (self._zeros((width, count), d) for d in (self._values, self._index))
         beyond = offsets_of(np.maximum(lengths - width, 0), self._index)
         # No array is empty: a zero stands where the tail has no entry.
@@ -271,6 +271,7 @@ class Converter:
         given = (counts.memory, rows.offsets.memory, *unread, *sizes, *memory, np.int64(count))
         self._run("to_bsr", high, *given)
         ends = offsets_of(downloaded(self._gpu, counts), self._index)
+        check_padding("bsr", int(ends[-1]), size * size, len(rows.values))
         starts = self._upload(ends)
         values = self._zeros((int(ends[-1]), size, size), self._values)
         columns = self._empty((int(ends[-1]),), self._index)

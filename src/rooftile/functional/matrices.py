@@ -16,7 +16,13 @@ from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_input import rows_from
 from rooftile.functional.sparse_operands import Operands, check_length, product_of_nothing
-from rooftile.functional.sparse_structure import check_padding, machine_of, structure_of
+from rooftile.functional.sparse_structure import (
+    check_chosen,
+    check_padding,
+    check_sizes,
+    machine_of,
+    structure_of,
+)
 from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
@@ -85,7 +91,7 @@ class Sparse:
 
     def __matmul__(self, other: Any) -> Any:
         """`spmv` where the other has one axis, `spmm` where it has two."""
-        if len(getattr(other, "shape", ())) == 2:
+        if len(getattr(other, "shape", ())) > 1:
             return spmm(self, other)
         return spmv(self, other)
 
@@ -94,7 +100,7 @@ class Sparse:
 
     def __rmatmul__(self, other: Any) -> Any:
         """The transpose's product with the other's transpose, turned back."""
-        if len(getattr(other, "shape", ())) == 2:
+        if len(getattr(other, "shape", ())) > 1:
             return spmm(self, other.T, transposed=True).T
         return spmv(self, other, transposed=True)
 
@@ -124,16 +130,15 @@ class Sparse:
         form = _form(format)
         if form == self.format and form not in ("hybrid", "bsr") and device in (None, "cpu"):
             return self
-        for name, count in (("width", width), ("block", block)):
-            if count is not None and (not isinstance(count, int | np.integer) or count < 1):
-                raise InputError(name, count, "a whole number of at least 1")
+        check_sizes(width, block)
         if device not in (None, "cpu") and self.nnz:
             given = self.format, self.shape, self.arrays
             return self._again(form, converted(*given, form, width, block, str(device)))
         if form in ("ell", "dia"):
             of = self.structure
-            places = of.longest if form == "ell" else of.diagonals
-            check_padding(form, of.rows, places, of.entries)
+            check_padding(form, of.rows, of.longest if form == "ell" else of.diagonals, of.entries)
+        elif form in ("hybrid", "bsr"):
+            check_chosen(form, self.rows, width, block)
         if self.format == "coo" and form == "csc" and self._rows is None:
             return self._again(form, columns_of(self.shape, self.arrays))
         made = laid_out(self.rows, form, width=width, block=block, sorting=SORTING)

@@ -39,8 +39,10 @@ def identify(matrix: Sparse, values: Any) -> list[str]:
 def to_packets(matrix: Sparse, size: int = 256) -> Packets:
     """The matrix in the packet format, see `rooftile.ops.sparse_packets`.
 
-    Raises `InputError` for a size of packets that 16 bits do not hold.
+    Raises `InputError` for another matrix, and a size of packets that 16 bits do not hold.
     """
+    if not isinstance(matrix, Sparse):
+        raise InputError("matrix", f"a {type(matrix).__name__}", "a matrix of rooftile.sparse")
     if not 1 <= size <= 2**16:
         raise InputError("size", size, "rows of a packet, from 1 to 65536")
     return packets_of(matrix.rows, size)

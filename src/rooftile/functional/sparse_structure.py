@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rooftile.analysis.spmv import BLOCK, Structure
@@ -41,6 +43,24 @@ def structure_of(rows: Rows) -> Structure:
 def machine_of(device: str) -> Machine:
     """The machine by whose rates formats are chosen for a device."""
     return PROCESSOR if parse_device(device)[0] == "cpu" else H200
+
+
+def check_sizes(width: Any, block: Any) -> None:
+    """Raise `InputError` for a hybrid's width, or a size of blocks, that is none."""
+    for name, count in (("width", 1 if width is None else width), ("block", block)):
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if not whole or count < 1:
+            raise InputError(name, repr(count), "a whole number of at least 1")
+
+
+def check_chosen(form: Form, rows: Rows, width: int | None, block: int) -> None:
+    """`check_padding` of a hybrid, or of blocks, of a size that somebody chose."""
+    if form == "hybrid" and width is not None:
+        check_padding(form, rows.shape[0], width, rows.entries)
+    elif form == "bsr" and block * block > _MOST_PADDED:
+        # Every block has an entry, so that smaller ones are never nearly all padding.
+        count, _ = placed(rows, block)
+        check_padding(form, count, block * block, rows.entries)
 
 
 def check_padding(form: Form, rows: int, width: int, entries: int) -> None:

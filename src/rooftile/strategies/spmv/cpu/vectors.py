@@ -40,9 +40,9 @@ def piece(values, column_index, x, first, last):
             prefetch1(column_index, e + AHEAD)
             sums = fma(load(values, e), gather(x, column_index, e), sums)
         left = total(sums)
+    prefetch1(values, whole + AHEAD)
+    prefetch1(column_index, whole + AHEAD)
     for e in range(whole, last):
-        prefetch1(values, e + AHEAD)
-        prefetch1(column_index, e + AHEAD)
         left = left + values[e] * x[column_index[e]]
     return left
 """
@@ -62,7 +62,7 @@ class Vectors(Balanced):
     order = 5
     summary = "explicit vectors that gather x, over equal shares of the entries"
     piece = _piece()
-    flags = ""
+    flags = "contract"
 
     def why_not(self, problem: Spmv) -> str | None:
         """Other numbers."""

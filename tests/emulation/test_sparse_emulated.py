@@ -34,15 +34,22 @@ def problem_of(rung):
     return Spmv(301, 157, 1400, rung.form, **SIZES.get(rung.form, {}))
 
 
-def result(rung, problem, folder):
+def result(rung, problem, folder, config=None):
     given = problem.random(0)
-    return emulate(rung, problem, given, (), None, folder), given
+    return emulate(rung, problem, given, (), config, folder), given
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: f"{rung.operation}-{rung.name}")
 def test_nothing_beyond_arrays_is_touched(rung, tmp_path):
     problem = problem_of(rung)
     found, given = result(rung, problem, tmp_path)
+    assert np.allclose(found, problem.reference(*given), atol=1e-4)
+
+
+def test_half_a_block_finds_where_tiles_begin(tmp_path):
+    rung = strategy("spmv", "csr_merge", "cuda")
+    problem = problem_of(rung)
+    found, given = result(rung, problem, tmp_path, {"THREADS": 64, "PER": 7, "TOGETHER": 1})
     assert np.allclose(found, problem.reference(*given), atol=1e-4)
 
 

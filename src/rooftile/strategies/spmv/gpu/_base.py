@@ -110,6 +110,8 @@ class MergedSpmv(GpuSpmv):
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
         Tunable("PER", (7, 11, 15, 19), 11),
+        # Whether half a block looks for a bound, in few rounds of loads instead of some twenty.
+        Tunable("TOGETHER", (0, 1), 0),
     )
     adds: ClassVar[int] = 0
     """Whether y has sums already, which the kernels add to."""
@@ -129,7 +131,7 @@ class MergedSpmv(GpuSpmv):
         """More shared memory than a block has."""
         threads, wide = config["THREADS"], CARRIED_BYTES[problem.summed]
         slots = threads * config["PER"] + 1
-        return beyond_block(threads, slots * wide + threads * 2 * wide + 16)
+        return beyond_block(threads, slots * wide + threads * 2 * wide + 80)
 
     def merged_entries(self, problem: Spmv) -> int:
         """Entries that are merged with the ends of rows."""

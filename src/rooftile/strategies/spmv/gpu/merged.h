@@ -5,7 +5,7 @@
 // place takes its row's sum.  PER is odd, so that threads read different banks.  Behind a tile's last
 // end stands one that is never reached; of the last tile zeros fill what is left.
 //
-// `sum_tiles` finds where its tile begins, and leaves the tile's results in y, but for its first row,
+// `sum_tiles` finds where its tile begins, by a thread or, TOGETHER, by half a block, and leaves the tile's results in y, but for its first row,
 // which `finish_rows` finishes.  ADDS: y has what another format's kernel has put there, and the sums
 // are added to it.
 //
@@ -29,6 +29,7 @@
 #endif
 
 #define ITEMS (THREADS * PER)
+#define HALF (THREADS / 2)
 #define NEVER 0x7fffffff
 
 #if ADDS
@@ -59,6 +60,40 @@ __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int 
     return low;
 }
 
+#if TOGETHER
+// How many ends are among the items before a tile, and before the next one, see `ends_among`: each
+// half of the block looks at HALF places at once, so that few loads wait for each other.
+__device__ __forceinline__ void find_bounds(SHARED int64* bounds, SHARED int64 (*ranges)[2][2],
+                                            const GLOBAL INDEX* row_offsets, int64 rows,
+                                            int64 entries, int64 items)
+{
+    int side = threadIdx.x / HALF, place = threadIdx.x % HALF;
+    int64 before = items + side * ITEMS, all = entries + rows;
+    if (before > all) before = all;
+    if (place == 0) {
+        ranges[0][side][0] = before > entries ? before - entries : 0;
+        ranges[0][side][1] = before < rows ? before : rows;
+    }
+    __syncthreads();
+    int now = 0;
+    while (ranges[now][0][0] < ranges[now][0][1] || ranges[now][1][0] < ranges[now][1][1]) {
+        int64 low = ranges[now][side][0], high = ranges[now][side][1];
+        int64 each = (high - low) / HALF + 1, end = low + (place + 1) * each - 1;
+        int64 earlier = end - each;
+        bool left = place == 0 || (earlier < high && row_offsets[earlier + 1] < before - earlier);
+        bool own = end < high && row_offsets[end + 1] < before - end;
+        if (left && !own) {
+            ranges[1 - now][side][0] = end - each + 1;
+            ranges[1 - now][side][1] = end < high ? end : high;
+        }
+        now = 1 - now;
+        __syncthreads();
+    }
+    if (place == 0) bounds[side] = ranges[now][side][0];
+    __syncthreads();
+}
+#endif
+
 __global__ void LAUNCH_BOUNDS(THREADS)
 sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ column_index,
           const GLOBAL INDEX* __restrict__ row_offsets,
@@ -72,12 +107,17 @@ sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restric
     int thread = threadIdx.x;
     LET_NEXT_BEGIN();
     int64 items = (int64)blockIdx.x * ITEMS, all = entries + rows;
-    if (thread % (THREADS / 2) == 0) {
-        int side = thread / (THREADS / 2);
+#if TOGETHER
+    __shared__ int64 ranges[2][2][2];
+    find_bounds(bounds, ranges, row_offsets, rows, entries, items);
+#else
+    if (thread % HALF == 0) {
+        int side = thread / HALF;
         int64 before = items + side * ITEMS;
         bounds[side] = ends_among(row_offsets, rows, entries, before < all ? before : all);
     }
     __syncthreads();
+#endif
     int64 row = bounds[0], entry = items - row;
     int ends = (int)(bounds[1] - row);
     int elements = (int)(all - items < ITEMS ? all - items : ITEMS) - ends;

@@ -121,6 +121,51 @@ def test_a_team_shares_and_several_threads_call():
     assert not wrong
 
 
+def test_a_long_call_lets_other_threads_run_and_one_at_a_time_is_in_it():
+    rows, columns = 2**10, 2**9
+    (x, y), call = arrays(rows, columns), added(rows, columns)
+    expected, found = x + y + 10, []
+
+    def work():
+        for _ in range(50):
+            made = call((x, y), None)
+            found.append(made is None or np.array_equal(made, expected))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 150
+    assert all(found)
+    # A call that found another in it left nothing behind.
+    np.testing.assert_array_equal(call((x, y), None), expected)
+
+
+def test_the_gil_is_free_while_a_long_call_computes():
+    @native
+    def wait(x, out, sizes, begin, end):
+        # Until another thread of Python's has written: an element that was read may be kept.
+        while x[begin % 4096] == 0.0 and begin < sizes[0]:
+            begin += 1
+        out[0] = x[begin % 4096]
+
+    x = np.zeros(2**18, np.float32)
+    most = np.array([10**10], np.int64)
+    call = cpu.Spread(wait, ["float32"] * 2).quick(most, 1, 1, [x.shape] * 2)
+    refused = []
+
+    def release():
+        refused.append(call((x,), None))
+        x[:] = 3.0
+
+    timer = threading.Timer(0.05, release)
+    timer.start()
+    assert call((x,), None)[0] == 3.0
+    timer.join()
+    assert refused == [None]
+
+
 def test_a_forked_child_goes_the_long_way_until_it_has_a_team():
     (x, y), call = arrays(), added(threads=2)
     team.team(2)

@@ -59,8 +59,8 @@ def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.flo
 class HostRepeat:
     """What a call on plain arrays runs: of its arrays the first are inputs, then parameters.
 
-    A small problem keeps what is bound for itself, since to take it from those that wait, and to
-    put it back, takes longer than some kernels.
+    A small problem, or one without parameters, keeps what is bound for itself, since to take it
+    from those that wait, and to put it back, takes longer than some kernels.
     """
 
     def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
@@ -76,11 +76,27 @@ class HostRepeat:
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
         problem = self._choice.problem
-        small = _bytes(problem.arrays) <= _MOST_ARRAYS
+        if _bytes(problem.arrays) > cpu.MOST_HELD:
+            return self._quickest_of_large() or self.__call__
         # To pack many parameters takes much longer than to find what packs them.
-        small = small and _bytes(problem.parameter_arrays) <= _MOST_OWN
+        small = _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
         return (self._own.quick() if self._own else None) or self.__call__
+
+    def _quickest_of_large(self) -> Callable[[Any, Any], Any] | None:
+        """The same where memory for results is kept, and where other threads may call meanwhile."""
+        own = self._kept()
+        quick = own.quick() if own else None
+        if quick is None:
+            if own:
+                _waiting.keep(self._choice, own)
+            return None
+
+        def call(arrays: Any, out: Any) -> Any:
+            made = quick(arrays, new_result(self._result) if out is None else out)
+            return self(arrays, out) if made is None else made
+
+        return call
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `rooftile.runtime.repeats.Repeated`."""
@@ -256,8 +272,6 @@ class _Waiting:
 
 _MOST_OWN = 2**16
 """Bytes that what a repeated call keeps for itself may hold."""
-_MOST_ARRAYS = 2**19
-"""Bytes of the arrays of such a call: the thread keeps the interpreter while it computes them."""
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
 _waiting = _Waiting(most_bytes=2**28)

@@ -40,6 +40,17 @@ def test_a_long_call_is_not_repeated_untimed(monkeypatch):
     assert len(calls) == 1 + timing.n
 
 
+def test_a_pause_lasts_until_no_thread_spins(monkeypatch):
+    slept, used = [], iter([0.0, 0.015, 0.015, 0.019, 0.019, 0.020, *np.arange(1, 99)])
+    monkeypatch.setattr(lab.time, "sleep", slept.append)
+    monkeypatch.setattr(lab.time, "process_time", lambda: next(used))
+    lab._pause()
+    assert slept == [lab._PAUSE_S] * 3
+    # One that never parks is not waited for.
+    lab._pause()
+    assert len(slept) == 3 + lab._MOST_PAUSES
+
+
 @pytest.mark.parametrize(("spread", "steady"), [(0.0, True), (0.5, False)])
 def test_noise_decides_whether_it_is_steady(spread, steady):
     times = list(1 + spread * np.linspace(-1, 1, 20))

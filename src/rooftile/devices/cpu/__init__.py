@@ -3,11 +3,12 @@
 from rooftile.devices.cpu.device import CpuDevice, open_device
 from rooftile.devices.cpu.memory import address, aligned, allocate, cache_bytes, free_bytes
 from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
-from rooftile.devices.cpu.quick import Quick, Shapes
+from rooftile.devices.cpu.quick import MOST_HELD, Quick, Shapes
 from rooftile.devices.cpu.spread import Spread, sizes_of
 
 __all__ = [
     "FIELDS",
+    "MOST_HELD",
     "CpuDevice",
     "Entry",
     "Quick",

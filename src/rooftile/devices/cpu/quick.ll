@@ -3,7 +3,7 @@
 ; `quick` is a method of CPython's with METH_FASTCALL: it is given a tuple of arrays and the array
 ; for the result, or None.  Where an array is not plain (NumPy's own type, the expected dtype,
 ; row-major, aligned; that for the result writable and apart from the others), or the team is missing,
-; it gives None.
+; or another thread is in this call, it gives None.
 ;
 ; Its `self` is a tuple, whose first element is an array of words of 8 bytes:
 ;    0  type of the arrays      1  their dtype          2  how many are given
@@ -13,9 +13,11 @@
 ;   12  `alone`                13  `spread`            14  shares of a kernel
 ;   15  where the address of the team's state lies, which is 0 in a forked child that has made none;
 ;       0: the kernel is the caller's alone
-;   16  words of the table for the arrays' addresses, that of the result last
-;   24  bytes of each array that is given
-;   32  the result's shape
+;   16  PyEval_SaveThread      17  PyEval_RestoreThread; both 0: the GIL is kept
+;   18  1 while a thread without the GIL computes, else 0; who looks at it has the GIL
+;   24  words of the table for the arrays' addresses, that of the result last
+;   32  bytes of each array that is given
+;   40  the result's shape
 ;
 ; Objects lie as in CPython and NumPy 2 for 64 bits: type 8; a tuple's length 16, elements 24; an
 ; array's memory 16, number of axes 24, shape 32, dtype 56, flags 64.
@@ -29,7 +31,10 @@ start:
   %expected = call i64 @word(ptr %words, i64 2)
   %given = call i64 @number(ptr %arrays, i64 16)
   %as.many = icmp eq i64 %given, %expected
-  br i1 %as.many, label %team, label %long.way
+  %others = call i64 @word(ptr %words, i64 18)
+  %nobody.else = icmp eq i64 %others, 0
+  %may = and i1 %as.many, %nobody.else
+  br i1 %may, label %team, label %long.way
 team:
   %team.word = call i64 @word(ptr %words, i64 15)
   %by.itself = icmp eq i64 %team.word, 0
@@ -68,7 +73,7 @@ hold:
   br label %run
 run:
   %to = phi ptr [ %made, %make ], [ %out, %hold ]
-  call void @compute(ptr %words, ptr %arrays, ptr %to, i64 %state)
+  call void @compute_free(ptr %words, ptr %arrays, ptr %to, i64 %state)
   ret ptr %to
 raise:
   ret ptr null
@@ -134,7 +139,7 @@ define internal ptr @new(ptr %words) alwaysinline {
   %dtype = trunc i64 %dtype.word to i32
   %axes.word = call i64 @word(ptr %words, i64 7)
   %axes = trunc i64 %axes.word to i32
-  %shape = getelementptr i64, ptr %words, i64 32
+  %shape = getelementptr i64, ptr %words, i64 40
   %made = call ptr %function(ptr %type, i32 %axes, ptr %shape, i32 %dtype, ptr null, ptr null, i32 0, i32 0, ptr null)
   ret ptr %made
 }
@@ -165,7 +170,7 @@ axis:
 compare:
   %shape = call ptr @pointer(ptr %out, i64 32)
   %length = call i64 @word(ptr %shape, i64 %k)
-  %place = add i64 %k, 32
+  %place = add i64 %k, 40
   %wanted = call i64 @word(ptr %words, i64 %place)
   %equal = icmp eq i64 %length, %wanted
   br i1 %equal, label %same, label %no
@@ -185,7 +190,7 @@ other:
 overlap:
   %array = call ptr @element(ptr %arrays, i64 %j)
   %from = call i64 @number(ptr %array, i64 16)
-  %size.at = add i64 %j, 24
+  %size.at = add i64 %j, 32
   %size = call i64 @word(ptr %words, i64 %size.at)
   %until = add i64 %from, %size
   %before = icmp ule i64 %until, %begin
@@ -199,6 +204,28 @@ yes:
   ret i1 true
 no:
   ret i1 false
+}
+
+; `compute`, meanwhile without the GIL where the words say so.
+define internal void @compute_free(ptr %words, ptr %arrays, ptr %out, i64 %state) alwaysinline {
+start:
+  %save.word = call i64 @word(ptr %words, i64 16)
+  %keeps = icmp eq i64 %save.word, 0
+  br i1 %keeps, label %kept, label %free
+kept:
+  call void @compute(ptr %words, ptr %arrays, ptr %out, i64 %state)
+  ret void
+free:
+  %computes.at = getelementptr i64, ptr %words, i64 18
+  store i64 1, ptr %computes.at
+  %save = inttoptr i64 %save.word to ptr
+  %thread = call ptr %save()
+  call void @compute(ptr %words, ptr %arrays, ptr %out, i64 %state)
+  %restore.word = call i64 @word(ptr %words, i64 17)
+  %restore = inttoptr i64 %restore.word to ptr
+  call void %restore(ptr %thread)
+  store i64 0, ptr %computes.at
+  ret void
 }
 
 ; Writes the arrays' addresses into the table and runs it, by the team with this state.
@@ -236,7 +263,7 @@ together:
 }
 
 define internal void @place(ptr %words, i64 %k, ptr %array) alwaysinline {
-  %at = add i64 %k, 16
+  %at = add i64 %k, 24
   %number = call i64 @word(ptr %words, i64 %at)
   %table.word = call i64 @word(ptr %words, i64 9)
   %table = inttoptr i64 %table.word to ptr

@@ -1,8 +1,8 @@
-"""Calls on small arrays of NumPy as methods of compiled code, which `quick.ll` is.
+"""Calls on arrays of NumPy as methods of compiled code, which `quick.ll` is.
 
 The interpreter takes longer to look at an array, to make the result and to call C than a small
-kernel takes to compute.  A method that is compiled does all of it in a fraction of that, holding
-the GIL as NumPy does: it is for calls of microseconds.
+kernel takes to compute.  A method that is compiled does all of it in a fraction of that.  It holds
+the GIL for calls of microseconds, as NumPy does, and gives it back meanwhile in longer ones.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from rooftile.devices.cpu.native import build
 from rooftile.devices.cpu.team import SHARES, code, place_of
 
 Quick = Callable[[tuple[Any, ...], Any], Any]
-"""``call(arrays, out)`` gives the result, or None where the arrays are not plain, as ``quick.ll``
-says; an ``out`` of None is made."""
+"""``call(arrays, out)`` gives the result, or None where the arrays are not plain or another thread
+is in it, as ``quick.ll`` says; an ``out`` of None is made."""
 Shapes = Sequence[tuple[int, ...]]
 
+MOST_HELD = 2**19
+"""Bytes of arrays and result, up to which a call keeps the GIL."""
 _MOST_ARRAYS, _MOST_AXES = 7, 32
-_PLACES, _BYTES, _SHAPE = 16, 24, 32
+_GIL, _PLACES, _BYTES, _SHAPE = 16, 24, 32, 40
 """Where these begin among the words that the text is given."""
 _FASTCALL = 0x80
 _FLOAT32 = np.dtype(np.float32)
@@ -55,8 +57,11 @@ class _Python:
         (function,) = build.addresses("quick", digest, lambda: text, ["quick"])
         self._definition = _Definition(b"quick", function, _FASTCALL, None)
         interface = _numpys_interface()
-        held = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value or 0
+        held = _address_of(ctypes.pythonapi.Py_IncRef)
         self.words = (id(np.ndarray), id(_FLOAT32), id(None), held, interface[_PY_ARRAY_NEW])
+        api = ctypes.pythonapi
+        self.gil = _address_of(api.PyEval_SaveThread), _address_of(api.PyEval_RestoreThread)
+        """What gives it back, and what takes it again."""
         self._make = ctypes.pythonapi.PyCFunction_NewEx
         self._make.restype = ctypes.py_object
         self._make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
@@ -65,6 +70,10 @@ class _Python:
         """A method whose ``self`` keeps both."""
         made: Quick = self._make(ctypes.addressof(self._definition), (words, kept), None)
         return made
+
+
+def _address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 _ARRAY_TYPE, _PY_ARRAY_NEW = 2, 93
@@ -113,6 +122,8 @@ def quick_call(
     head = [kind, dtype, len(given), nothing, held, new, _FLOAT32.num, len(result)]
     head += [4 * math.prod(result), *table, *code().places, SHARES * threads, team]
     words[: len(head)] = head
+    if 4 * sum(map(math.prod, shapes)) > MOST_HELD:
+        words[_GIL : _GIL + 2] = python.gil
     words[_PLACES : _PLACES + len(places)] = places
     words[_BYTES : _BYTES + len(given)] = [4 * math.prod(shape) for shape in given]
     words[_SHAPE:] = result

@@ -2,7 +2,7 @@
 
 Libraries leave worker threads spinning for some milliseconds after a call, and
 those slow whoever is timed next, up to twofold.  So each round of a candidate is:
-a pause in which they park, untimed calls until caches and our own threads are
+a pause until they are parked, untimed calls until caches and our own threads are
 warm again, then timed calls.  Candidates take turns, which cancels slow drift.
 
 Every sample counts; the spread is reported, and `Timing.steady` says whether
@@ -29,7 +29,10 @@ Left = Callable[[float], None]
 """Told how many seconds are left at most."""
 
 _PAUSE_S = 0.015
-"""OpenMP, torch and ONNX Runtime workers park within this time."""
+"""Threads that spin are told by the processors' time in so long a sleep: OpenMP's and torch's spin
+for up to 10 ms, ONNX Runtime's for 50.  The system counts it in steps of a few milliseconds."""
+_SPINS, _MOST_PAUSES = 0.2, 10
+"""The share of a sleep from which on somebody spins, and how many sleeps are waited for it."""
 _WARM_S = 0.002
 """Untimed calls go on at least this long after the pause."""
 _BURST_S = 0.005
@@ -171,7 +174,7 @@ def _timed(call: Call) -> float:
 
 def _round(call: Call, watch: AbstractContextManager[list[float]]) -> list[float]:
     """Pause, warm up, then time the calls of one burst, in seconds."""
-    time.sleep(_PAUSE_S)
+    _pause()
     with watch as made:
         times = _repeat(call, _WARM_S)
         made += times
@@ -180,6 +183,15 @@ def _round(call: Call, watch: AbstractContextManager[list[float]]) -> list[float
             times = _repeat(call, _BURST_S)
             made += times
     return times
+
+
+def _pause() -> None:
+    """Sleep until the threads of this process rest, ours and those of libraries."""
+    for _ in range(_MOST_PAUSES):
+        before = time.process_time()
+        time.sleep(_PAUSE_S)
+        if time.process_time() - before <= _SPINS * _PAUSE_S:
+            break
 
 
 def _repeat(call: Call, seconds: float) -> list[float]:

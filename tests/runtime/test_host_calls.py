@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.devices import cpu
 from rooftile.devices.cpu import memory
 from rooftile.errors import OutOfMemory
 from rooftile.functional import dense
@@ -112,6 +113,18 @@ def test_a_repeated_call_does_what_the_first_one_does(waiting, monkeypatch):
     assert rooftile.conv2d(x, weights, bias, out=out) is out
     np.testing.assert_array_equal(out, plain)
     np.testing.assert_array_equal(rooftile.conv2d(x, weights), with_none)
+
+
+def test_a_large_repeated_call_of_several_threads(waiting):
+    inputs = [values(n, 500, 400) for n in range(4)]
+    assert 2 * inputs[0].nbytes > cpu.MOST_HELD
+    expected = [rooftile.softmax(x) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: rooftile.softmax(inputs[n % 4]), range(100)))
+    for n, y in enumerate(found):
+        np.testing.assert_array_equal(y, expected[n % 4])
+    # The long way is there for what is not plain.
+    np.testing.assert_array_equal(rooftile.softmax(inputs[0][::-1])[::-1], expected[0])
 
 
 @pytest.mark.parametrize("what", ["view", "float64", "read only", "overlapping", "wrong shape"])

@@ -6,7 +6,9 @@ vectors stays in registers.  Longer rows need three loops each, of which those f
 for the division by the sum wait for memory: so one loop computes the exponentials of a row, finds
 the maximum of the next, and divides the one before.  The last vector of a row ends with it, over
 lanes of the one before, since to write a part of a vector takes as long as ten whole ones on some
-processors.  A core takes several rows at a time: to be told of one takes longer than a short row.
+processors.  Where the arrays outgrow the cache, their lines are asked for early, since a processor
+by itself looks ahead in one page at a time.  A core takes several rows at a time: to be told of one
+takes longer than a short row.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
 """
@@ -19,12 +21,15 @@ from functools import cache
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Softmax
+from rooftile.strategies.common.streaming import pays
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _CHAINS = 4
 """Vectors of the first row's running maxima: up to four cycles each, for which nothing waits."""
 _MOST_HELD = 8
 """Vectors of a row that stays in registers."""
+_EARLY = 1024
+"""Elements ahead whose lines are asked for, in rows of at least as many."""
 _UNIT = 4096
 """Elements of the rows that a core takes at a time: about a microsecond's work."""
 
@@ -46,7 +51,10 @@ class Vectors(CpuStrategy):
         classes, lanes = problem.classes, vector.lanes()
         together = max(1, _UNIT // classes)
         held = -(-classes // lanes)
-        function = _held(lanes, classes < lanes, held) if held <= _MOST_HELD else _long(lanes)
+        if held <= _MOST_HELD:
+            function = _held(lanes, classes < lanes, held)
+        else:
+            function = _long(lanes, early=classes >= _EARLY and pays(problem.bytes))
         return CpuKernel(function, lambda rows: -(-rows // together), sizes=(classes, together))
 
 
@@ -100,7 +108,7 @@ def _tree(combine: str, terms: Sequence[str]) -> str:
 
 
 @cache
-def _long(lanes: int) -> Native:
+def _long(lanes: int, *, early: bool) -> Native:
     """For longer rows, whose exponentials wait in the result's own place."""
     to = Writer()
     with to.block("def largest_of(x, first, classes):"):
@@ -114,16 +122,16 @@ def _long(lanes: int) -> Native:
                 to.line("first = row * classes", "behind = first - classes")
                 to.line("ahead = min(row + 1, stop - 1) * classes")
                 with to.block("if row == start:"):
-                    _write_loop(to, lanes, raises=True, shares=False)
+                    _write_loop(to, lanes, early, raises=True, shares=False)
                 with to.block("else:"):
                     with to.block("if row < stop:"):
-                        _write_loop(to, lanes, raises=True, shares=True)
+                        _write_loop(to, lanes, early, raises=True, shares=True)
                     with to.block("else:"):
-                        _write_loop(to, lanes, raises=False, shares=True)
-    return source("softmax_vectors", to.text(), lanes=lanes)
+                        _write_loop(to, lanes, early, raises=False, shares=True)
+    return source("softmax_early" if early else "softmax_vectors", to.text(), lanes=lanes)
 
 
-def _write_loop(to: Writer, lanes: int, *, raises: bool, shares: bool) -> None:
+def _write_loop(to: Writer, lanes: int, early: bool, *, raises: bool, shares: bool) -> None:
     """A row's exponentials and the maximum of the row ahead, the shares of the row behind."""
     if shares:
         # Some of its lanes are divided with the vector before it.
@@ -136,6 +144,8 @@ def _write_loop(to: Writer, lanes: int, *, raises: bool, shares: bool) -> None:
             to.line("e = grown_exp(subtract(load(x, first + at), top))")
             to.line("store(out, first + at, e)", "s = add(s, e)")
             to.line("m = larger(load(x, ahead + at), m)")
+        if raises and early:
+            to.line(*(f"prefetch2({a} + at + {_EARLY})" for a in ("x, ahead", "out, first")))
         if shares:
             to.line("store(out, behind + at, multiply(load(out, behind + at), share))")
     if shares:

@@ -21,23 +21,12 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.box_blur.cpu._rows import add_row, remove_row
 
 _ROWS = 64
 """Rows of a unit."""
 _SHIFT = 48
 _DTYPES = ("uint8", "int32", "uint8")
-
-
-@native
-def _add_row(image, sums, at, columns):  # type: ignore[no-untyped-def]
-    for j in range(columns):
-        sums[j] += image[at + j]
-
-
-@native
-def _remove_row(image, sums, at, columns):  # type: ignore[no-untyped-def]
-    for j in range(columns):
-        sums[j] -= image[at + j]
 
 
 @native
@@ -73,16 +62,16 @@ def run_along(image, workspace, blurred, sizes, begin, end):  # type: ignore[no-
             sums[j] = 0
         top = unit * band
         for row in range(max(top - radius, 0), min(top + radius, height)):
-            _add_row(image, sums, row * columns, columns)
+            add_row(image, sums, row * columns, columns)
         for row in range(top, min(top + band, height)):
             if row + radius < height:
-                _add_row(image, sums, (row + radius) * columns, columns)
+                add_row(image, sums, (row + radius) * columns, columns)
             rows = min(row + radius + 1, height) - max(row - radius, 0)
             for c in range(channels):
                 part = sums[c:columns]
                 _along_row(part, blurred, row * columns + c, width, radius, channels, rows)
             if row >= radius:
-                _remove_row(image, sums, (row - radius) * columns, columns)
+                remove_row(image, sums, (row - radius) * columns, columns)
 
 
 class Running(HostStrategy):

@@ -23,22 +23,11 @@ from rooftile.devices.cpu.native import Native, native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.box_blur.cpu._rows import add_row, remove_row
 
 _ROWS = 64
 """Rows of a unit."""
 _HALF = 2**16
-
-
-@native
-def _add_row(image, sums, at, columns):  # type: ignore[no-untyped-def]
-    for j in range(columns):
-        sums[j] += image[at + j]
-
-
-@native
-def _remove_row(image, sums, at, columns):  # type: ignore[no-untyped-def]
-    for j in range(columns):
-        sums[j] -= image[at + j]
 
 
 @native
@@ -100,8 +89,8 @@ def _spread(radius: int, channels: int) -> cpu.Spread:
     window = 2 * radius + 1
     total = " + ".join(f"sums[j + {k * channels}]" for k in range(window))
     using = {
-        "add_row": _add_row,
-        "remove_row": _remove_row,
+        "add_row": add_row,
+        "remove_row": remove_row,
         "exchange_rows": _exchange_rows,
         "divide_at_edges": _divide_at_edges,
     }

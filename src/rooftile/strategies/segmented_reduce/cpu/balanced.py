@@ -22,6 +22,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
+from rooftile.strategies.common.shares import ENDS_AMONG
 from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
 
 _ITEMS = 2**16
@@ -29,18 +30,6 @@ _ITEMS = 2**16
 depend on the machine."""
 _WORDS = {"LANES": 64, "BLOCK": 4096, "SHORT": 32}
 
-_MERGE = """
-def ends_among(offsets, segments, count, items):
-    # How many ends are among the first items.
-    low, high = max(0, items - count), min(items, segments)
-    while low < high:
-        middle = (low + high) // 2
-        if offsets[middle + 1] < items - middle:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-"""
 _TEXT = """
 def piece(x, own, first, last):
     # A block's elements go to as many accumulators as it has lanes, and blocks one after the other.
@@ -127,8 +116,8 @@ class Balanced(CpuSegmented):
             text = text.replace(word, str(value))
         dtypes = problem.offsets, made, carried, carried
         given = (problem.dtype, *dtypes)
-        run = combining("segmented_shares", _MERGE + text, operator, given, carried)
-        join = combining("segmented_join", _MERGE + _JOIN, operator, dtypes, carried)
+        run = combining("segmented_shares", ENDS_AMONG + text, operator, given, carried)
+        join = combining("segmented_join", ENDS_AMONG + _JOIN, operator, dtypes, carried)
         sizes = np.array((problem.count, problem.segments, _ITEMS, units), np.int64)
         heads, tails = cpu.aligned((2, units), numpy_dtype(carried), "results of shares")
         turn = lock()

@@ -19,24 +19,13 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.spmv import Spmv
+from rooftile.strategies.common.shares import ENDS_AMONG
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
 
 _ITEMS = 2**15
 """Items of a unit.  They follow from the problem and not from the threads, so that results do not
 depend on the machine."""
-_MERGE = """
-def ends_among(offsets, rows, entries, items):
-    # How many ends are among the first items.
-    low, high = max(0, items - entries), min(items, rows)
-    while low < high:
-        middle = (low + high) // 2
-        if offsets[middle + 1] < items - middle:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-"""
 _PIECE = """
 def piece(values, column_index, x, first, last):
     total = ZERO
@@ -96,8 +85,8 @@ class Balanced(CpuSpmv):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         ends, units = ("heads", "tails"), self.units(problem)
-        run = spread(problem, _MERGE + self.piece, _SHARES, ends, self.flags)
-        join = spread(problem, _MERGE, _JOIN, ends, self.flags)
+        run = spread(problem, ENDS_AMONG + self.piece, _SHARES, ends, self.flags)
+        join = spread(problem, ENDS_AMONG, _JOIN, ends, self.flags)
         sizes = sizes_of(problem, problem.entries, _ITEMS, units)
         heads, tails = cpu.aligned((2, units), np.dtype(problem.summed), "results of shares")
         turn = lock()

@@ -142,7 +142,7 @@ def test_a_processors_counters_stand_beside_its_bytes(call, call_json, monkeypat
     code, out, _ = call(*asked)
     assert code == 0
     told = " ".join(out.split())
-    assert "2 Mcycles a call, 5 Minstructions: 2.5 a cycle" in told
+    assert "2 million cycles a call, 5 million instructions: 2.5 a cycle" in told
     assert "640 kB of lines came to L1, 6.4 kB of lines came to the last level" in told
     assert "lie between its parts" in told
     assert "3.0 % of them foretold wrongly" in told

@@ -179,6 +179,23 @@ def test_matrices_without_entries():
     assert (rooftile.sparse(DENSE) @ np.ones((50, 0), np.float32)).shape == (70, 0)
 
 
+@pytest.mark.parametrize("width", [0, 4])
+def test_products_of_nothing_write_where_they_are_told(width):
+    none = rooftile.sparse({}, shape=(3, width), dtype="float32")
+    x, y = np.ones(width, np.float32), np.full(3, 2, np.float32)
+    out, several = np.full(3, np.nan, np.float32), np.full((3, 2), np.nan, np.float32)
+    assert rooftile.spmv(none, x, out=out) is out
+    assert (out == 0).all()
+    assert rooftile.spmv(none, x, y=y, beta=3, out=out) is out
+    assert (out == 6).all()
+    assert rooftile.spmm(none, np.ones((width, 2), np.float32), out=several) is several
+    assert (several == 0).all()
+    with pytest.raises(InputError, match="x: got 5 elements"):
+        rooftile.spmv(none, np.ones(5, np.float32))
+    with pytest.raises(InputError, match="out: got shape"):
+        rooftile.spmv(none, x, out=np.empty(4, np.float32))
+
+
 @pytest.mark.parametrize(
     ("matrix", "named"),
     [

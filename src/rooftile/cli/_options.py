@@ -78,8 +78,8 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="NAME|key=value,...",
         help="a named problem (`rooftile list shapes OP` names them; default: the operation's "
-        "first), or its sizes, as in "
-        "channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,activation=relu,pool=max:2",
+        "first), or its sizes, as in channels=3,height=64,width=64,maps=8,mask=5x5 and, further, "
+        "padding=2x2,activation=relu,pool=max:2",
     )
     parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
 

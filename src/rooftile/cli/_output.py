@@ -98,11 +98,19 @@ def bar(fraction: float, *, unicode: bool = True) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A count with a decimal prefix: ``2.51 GFLOP``."""
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    """A count with a decimal prefix, ``2.51 GFLOP``; of what has a name, ``2.51 billion lines``."""
+    for factor, prefix, word in _FACTORS:
         if value >= factor:
-            return f"{value / factor:.3g} {prefix}{unit}"
+            return f"{value / factor:.3g} {word + ' ' if unit.islower() else prefix}{unit}"
     return f"{value:.3g} {unit}"
+
+
+_FACTORS = (
+    (1e12, "T", "trillion"),
+    (1e9, "G", "billion"),
+    (1e6, "M", "million"),
+    (1e3, "k", "thousand"),
+)
 
 
 def milliseconds(value: float) -> str:

@@ -101,8 +101,9 @@ def command(arguments: argparse.Namespace) -> int:
         raise InputError("profile", kind, "device cuda or cpu: nobody reads OpenCL's counters")
     if arguments.matrix is not None and arguments.profile and kind == "cpu":
         raise InputError("profile", "given with --matrix", "a problem by its --shape on the cpu")
-    if kind == "cpu" and (arguments.architecture or arguments.config or arguments.picture):
-        raise InputError("architecture, config, picture", "given", "none of them on the cpu")
+    for option in ("architecture", "config", "picture") if kind == "cpu" else ():
+        if (value := getattr(arguments, option)) is not None:
+            raise InputError(f"--{option}", f"{value} on the cpu", "--device cuda or opencl too")
     if arguments.picture is not None:
         check_writable("--picture", arguments.picture)
     if arguments.html is not None:
@@ -186,23 +187,12 @@ def _gpu(
     output: Output, arguments: argparse.Namespace, problem: Problem, rung: Strategy, picked: str
 ) -> int:
     from rooftile._files import write_atomically
-    from rooftile.lab.explain import explain
     from rooftile.lab.explain.advice import advice
     from rooftile.lab.explain.drawing import picture
     from rooftile.lab.explain.profile import compare
-    from rooftile.lab.explain.target import find_target
     from rooftile.strategies.gpu import of_launches
 
-    with output.working(f"explaining {rung.name}") as say:
-        target = find_target(arguments.device, arguments.architecture)
-        measured = _measured(arguments, problem, rung.name)
-        found = explain(
-            rung, problem, arguments.device, target, config=arguments.config, measured=measured
-        )
-        counted: list[Counters] = []
-        if arguments.profile:
-            say("reading the counters")
-            counted = _counters(arguments, found)
+    found, counted = _explained(output, arguments, problem, rung)
     if arguments.picture is not None:
         drawn = picture(of_launches(rung), problem, found.config)
         write_atomically(arguments.picture, drawn.encode())
@@ -234,6 +224,26 @@ def _gpu(
     if arguments.picture is not None:
         output.path(arguments.picture)
     return 0
+
+
+def _explained(
+    output: Output, arguments: argparse.Namespace, problem: Problem, rung: Strategy
+) -> tuple[Explanation, list[Counters]]:
+    """The explanation, and a GPU's counters where they are asked for."""
+    from rooftile.lab.explain import explain
+    from rooftile.lab.explain.target import find_target
+
+    with output.working(f"explaining {rung.name}") as say:
+        target = find_target(arguments.device, arguments.architecture)
+        measured = _measured(arguments, problem, rung.name)
+        found = explain(
+            rung, problem, arguments.device, target, config=arguments.config, measured=measured
+        )
+        counted: list[Counters] = []
+        if arguments.profile:
+            say("reading the counters")
+            counted = _counters(arguments, found)
+    return found, counted
 
 
 def _drawings(rung: GpuStrategy, found: Explanation) -> list[str]:

@@ -1,4 +1,4 @@
-"""Train a network and write its weights.
+r"""Train a network and write its weights.
 
 A checkpoint beside the result is replaced after every epoch and when Ctrl-C stops the run; --resume
 goes on from it and ends with the weights of a run that never stopped.

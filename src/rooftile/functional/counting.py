@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def histogram(
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
     """
-    if isinstance(bins, int | np.integer) and not isinstance(bins, bool) and weights is None:
+    if _is_count(bins) and weights is None:
         low, high = _range(x, range)
         return _even(
             x, bins=int(bins), low=low, high=high, strategy=strategy, device=device, out=out
@@ -54,7 +54,7 @@ def histogram(
     given = Arguments(x)
     inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
     dtype = _dtype(inputs[0])
-    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
+    if _is_count(bins):
         low, high = _fitting(*_range(x, range), dtype)
         count, edges = int(bins), False
     else:
@@ -63,11 +63,7 @@ def histogram(
         inputs.append(_edges(given, bins, dtype))
         count, edges, low, high = inputs[1].shape[0] - 1, True, 0.0, 1.0
     if weights is not None:
-        held = given.take("weights", weights, ANY, dtypes=("float32",), empty=True)
-        if tuple(held.shape) != tuple(x.shape):  # type: ignore[attr-defined]
-            found, expected = tuple(held.shape), tuple(x.shape)  # type: ignore[attr-defined]
-            raise InputError("weights", f"shape {found}", f"x's shape {expected}")
-        inputs.append(_flat(held))
+        inputs.append(_weights(given, weights, x))
     size = inputs[0].shape[0]
     problem = _histogram(max(size, 1), count, low, high, dtype, edges, weights is not None)
     return _counted(given, problem, inputs, strategy, device, out)
@@ -125,6 +121,18 @@ def _edges(given: Arguments[Any], bins: Any, dtype: str) -> Taken:
     if isinstance(edges, np.ndarray) and not (edges[1:] >= edges[:-1]).all():
         raise InputError("bins", "edges that fall, or are no numbers", "edges that rise")
     return edges
+
+
+def _is_count(bins: Any) -> TypeGuard[int]:
+    """Whether it is the number of bins, and not their edges."""
+    return isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+
+
+def _weights(given: Arguments[Any], weights: Any, x: Any) -> Taken:
+    held = given.take("weights", weights, ANY, dtypes=("float32",), empty=True)
+    if tuple(held.shape) != tuple(x.shape):
+        raise InputError("weights", f"shape {tuple(held.shape)}", f"x's shape {tuple(x.shape)}")
+    return _flat(held)
 
 
 def _range(x: Any, given: Sequence[float] | None) -> tuple[float, float]:

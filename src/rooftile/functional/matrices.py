@@ -8,14 +8,15 @@ from typing import Any, Literal
 import numpy as np
 
 from rooftile.analysis.spmv import Estimate, Structure, described, estimates, fastest
-from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
+from rooftile.functional._empty import of_nothing
 from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
+from rooftile.functional.elementwise import scale
 from rooftile.functional.sparse_input import rows_from
-from rooftile.functional.sparse_operands import Operands, check_length, product_of_nothing
+from rooftile.functional.sparse_operands import Operands, check_length
 from rooftile.functional.sparse_structure import (
     check_chosen,
     check_padding,
@@ -23,7 +24,7 @@ from rooftile.functional.sparse_structure import (
     machine_of,
     structure_of,
 )
-from rooftile.ops.problem import AnyArray
+from rooftile.ops.problem import AnyArray, Dtype
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 from rooftile.ops.spmm import Spmm
@@ -313,23 +314,24 @@ def spmv(
     factors = number("alpha", alpha), number("beta", beta)
     if factors[1] != 0 and y is None:
         raise InputError("y", "None", f"an array: beta is {beta}")
+    given, summed = Arguments(x), _summed(matrix)
+    vector = given.take("x", x, "columns", dtypes=(summed,), empty=True)
+    check_length("x", vector, matrix.shape[1])
+    start = None
+    if factors[1]:
+        start = given.take("y", y, "rows", dtypes=(summed,), empty=True)
+        check_length("y", start, matrix.shape[0])
     if 0 in matrix.shape:
-        return product_of_nothing(
-            matrix.shape, matrix.dtype, "x", x, y if factors[1] else None, factors[1], out
-        )
+        if start is not None:
+            return scale(factors[1], y, device=device, out=out)
+        return of_nothing(given, vector, matrix.shape[:1], summed, device, out)
     updated = factors != (1.0, 0.0)
     problem = matrix.problem(updated=updated)
-    given = Arguments(x)
-    vector = given.take("x", x, "columns", dtypes=(problem.summed,))
-    check_length("x", vector, matrix.shape[1])
     inputs = [*matrix.on(given, vector), vector]
     if updated:
-        inputs += [beside(given, vector, factor, problem.summed) for factor in factors]
-        if factors[1]:
-            start = given.take("y", y, "rows", dtypes=(problem.summed,))
-            check_length("y", start, matrix.shape[0])
-        else:
-            start = placed(given, vector, np.zeros(matrix.shape[0], problem.summed))
+        inputs += [beside(given, vector, factor, summed) for factor in factors]
+        if start is None:
+            start = placed(given, vector, np.zeros(matrix.shape[0], summed))
         inputs.append(start)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
@@ -350,18 +352,13 @@ def spmm(
     converted first.
     """
     matrix = _matrix(A, transposed)._as_csr()
-    if isinstance(b, np.ndarray) and 0 in (*matrix.shape, *b.shape):
-        return product_of_nothing(matrix.shape, matrix.dtype, "b", b, None, 0.0, out)
-    given = Arguments(b, "b")
-    kind = "float64" if matrix.dtype == np.float64 else "float32"
-    dense = given.take("b", b, "columns, width", dtypes=(kind,))
+    given, summed = Arguments(b, "b"), _summed(matrix)
+    dense = given.take("b", b, "columns, width", dtypes=(summed,), empty=True)
     check_length("b", dense, matrix.shape[1])
-    if not matrix.nnz or 0 in matrix.shape:
-        if isinstance(dense, CudaArray):
-            raise InputError("A", repr(matrix), "one with entries, on a GPU")
-        return given.given_back(np.zeros((matrix.shape[0], dense.shape[1]), kind))
-    sizes = (*matrix.shape, matrix.nnz, int(dense.shape[1]))
-    problem = _spmm(*sizes, matrix._dtype, matrix._index)
+    rows, width = matrix.shape[0], int(dense.shape[1])
+    if not matrix.nnz or 0 in (rows, width):
+        return of_nothing(given, dense, (rows, width), summed, device, out)
+    problem = _spmm(*matrix.shape, matrix.nnz, width, matrix._dtype, matrix._index)
     inputs = [*matrix.on(given, dense), dense]
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
@@ -370,6 +367,11 @@ def _matrix(A: Any, transposed: bool) -> Sparse:
     if not isinstance(A, Sparse):
         raise InputError("A", f"a {type(A).__name__}", "a matrix of rooftile.sparse")
     return A.transpose() if transposed else A
+
+
+def _summed(matrix: Sparse) -> Dtype:
+    """The dtype of products and of what A is multiplied with."""
+    return "float64" if matrix.dtype == np.float64 else "float32"
 
 
 def _form(format: Any) -> Form:

@@ -1,4 +1,4 @@
-"""A sparse matrix as the kernels of its products take it, and products that need no kernel."""
+"""A sparse matrix as the kernels of its products take it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError
 from rooftile.functional.device_arrays import DeviceArrays, kept
-from rooftile.ops.problem import AnyArray, numpy_dtype
+from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import ARRAYS, Form
 from rooftile.ops.spmv import Spmv
 from rooftile.runtime.arguments import Arguments, Taken
@@ -82,40 +82,3 @@ def check_length(name: str, array: Taken, expected: int) -> None:
     """Raise `InputError` unless it has so many elements, or rows."""
     if array.shape[0] != expected:
         raise InputError(name, f"{array.shape[0]} elements", f"{expected}, as A has them")
-
-
-def product_of_nothing(
-    shape: tuple[int, int],
-    dtype: np.dtype[Any],
-    name: str,
-    given: Any,
-    y: Any,
-    beta: float,
-    out: Any,
-) -> AnyArray:
-    """The product of a matrix without rows or columns, or with a matrix without columns.
-
-    Raises `InputError` for an argument, of which ``given`` is called ``name``, that is not NumPy's,
-    or of another dtype or shape than A's.
-    """
-    kind = numpy_dtype("float64" if dtype == np.float64 else "float32")
-    across = getattr(given, "shape", ())[1:]
-    _check_plain(name, given, kind, (shape[1], *across))
-    made: AnyArray = np.zeros((shape[0], *across), kind)
-    if y is not None:
-        _check_plain("y", y, kind, made.shape)
-        made += beta * y
-    if out is None:
-        return made
-    _check_plain("out", out, kind, made.shape)
-    out[...] = made
-    kept: AnyArray = out
-    return kept
-
-
-def _check_plain(name: str, array: Any, kind: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Raise `InputError` unless it is NumPy's, of this dtype and shape."""
-    if not isinstance(array, np.ndarray):
-        raise InputError(name, f"a {type(array).__name__}", f"NumPy's {kind}{list(shape)}")
-    if (array.dtype, array.shape) != (kind, shape):
-        raise InputError(name, f"{array.dtype}{list(array.shape)}", f"{kind}{list(shape)}")

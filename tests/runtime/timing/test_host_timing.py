@@ -51,6 +51,13 @@ def test_a_pause_lasts_until_no_thread_spins(monkeypatch):
     assert len(slept) == 3 + lab._MOST_PAUSES
 
 
+def test_what_is_left_of_a_slow_call_is_its_least_rounds(quick):
+    told = []
+    lab.interleaved({"": lambda: time.sleep(0.01)}, seconds=0, left=told.append)
+    assert len(told) == lab._LEAST
+    assert all(seconds >= 0.009 for seconds in told)
+
+
 @pytest.mark.parametrize(("spread", "steady"), [(0.0, True), (0.5, False)])
 def test_noise_decides_whether_it_is_steady(spread, steady):
     times = list(1 + spread * np.linspace(-1, 1, 20))

@@ -225,14 +225,9 @@ class History:
         ]
         given = [(test, value) for test, value in tests if value is not None]
         where = " AND ".join(test for test, _ in given) or "1"
-        with clear(self.path):
-            rows = self._database.execute(
-                "SELECT results.id, run, command, results.time, operation, problem, batch, device, "
-                "hardware, kind, strategy, precision, status, seed, revision, fingerprint, row, "
-                f"environment FROM results JOIN runs ON runs.id = run WHERE {where} "
-                "ORDER BY results.id DESC LIMIT ?",
-                [value for _, value in given] + [-1 if last is None else last],
-            ).fetchall()
+        statement = f"{_SELECT} WHERE {where} ORDER BY results.id DESC LIMIT ?"
+        values = [value for _, value in given]
+        rows = self.rows(statement, (*values, -1 if last is None else last))
         return [_record(row) for row in reversed(rows)]
 
     def rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -252,6 +247,14 @@ def records(**filters: Any) -> list[Record]:
         return []
     with History() as history:
         return history.records(**filters)
+
+
+_SELECT = (
+    "SELECT results.id, run, command, results.time, operation, problem, batch, device, "
+    "hardware, kind, strategy, precision, status, seed, revision, fingerprint, row, "
+    "environment FROM results JOIN runs ON runs.id = run"
+)
+"""In the order of a record's fields."""
 
 
 def _record(found: tuple[Any, ...]) -> Record:

@@ -95,8 +95,8 @@ def interleaved(
     """Time callables in turns; each stops when it is steady, or after about ``seconds`` of its own.
 
     Every callable gets at least three rounds, so a very slow one takes longer than the cap.
-    ``left`` is told before each turn how many seconds are left at most.  An interrupt raises
-    `Interrupted` with the times of those that had a round.
+    ``left`` is told before each turn how many seconds are left at most, as far as is known.  An
+    interrupt raises `Interrupted` with the times of those that had a round.
     """
     rounds: dict[str, list[list[float]]] = {name: [] for name in calls}
     watches = {name: Watch() for name in calls}
@@ -118,7 +118,8 @@ def _take_turns(
     spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
     open_ = dict(calls)
     for done in range(1, _MOST + 1):
-        left(sum(max(0.0, seconds - spent[name]) for name in open_))
+        least = max(0, _LEAST + 1 - done) / done  # In times of what the rounds before took.
+        left(sum(max(0.0, seconds - spent[name], least * spent[name]) for name in open_))
         for name, call in list(open_.items()):
             start = time.perf_counter()
             rounds[name].append(_round(call, watches[name]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,6 +41,20 @@ def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypa
     opencl_device.compile(TEXT, {"NEVER_BUILT_BEFORE": 1})
     # NVIDIA's driver keeps binaries itself.
     assert opencl_device.description.gpu or list(tmp_path.rglob("binary"))
+
+
+def test_compilers_words_are_unheard_until_the_last_thread_has_left():
+    unheard, before = module._Unheard(), warnings.filters[:]
+    one, other = unheard(UserWarning), unheard(UserWarning)
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    warnings.warn("of success", UserWarning, stacklevel=1)  # It would be an error here.
+    other.__exit__(None, None, None)
+    assert warnings.filters == before
+    with pytest.raises(UserWarning), unheard(DeprecationWarning):
+        warnings.warn("of something else", UserWarning, stacklevel=1)
+    assert warnings.filters == before
 
 
 class _Refused(Exception):

@@ -16,21 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile._files import keep
+from rooftile._locks import lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.first_use import imported, once
 from rooftile.devices.gpu import (
-    Argument,
     Described,
     Elapsed,
     Launch,
-    Resources,
-    check_launch,
     key_of,
     macro_lines,
     prelude,
 )
 from rooftile.devices.launches import Call, FillConstant, PlainLaunches
 from rooftile.devices.opencl.description import describe
+from rooftile.devices.opencl.program import OpenclProgram
 from rooftile.devices.opencl.vendors import (
     ANOTHER,
     announce_wheels,
@@ -43,7 +42,6 @@ from rooftile.errors import (
     DeviceMissing,
     InputError,
     OutOfMemory,
-    UnsupportedProblem,
 )
 
 if TYPE_CHECKING:
@@ -188,9 +186,8 @@ class OpenclDevice(Described):
         program = self._cl.Program(self._context, source)
         directory = cache_directory() / "opencl"
         try:
-            with warnings.catch_warnings():
-                # Some compilers talk even of success.
-                warnings.simplefilter("ignore", self._cl.CompilerWarning)
+            # Some compilers talk even of success.
+            with _unheard(self._cl.CompilerWarning):
                 place = str(_unlocked(directory)) if keeping else False
                 return program.build(list(options), cache_dir=place)
         except self._cl.RuntimeError as error:
@@ -259,84 +256,33 @@ class OpenclDevice(Described):
             self._events.append(event)
 
 
-class OpenclProgram:
-    """A built text; constant arrays are buffers that launches pass as arguments."""
+class _Unheard:
+    """Warnings of a kind are ignored as long as a thread is inside.
 
-    def __init__(self, device: OpenclDevice, build: Callable[..., Any]) -> None:
-        self._device, self._build, self._program = device, build, build()
-        self._constants: dict[str, Any] = {}
-        self._kernels: dict[tuple[str, tuple[int, ...]], Any] = {}
-        """Kernels by name, and by the block where they are built for one."""
-        self._most: dict[str, int] = {}
+    Python's filters are those of all threads: where each put back what it found, the first to leave
+    would let the others' warnings through, and the last would leave the filter behind.
+    """
 
-    def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """See `Program.set_constant`."""
-        self._constants[name] = self._device.upload(np.ascontiguousarray(values))
+    def __init__(self) -> None:
+        self._turn, self._inside, self._filters = lock(), 0, contextlib.ExitStack()
 
-    def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
-        """Copy ``count`` float32 of a buffer, from element ``first`` on, to a constant array, in
-        the order of the queue."""
-        device = self._device
-        self._constants[name] = device.allocate(4 * count)
-        device._cl.enqueue_copy(
-            device._queue, self._constants[name], source, src_offset=4 * first, byte_count=4 * count
-        )
-
-    def launch(self, launch: Launch, *arguments: Argument) -> None:
-        """See `Program.launch`."""
-        check_launch(launch, self._device.description)
-        kernel = self._kernel_for(launch)
-        given = [*arguments, *(self._constants[name] for name in launch.constants)]
-        if launch.shared_bytes:
-            given.append(self._device._cl.LocalMemory(launch.shared_bytes))
-        kernel.set_args(*given)
-        cl = self._device._cl
+    @contextlib.contextmanager
+    def __call__(self, kind: type[Warning]) -> Iterator[None]:
+        with self._turn:
+            self._inside += 1
+            if self._inside == 1:
+                self._filters.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore", kind)
         try:
-            self._device.enqueue(kernel, launch)
-        except cl.Error as error:
-            if error.code != cl.status_code.INVALID_WORK_GROUP_SIZE:
-                raise
-            raise UnsupportedProblem(
-                launch.kernel,
-                f"its registers do not allow {launch.threads} threads a block "
-                f"on {self._device.description.name}",
-            ) from None
+            yield
+        finally:
+            with self._turn:
+                self._inside -= 1
+                if not self._inside:
+                    self._filters.close()
 
-    def resources(self, launch: Launch) -> Resources:
-        """See `Program.resources`; OpenCL tells of shared and private memory only."""
-        cl, kernel = self._device._cl, self._kernel(launch.kernel)
-        info, device = cl.kernel_work_group_info, self._device._device
-        static = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
-        return Resources(None, static + launch.shared_bytes, None, None)
 
-    def _kernel_for(self, launch: Launch) -> Any:
-        """A kernel that blocks of this size can run.
-
-        Where the driver does not promise that, the kernel is built for the size: NVIDIA's driver
-        promises 256 threads, whatever registers they take.
-        """
-        name = launch.kernel
-        if launch.threads <= self._most_threads(name):
-            return self._kernel(name)
-        if (name, launch.block) not in self._kernels:
-            size = ",".join(map(str, launch.block))
-            program = self._build(f"-DGROUP_SIZE={size}")
-            self._kernels[name, launch.block] = self._device._cl.Kernel(program, name)
-        return self._kernels[name, launch.block]
-
-    def _most_threads(self, name: str) -> int:
-        """The largest block, in threads, for which the driver promises that the kernel runs."""
-        if name not in self._most:
-            info = self._device._cl.kernel_work_group_info.WORK_GROUP_SIZE
-            found = self._kernel(name).get_work_group_info(info, self._device._device)
-            self._most[name] = int(found)
-        return self._most[name]
-
-    def _kernel(self, name: str) -> Any:
-        # Kept: PyOpenCL makes a new kernel object at each look-up.
-        if (name, ()) not in self._kernels:
-            self._kernels[name, ()] = self._device._cl.Kernel(self._program, name)
-        return self._kernels[name, ()]
+_unheard = _Unheard()
 
 
 def _unlocked(directory: Path) -> Path:

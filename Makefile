@@ -111,7 +111,7 @@ clean:
 
 # A stamp that is newer than pyproject.toml stands for a complete installation.  The
 # installation is editable: a change of the source needs no new one.
-$(USER_ENV)/installed: EXTRAS :=
+$(USER_ENV)/installed: EXTRAS := [report]
 $(DEV_ENV)/installed: EXTRAS := [dev]
 $(BENCH_ENV)/installed: EXTRAS := [peers]
 $(DOCS_ENV)/installed: EXTRAS := [docs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 from rooftile.devices.gpu import Argument, Launch, Resources, check_launch
 from rooftile.errors import UnsupportedProblem
 
-if TYPE_CHECKING:
-    from rooftile.devices.opencl.device import OpenclDevice
-
 
 class OpenclProgram:
     """A built text; constant arrays are buffers that launches pass as arguments."""
 
-    def __init__(self, device: OpenclDevice, build: Callable[..., Any]) -> None:
+    def __init__(self, device: Any, build: Callable[..., Any]) -> None:
         self._device, self._build, self._program = device, build, build()
         self._constants: dict[str, Any] = {}
         self._kernels: dict[tuple[str, tuple[int, ...]], Any] = {}

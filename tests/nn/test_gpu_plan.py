@@ -17,8 +17,6 @@ from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
 from rooftile.ops.problem import numpy_dtype
 
-pytestmark = pytest.mark.usefixtures("plainly_compiled")
-
 SMALL = Network(
     "small",
     (2, 20, 18),

@@ -10,6 +10,9 @@ from rooftile.nn.data import FASHION, Pixels, prepare
 from rooftile.nn.numbers import TEXT, Numbers
 from rooftile.ops.problem import numpy_dtype
 
+# It is about rounding.
+pytestmark = pytest.mark.usefixtures("optimised")
+
 NARROW = ("float16", "bfloat16")
 THREE = Pixels((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 GUARD = 4

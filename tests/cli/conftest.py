@@ -8,6 +8,7 @@ import pytest
 from rooftile.cli import main
 from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings import known
+from rooftile.lab.explain import processor
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.data.idx import idx_bytes
 from rooftile.runtime.timing import device as measure_gpu
@@ -32,7 +33,7 @@ def few_rounds(quick, monkeypatch):
 def known_roof(monkeypatch):
     """Fixed ceilings: these tests do not measure the machine."""
     found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    for module in (ceilings, known):
+    for module in (ceilings, known, processor):
         monkeypatch.setattr(module, "ceilings", lambda **_: found)
 
 

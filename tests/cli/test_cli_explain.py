@@ -7,17 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings.microbenchmarks import Latency, Microbenchmarks
 from rooftile.lab.explain import processor
 
 TILE = ("explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "tile_output",
         "--device", "cuda", "--architecture", "sm_90")  # fmt: skip
-
-
-@pytest.fixture
-def known_ceilings(monkeypatch, known_roof):
-    monkeypatch.setattr(processor, "ceilings", lambda **_: ceilings.ceilings())
 
 
 def test_the_page_has_everything_in_its_order(call):
@@ -57,7 +51,7 @@ def test_other_operations(call, operation):
     assert "bound:" in out
 
 
-def test_the_cpu_s_strategies(call, call_json, known_ceilings, monkeypatch):
+def test_the_cpu_s_strategies(call, call_json, known_roof, monkeypatch):
     monkeypatch.setattr(processor, "known_cpu_microbenchmarks", lambda: None)
     asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 8, "--strategy", "loops")
     code, out, _ = call(*asked)

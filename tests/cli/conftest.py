@@ -19,11 +19,6 @@ RATES = ceilings.Rates(
 
 
 @pytest.fixture(autouse=True)
-def all_plainly_compiled(plainly_compiled):
-    """Commands on OpenCL: rungs' own tests have their texts optimised."""
-
-
-@pytest.fixture(autouse=True)
 def few_rounds(quick, monkeypatch):
     """Times are not what these tests look at."""
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)

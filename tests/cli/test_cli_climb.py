@@ -14,7 +14,7 @@ from rooftile.ops import parse
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
 
-pytestmark = pytest.mark.usefixtures("on_grid")
+pytestmark = pytest.mark.usefixtures("on_grid", "plainly_compiled")
 
 SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
 """That of tests/lab/test_climb.py, so that the CPU's rungs are compiled once for both."""

@@ -12,7 +12,7 @@ from rooftile.lab.tune.search import Search, Trial
 from rooftile.ops import parse
 from rooftile.strategies import strategy
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("on_grid")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("on_grid", "plainly_compiled")]
 
 SHAPE = "channels=1,height=20,width=24,maps=2,mask=3x3,activation=relu,pool=max:2"
 TUNE = ("tune", "conv2d", "--shape", SHAPE, "--batch", 2, "--device", "opencl")

@@ -12,11 +12,6 @@ RATES = ceilings.Rates(
 )
 
 
-@pytest.fixture(autouse=True)
-def all_plainly_compiled(plainly_compiled):
-    """The judge's own tests on OpenCL: rungs' tests have their texts optimised."""
-
-
 @pytest.fixture
 def known_roof(monkeypatch):
     """Fixed ceilings and few rounds: a test of the ladder is no benchmark of the machine."""

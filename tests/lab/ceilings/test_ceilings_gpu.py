@@ -23,9 +23,6 @@ from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.gpu import HEADERS
 
-# What is measured is optimised.
-pytestmark = pytest.mark.usefixtures("optimised")
-
 ROOF = lab.GpuCeilings(
     fma_gflops=50_000.0, read_gbps=4_000.0, copy_gbps=4_200.0, mma_gflops={"tf32": 240_000.0},
     launch_us=9.0, replay_us=1.1, to_device_gbps=20.0, from_device_gbps=18.0,

@@ -32,7 +32,7 @@ from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.bound import GpuBound
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
 
 ROOF = GpuCeilings(
     fma_gflops=1e6, read_gbps=1e6, copy_gbps=1e6, mma_gflops={}, launch_us=1, replay_us=1,

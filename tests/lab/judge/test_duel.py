@@ -11,6 +11,8 @@ from rooftile.lab.judge.contest import VERIFIED_ITEMS
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies.conv2d.cpu.loops import STRATEGY as LOOPS
 
+pytestmark = pytest.mark.usefixtures("plainly_compiled")
+
 PROBLEM = Conv2d(2, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 
 

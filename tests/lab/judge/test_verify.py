@@ -16,6 +16,8 @@ from rooftile.lab.judge import verify as lab
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import Tunable, ladder, strategy
 
+pytestmark = pytest.mark.usefixtures("plainly_compiled")
+
 PROBLEM = Conv2d(3, 2, 13, 17, 3, (3, 5), padding=(1, 2), activation="relu")
 POOLED = Conv2d(2, 2, 12, 16, 3, (3, 3), activation="tanh", pool=Pool.of("average", 2))
 

@@ -13,6 +13,8 @@ from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.ops import Float32, Pool
 from rooftile.runtime.timing import device as device_timing
 
+pytestmark = pytest.mark.usefixtures("plainly_compiled")
+
 SMALL = Network(
     "small",
     (2, 12, 10),

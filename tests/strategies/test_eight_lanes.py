@@ -31,6 +31,8 @@ for problem, name in ((ragged, "register_tile"), (ragged, "map_vectors"), (ragge
 x, weights = np.random.default_rng(0).standard_normal((2, 700)), np.ones((100, 700))
 x, weights = x.astype(np.float32), (weights * x[1]).astype(np.float32)
 assert np.array_equal(rooftile.linear(x, weights), rooftile.Linear(weights)(x))
+x = np.arange(83 * 90, dtype=np.float32).reshape(83, 90)
+assert np.array_equal(rooftile.transpose(x, strategy="vectors"), x.T)
 """
 
 

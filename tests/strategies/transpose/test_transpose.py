@@ -106,10 +106,14 @@ def test_merged_axes_are_the_same_permutation(data):
 
 
 @settings(max_examples=15)
-@given(offset=st.integers(0, 17), rows=st.integers(1, 9), columns=st.integers(2, 70))
-def test_streaming_stores_from_any_place(offset, rows, columns, streaming):
+@given(
+    offset=st.integers(0, 17), rows=st.integers(1, 9),
+    columns=st.integers(2, 70) | st.sampled_from([16, 48, 64]), into=st.integers(0, 17),
+)  # fmt: skip
+def test_streaming_stores_from_any_place(offset, rows, columns, into, streaming):
     problem = Transpose((16 * rows, columns))
-    (x,) = problem.random(offset)
+    x = np.empty(problem.count + into, np.float32)[into:].reshape(problem.shape)
+    x[:] = problem.random(offset)[0]
     (rung,) = (rung for rung in CPU if rung.name == "vectors")
     held = np.full(problem.count + 40, 7, np.float32)
     y = held[offset : offset + problem.count].reshape(columns, 16 * rows)

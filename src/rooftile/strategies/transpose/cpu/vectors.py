@@ -1,18 +1,22 @@
 """Rung 4, `vectors`: squares of vectors are transposed in registers and stored past the cache.
 
 A block's element in `blocked` is loaded and stored alone, and each line of the result is read
-before it is written.  Here a vector's worth of rows is loaded and transposed by a few shuffles.
-Squares are gathered in scratch until four kilobytes of each row have been read and four lines of
-each row of the result are there: then whole lines are stored.  Scratch is larger than the first
-cache, so its lines are asked for before they are stored.  Streaming stores write them without
-reading them, where the arrays outgrow the cache and the rows of the result begin at the same place
-of a line.
+before it is written.  Here a square of a line's width is loaded, transposed by a few shuffles and
+stored by whole lines at once.  Streaming stores write them without reading them, where the arrays
+outgrow the cache and the rows of the result begin at the same place of a line.
+
+Two squares above each other give two neighbouring lines of each row of the result.  More of them
+would be better for the memory, but rows a power of two apart share the few places that a cache
+has for them, and then lines are gone before they are used.  So many rows are also more than the
+processor's own prefetching follows: lines are asked for some columns ahead.  Squares begin where
+lines of x begin, where all rows do so at the same place: none is loaded twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -27,74 +31,63 @@ from rooftile.strategies.common.streaming import lead_of, pays
 from rooftile.strategies.common.transposition import emit_transposition
 from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
 
-_LINE_FLOATS = 16
-_BAND = 64
-"""Rows of x that a unit takes: four lines of each row of the result."""
-_COLUMNS = 1024
-"""Columns that are gathered: four kilobytes of each row of x."""
-_AHEAD = 8
-"""Columns of scratch that are asked for ahead."""
+_LINE = 16
+"""float32 of a line, and so rows and columns of a square."""
+_BAND = 32
+"""Rows of x that a unit takes: two lines of each row of the result."""
+_AHEAD = 64
+"""Columns that lines of x are asked for ahead."""
 
 
 @cache
 def _kernel(store: str) -> cpu.Spread:
     """``kernel(x, y, sizes, begin, end)``: units are bands of rows of a matrix.
 
-    ``sizes``: rows, columns, bands of a matrix, rows before the first band.
+    ``sizes``: rows, columns, bands of a matrix, rows before the first band, and the column, zero or
+    less, where the first line of a row of x begins.
     """
-    width, to = lanes(), Writer()
+    to = Writer()
     _emit_edge(to)
     with to.block("def kernel(x, y, sizes, begin, end):"):
         to.line("rows, columns, bands, lead = sizes[0], sizes[1], sizes[2], sizes[3]")
-        to.line(f"whole = columns // {width} * {width}")
-        to.line(f"held = np.empty({_BAND * _COLUMNS}, np.float32)")
+        to.line("first = sizes[4]")
         with to.block("for unit in range(begin, end):"):
             to.line("start, band = unit // bands * rows * columns, unit % bands")
             to.line(f"top = lead + band * {_BAND}", f"bottom = min(top + {_BAND}, rows)")
-            to.line(f"squares = top + (bottom - top) // {width} * {width}")
+            to.line(f"squares = top + (bottom - top) // {_LINE} * {_LINE}")
             with to.block("if band == 0:"):
-                to.line("edge(x, y, start, rows, columns, 0, lead, 0, columns)")
-            with to.block(f"for left in range(0, whole, {_COLUMNS}):"):
-                to.line(f"right = min(left + {_COLUMNS}, whole)")
-                _emit_gathering(to, width)
-                _emit_stores(to, width, store)
-            to.line("edge(x, y, start, rows, columns, top, squares, whole, columns)")
-            to.line("edge(x, y, start, rows, columns, squares, bottom, 0, columns)")
+                to.line("edge(x, y, start, rows, columns, 0, lead)")
+            with to.block(f"if columns < {_LINE}:"):
+                to.line("squares = top")
+            with to.block(f"for left in range(first, columns, {_LINE}):"):
+                to.line("# The first and the last square take columns of their neighbours, too.")
+                to.line(f"j = min(max(left, 0), columns - {_LINE})")
+                _emit_squares(to, store)
+            to.line("edge(x, y, start, rows, columns, squares, bottom)")
     return cpu.Spread(source(f"transpose_{store}", to.text()), ("float32",) * 2)
 
 
 def _emit_edge(to: Writer) -> None:
-    """Write the function for what is no whole square: rows and columns from, and before which."""
+    """Write the function for rows that are no whole squares: from, and before which."""
     with (
-        to.block("def edge(x, y, start, rows, columns, top, bottom, left, right):"),
-        to.block("for j in range(left, right):"),
+        to.block("def edge(x, y, start, rows, columns, top, bottom):"),
+        to.block("for j in range(columns):"),
         to.block("for i in range(top, bottom):"),
     ):
         to.line("y[start + j * rows + i] = x[start + i * columns + j]")
 
 
-def _emit_gathering(to: Writer, width: int) -> None:
-    """Write how squares get into scratch[columns][rows of the band]."""
+def _emit_squares(to: Writer, store: str) -> None:
+    """Write how the squares of a band that begin at column j get into the result."""
+    width = lanes()
     names = [f"r{k}" for k in range(width)]
-    with (
-        to.block(f"for i in range(top, squares, {width}):"),
-        to.block(f"for j in range(left, right, {width}):"),
-    ):
-        to.line(*(f"r{k} = load(x, start + (i + {k}) * columns + j)" for k in range(width)))
-        for k, name in enumerate(emit_transposition(to, width, names)):
-            to.line(f"store_aligned(held, (j - left + {k}) * {_BAND} + i - top, {name})")
-
-
-def _emit_stores(to: Writer, width: int, store: str) -> None:
-    """Write how scratch gets into the result."""
-    with (
-        to.block("for j in range(left, right):"),
-        to.block(f"for i in range(top, squares, {width}):"),
-    ):
-        with to.block(f"if (i - top) % {_LINE_FLOATS} == 0:"):
-            to.line(f"prefetch1(held, (j - left + {_AHEAD}) * {_BAND} + i - top)")
-        to.line(f"v = load(held, (j - left) * {_BAND} + i - top)")
-        to.line(f"{store}(y, start + j * rows + i, v)")
+    with to.block(f"for i in range(top, squares, {_LINE}):"):
+        to.line("at = start + i * columns + j")
+        to.line(*(f"prefetch2(x, at + {k} * columns + {_AHEAD})" for k in range(_LINE)))
+        for column, row in product(range(0, _LINE, width), repeat=2):
+            to.line(*(f"r{k} = load(x, at + {row + k} * columns + {column})" for k in range(width)))
+            for k, name in enumerate(emit_transposition(to, width, names)):
+                to.line(f"{store}(y, start + (j + {column + k}) * rows + i + {row}, {name})")
 
 
 class Vectors(HostStrategy):
@@ -133,7 +126,8 @@ class Vectors(HostStrategy):
         def call(x: AnyArray, y: AnyArray) -> None:
             lead = lead_of(y) if streams else 0
             bands = -(-(rows - lead) // _BAND)
-            sizes = np.array((rows, columns, bands, lead), np.int64)
+            first = 0 if columns % _LINE else -(-lead_of(x) % _LINE)
+            sizes = np.array((rows, columns, bands, lead, first), np.int64)
             run((x, y), sizes, batch * bands, threads)
 
         return call
@@ -142,7 +136,7 @@ class Vectors(HostStrategy):
 def _streams(problem: Transpose) -> bool:
     """Whether the result goes past the caches."""
     assert problem.matrices is not None
-    return pays(problem.bytes) and problem.matrices[1] % _LINE_FLOATS == 0
+    return pays(problem.bytes) and problem.matrices[1] % _LINE == 0
 
 
 STRATEGY = Vectors()

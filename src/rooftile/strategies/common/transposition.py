@@ -5,16 +5,20 @@ from __future__ import annotations
 from rooftile.devices.cpu.emit import Writer
 
 
-def emit_transposition(to: Writer, lanes: int, names: list[str]) -> list[str]:
-    """Write the transposition of the square of these vectors; the names of the new ones.
+def emit_transposition(to: Writer, lanes: int, names: list[str], made_as: str = "s") -> list[str]:
+    """Write the transposition of the square of these vectors; the names of the new ones, which
+    ``made_as`` begins.
 
-    Even and odd lanes of two neighbouring vectors: this moves the lowest bit of the lane to the
-    top of the number of the vector, and that number's lowest bit to the top of the lane.  Done as
-    often as either has bits, they have changed places.
+    Vectors whose numbers differ in one bit are woven: that bit becomes one of the lane's number,
+    and which half of the lanes a new vector has becomes the bit of its number.  Each stage is for
+    the next bit of both.  Within four lanes, where processors weave fastest, it is the other of two
+    bits that gets into the number: so the numbers' lowest bits change places in the end.
     """
     for stage in range(lanes.bit_length() - 1):
-        pairs = [f"{names[i]}, {names[i + 1]}" for i in range(0, lanes, 2)]
-        names = [f"s{stage}_{i}" for i in range(lanes)]
-        made = [f"{word}({pair})" for word in ("even", "odd") for pair in pairs]
-        to.line(*(f"{name} = {value}" for name, value in zip(names, made, strict=True)))
-    return names
+        apart = 1 << stage
+        made = [f"{made_as}{stage}_{i}" for i in range(lanes)]
+        for low, high in ((i, i + apart) for i in range(lanes) if not i & apart):
+            pair = f"{names[low]}, {names[high]}, {apart}"
+            to.line(f"{made[low]} = woven_low({pair})", f"{made[high]} = woven_high({pair})")
+        names = made
+    return [names[k - k % 4 + (0, 2, 1, 3)[k % 4]] for k in range(lanes)]

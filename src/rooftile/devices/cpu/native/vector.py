@@ -9,7 +9,9 @@ others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``strea
 64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
 ``divide``, ``fma(x, y, z)`` (x*y + z), ``joined(n, x, y)`` (x's first n lanes, y's others),
 ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
-``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``lifted(x, y, k)`` (x moved up by k
+``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``woven_low(x, y, g)`` and
+``woven_high(x, y, g)`` (of each 4 lanes, or 2 g if that is more, the low or the high half of both,
+g lanes of x and g of y in turns; g a literal, a power of two), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
 ``splat_last(x)``, ``splat_lane(x, k)`` (k a literal), ``last_of(x)``,
 ``positive(x)`` (1 where a lane is above zero, else 0), ``gather(a, c, i)`` (the elements of a at
@@ -28,7 +30,7 @@ besides, Intel's processors split an instruction that loads and multiplies in tw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,7 @@ from rooftile.devices.cpu.native.types import (
     constant,
     vector_type,
 )
+from rooftile.devices.cpu.native.vector_shuffles import SHUFFLES
 
 if TYPE_CHECKING:
     from rooftile.devices.cpu.native.expressions import Expressions
@@ -185,47 +188,6 @@ def _relu(to: Expressions, given: list[Value]) -> Value:
     return _select(to, "ogt", zero, x, zero, x)
 
 
-def _every_second(start: int) -> Callable[[Expressions, list[Value]], Value]:
-    def write(to: Expressions, given: list[Value]) -> Value:
-        x, y = given
-        return _shuffled(to, x, y, range(start, 2 * to.lanes, 2))
-
-    return write
-
-
-def _shuffled(to: Expressions, x: Value, y: Value, pattern: Iterable[int]) -> Value:
-    numbers = ", ".join(f"i32 {k}" for k in pattern)
-    of = x.type.llvm
-    words = f"shufflevector {of} {x.name}, {of} {y.name}, <{to.lanes} x i32> <{numbers}>"
-    return to.made(x.type, words)
-
-
-def _lifted(to: Expressions, given: list[Value]) -> Value:
-    from rooftile.devices.cpu.native.instructions import KernelError
-
-    x, y, by = given
-    if by.literal is None or not 0 <= by.literal <= to.lanes:
-        raise KernelError(f"a vector is lifted by a literal of up to {to.lanes} lanes")
-    return _shuffled(to, y, x, range(to.lanes - by.literal, 2 * to.lanes - by.literal))
-
-
-def _backwards(to: Expressions, given: list[Value]) -> Value:
-    return _shuffled(to, given[0], given[0], range(to.lanes - 1, -1, -1))
-
-
-def _splat_last(to: Expressions, given: list[Value]) -> Value:
-    return _shuffled(to, given[0], given[0], [to.lanes - 1] * to.lanes)
-
-
-def _splat_lane(to: Expressions, given: list[Value]) -> Value:
-    from rooftile.devices.cpu.native.instructions import KernelError
-
-    x, lane = given
-    if lane.literal is None or not 0 <= lane.literal < to.lanes:
-        raise KernelError(f"a lane is a literal below {to.lanes}")
-    return _shuffled(to, x, x, [lane.literal] * to.lanes)
-
-
 def _positive(to: Expressions, given: list[Value]) -> Value:
     (x,) = given
     one = Value(x.type, f"splat (float {constant(1.0, FLOAT).name})")
@@ -264,8 +226,6 @@ def _gathered(to: Expressions, given: list[Value], mask: Value) -> Value:
     """The elements of an array at the indices, int32, that lie in another from a place on."""
     array, indices, index = given
     numbers, of = f"<{to.lanes} x i32>", _vector(to)
-    from rooftile.devices.cpu.native.instructions import KernelError
-
     if indices.type.llvm != "int32":
         from rooftile.devices.cpu.native.instructions import KernelError
 
@@ -313,8 +273,6 @@ def _count_of(to: Expressions, given: list[Value]) -> Value:
 
 
 def _packed(to: Expressions, given: list[Value]) -> Value:
-    from rooftile.devices.cpu.native.instructions import KernelError
-
     if to.lanes != _LANES_OF_AVX512:
         from rooftile.devices.cpu.native.instructions import KernelError
 
@@ -335,7 +293,7 @@ def _lowest(to: Expressions, given: list[Value]) -> Value:
     return to.intrinsic("llvm.cttz.i64", INTEGER, [*given, Value(BOOL, "true")])
 
 
-VECTORS = {
+VECTORS = SHUFFLES | {
     name: Function(name, write)
     for name, write in {
         "load": _load, "load_part": _load_part, "store": _store(False),
@@ -344,9 +302,7 @@ VECTORS = {
         "subtract": _operation("fsub"), "multiply": _operation("fmul"),
         "divide": _operation("fdiv"), "fma": _fma, "joined": _joined,
         "maximum": _extreme("ogt"), "minimum": _extreme("olt"), "relu": _relu,
-        "even": _every_second(0), "odd": _every_second(1),
-        "lifted": _lifted, "backwards": _backwards, "splat_last": _splat_last, "last_of": _last_of,
-        "splat_lane": _splat_lane, "positive": _positive,
+        "last_of": _last_of, "positive": _positive,
         "gather": _gather, "gather_part": _gather_part,
         "total": _total, "has_nan": _has_nan, "prefetch1": _prefetch(1), "prefetch2": _prefetch(2),
         "anchored": _anchored, "chosen": _chosen, "count_of": _count_of, "packed": _packed,

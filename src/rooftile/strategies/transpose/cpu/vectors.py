@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import product
 
 import numpy as np
 
@@ -78,16 +77,26 @@ def _emit_edge(to: Writer) -> None:
 
 
 def _emit_squares(to: Writer, store: str) -> None:
-    """Write how the squares of a band that begin at column j get into the result."""
+    """Write how the squares of a band that begin at column j get into the result.
+
+    A line that is stored past the cache by two vectors has both at once, before it is sent away.
+    """
     width = lanes()
-    names = [f"r{k}" for k in range(width)]
     with to.block(f"for i in range(top, squares, {_LINE}):"):
         to.line("at = start + i * columns + j")
         to.line(*(f"prefetch2(x, at + {k} * columns + {_AHEAD})" for k in range(_LINE)))
-        for column, row in product(range(0, _LINE, width), repeat=2):
-            to.line(*(f"r{k} = load(x, at + {row + k} * columns + {column})" for k in range(width)))
-            for k, name in enumerate(emit_transposition(to, width, names)):
-                to.line(f"{store}(y, start + (j + {column + k}) * rows + i + {row}, {name})")
+        for column in range(0, _LINE, width):
+            made = []
+            for row in range(0, _LINE, width):
+                names = [f"r{row + k}" for k in range(width)]
+                places = (f"at + {row + k} * columns + {column}" for k in range(width))
+                loads = (f"load(x, {place})" for place in places)
+                to.line(*(f"{name} = {load}" for name, load in zip(names, loads, strict=True)))
+                made.append(emit_transposition(to, width, names, f"s{row}_"))
+            for k in range(width):
+                line = f"start + (j + {column + k}) * rows + i"
+                for row, names in zip(range(0, _LINE, width), made, strict=True):
+                    to.line(f"{store}(y, {line} + {row}, {names[k]})")
 
 
 class Vectors(HostStrategy):

@@ -30,7 +30,8 @@
 #else
 #define __global__ __kernel
 #endif
-#define __device__
+// Drivers compile what no kernel calls too, unless it is static.
+#define __device__ static
 #define __shared__ __local
 #define __restrict__ restrict
 #define __forceinline__ inline
@@ -63,7 +64,7 @@
 #define tanhf tanh
 typedef long int64;
 
-inline float atomicAdd(volatile __global float* address, float value)
+static inline float atomicAdd(volatile __global float* address, float value)
 {
     volatile __global int* bits = (volatile __global int*)address;
     int seen = *bits, expected;

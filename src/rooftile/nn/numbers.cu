@@ -32,9 +32,9 @@ __device__ __forceinline__ narrow narrowed(float value)
     return (narrow)(bits + 0x7fff + (bits >> 16 & 1) >> 16);
 }
 #elif defined(__OPENCL_VERSION__)
-inline float widened(narrow bits) { return vload_half(0, (const half*)&bits); }
+static inline float widened(narrow bits) { return vload_half(0, (const half*)&bits); }
 
-inline narrow narrowed(float value)
+static inline narrow narrowed(float value)
 {
     narrow bits;
     vstore_half_rte(value, 0, (half*)&bits);

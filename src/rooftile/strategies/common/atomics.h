@@ -13,7 +13,7 @@
 #define ADD_SHARED_UINT(address, value) \
     atomic_add((volatile __local unsigned*)(address), (unsigned)(value))
 
-inline void add_shared(volatile __local float* address, float value)
+static inline void add_shared(volatile __local float* address, float value)
 {
     volatile __local int* bits = (volatile __local int*)address;
     int seen = *bits, expected;

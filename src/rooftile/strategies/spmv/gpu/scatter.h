@@ -10,7 +10,7 @@
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 
 // OpenCL adds no doubles: they are swapped until nobody came between.
-inline void add_to(volatile __global carried* address, carried value)
+static inline void add_to(volatile __global carried* address, carried value)
 {
     volatile __global unsigned long* bits = (volatile __global unsigned long*)address;
     unsigned long seen = *bits, expected;

@@ -8,8 +8,10 @@
 //
 // Block: THREADS_X x THREADS_Y threads.  TILE_X is 4 x THREADS_X, TILE_Y is THREAD_ROWS x THREADS_Y.
 // VECTOR: how many neighbours a copy brings, 4 where rows begin on 16 bytes, else 1.
-// STREAMED: whether results leave the last-level cache before inputs, which are read again.
+// STREAMED: whether results leave the last-level cache before inputs, which are read again, see
+// streamed.h.
 
+#include "common/streamed.h"
 #include "common/volumes.h"
 
 #define THREADS (THREADS_X * THREADS_Y)
@@ -30,12 +32,6 @@ typedef float4 piece;
 #else
 typedef float piece;
 #define NO_PIECE 0.0f
-#endif
-
-#if STREAMED && defined(__CUDACC_RTC__)
-#define PUT_VECTOR(to, four) __stcs(to, four)
-#else
-#define PUT_VECTOR(to, four) (*(to) = (four))
 #endif
 
 CONSTANT_ARRAY(float, taps, TAPS)

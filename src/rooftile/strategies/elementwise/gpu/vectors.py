@@ -27,6 +27,7 @@ class Vectors(GpuElementwise):
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
         Tunable("LOADS", (1, 2, 4, 8), 2),
+        Tunable("STREAMED", (0, 1), 0),
     )
 
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:

@@ -13,6 +13,8 @@
 // Tiles follow each other down a band of TILES_DOWN of them, and then across: what is under way at
 // a time lies close together in both arrays.
 //
+// STREAMED: which accesses leave the last-level cache first, see streamed.h.
+//
 // Rows and columns are multiples of SIDE, so that a square is inside or outside as a whole.
 //
 // x[batch][rows][columns], y[batch][columns][rows].
@@ -20,6 +22,7 @@
 // Block: x over SQUARES squares beside each other, y over as many below each other.
 
 #include "common/bytes.h"
+#include "common/streamed.h"
 
 #define TILE (SQUARES * SIDE)
 #define WORDS (SIDE * BYTES / 4)
@@ -93,7 +96,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
             vector loaded[SIDE];
             unsigned given[SIDE * WORDS], made[SIDE * WORDS];
             UNROLL
-            for (int k = 0; k < SIDE; k++) loaded[k] = x[(b * rows + row + k) * pitch + column];
+            for (int k = 0; k < SIDE; k++)
+                loaded[k] = VECTOR_AT(x + (b * rows + row + k) * pitch + column);
             UNROLL
             for (int k = 0; k < SIDE; k++) {
                 given[k * WORDS] = loaded[k].x;
@@ -120,8 +124,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
         if (row_out < columns && column_out < pitch_out) {
             UNROLL
             for (int k = 0; k < SIDE; k++)
-                y[(b * columns + row_out + k) * pitch_out + column_out] =
-                    exchanged[(down * SIDE + k) * SQUARES + (across ^ down)];
+                PUT_VECTOR(y + (b * columns + row_out + k) * pitch_out + column_out,
+                           exchanged[(down * SIDE + k) * SQUARES + (across ^ down)]);
         }
         __syncthreads();
     }

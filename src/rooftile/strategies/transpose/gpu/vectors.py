@@ -24,7 +24,7 @@ class Vectors(MatrixTranspose):
     name = "vectors"
     order = 5
     kernel = "vectors"
-    tunables = (Tunable("TILES_DOWN", (1, 4, 8, 16, 32), 8),)
+    tunables = (Tunable("TILES_DOWN", (1, 4, 8, 16, 32), 8), Tunable("STREAMED", (0, 1, 2), 0))
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
     def tile(self, problem: Transpose) -> int:

@@ -22,6 +22,7 @@ SIZES = [(1, 1), (9, 70), (300, 1000), (130, 2052), (1000, 37)]
 PROBLEMS = [Matvec(*sizes, transpose) for sizes in SIZES for transpose in (False, True)]
 CPU, GPU = ladder("matvec"), ladder("matvec", "opencl")
 FEW_ROWS = strategy("matmul", "few_rows", "opencl")
+LARGE_BLOCKS = {"LANES": 8, "SLICES": 128, "AHEAD": 8, "PARTS": 1, "TERMS": 4096}
 
 
 def taken(rungs, problems=PROBLEMS):
@@ -66,6 +67,11 @@ def test_few_rows_of_matmul(sizes, transpose_a, transpose_b, device):
         (Matmul(2, 90, 101), {"LANES": 32, "SLICES": 16, "AHEAD": 8, "PARTS": 64}),
         (Matmul(5, 1000, 37, False, True), {"LANES": 256, "SLICES": 1, "AHEAD": 1}),
         (Matmul(1, 75, 37, False, True), {"LANES": 32, "SLICES": 4, "AHEAD": 8}),
+        # Several groups of whole loads, and terms left over, of none to all slices.
+        (Matmul(3, 1003, 100), {"SLICES": 4, "AHEAD": 4, "PARTS": 2, "WHOLE": 1}),
+        (Matmul(1, 31, 101, True), {"SLICES": 4, "AHEAD": 8, "PARTS": 1, "WHOLE": 1}),
+        (Matmul(2, 4500, 36), {**LARGE_BLOCKS, "WHOLE": 1}),
+        (Matmul(1, 4100, 37), {**LARGE_BLOCKS, "WHOLE": 0}),
     ],
 )
 def test_other_configs(problem, config, opencl_device):
@@ -76,6 +82,13 @@ def test_other_configs(problem, config, opencl_device):
 def test_a_config_that_cannot_run_is_refused(opencl_device):
     with pytest.raises(InputError, match="no parts"):
         FEW_ROWS.bind(Matmul(1, 5, 5, False, True), (), opencl_device, {"PARTS": 2})
+    for config in ({"TERMS": 4096}, {"WHOLE": 1}):
+        with pytest.raises(InputError, match="nothing of a in shared memory"):
+            FEW_ROWS.bind(Matmul(1, 5, 5, False, True), (), opencl_device, config)
+    with pytest.raises(InputError, match="less than a warp"):
+        FEW_ROWS.bind(Matmul(1, 5, 5, False, True), (), opencl_device, {"LANES": 8})
+    with pytest.raises(InputError, match="1024 terms ahead, of 256"):
+        FEW_ROWS.bind(Matmul(1, 5, 5), (), opencl_device, {**LARGE_BLOCKS, "TERMS": 256})
     with pytest.raises(InputError, match="threads a block"):
         FEW_ROWS.bind(Matmul(1, 5, 5), (), opencl_device, {"LANES": 256, "SLICES": 8})
     assert "up to 8 rows" in FEW_ROWS.why_not(Matmul(9, 5, 5))

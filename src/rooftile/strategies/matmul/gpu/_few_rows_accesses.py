@@ -6,7 +6,6 @@ import math
 
 from rooftile.analysis.accesses import (
     SECTOR_FLOATS,
-    WARP,
     Accesses,
     row_loads,
     row_stores,
@@ -42,8 +41,9 @@ def of_strips(problem: Matmul, config: Config, rows: int, vector: int) -> Access
     stride = problem.rows if problem.transpose_a else 1
     aligned = 1 if problem.transpose_a else math.gcd(problem.inner, SECTOR_FLOATS)
     found += row_loads(problem.inner, problem.rows * across, stride=stride, alignment=aligned)
-    terms = across * problem.inner * rows * warps_of(lanes)
-    joined = across * parts * rows * slices * strip / WARP
+    # Slices of a warp read neighbouring terms at once.
+    terms = across * problem.inner * rows * warps_of(lanes * slices) / slices
+    joined = across * parts * rows * slices * warps_of(strip)
     found += Accesses(shared_reads=terms + joined)
     return found + row_stores(problem.columns, problem.rows * parts)
 

@@ -8,7 +8,9 @@
 // What it removes: idle threads and empty tiles.
 //
 // a, b, out: see matmul.h; rows <= ROWS.  VECTOR: elements of 16 bytes where lines of b begin on such,
-// else 1.  With several PARTS, sums[PARTS][rows][columns] between the kernels.
+// else 1.  TERMS of a lie in shared memory at a time.  WHOLE: whether loads of AHEAD terms, where there
+// are as many, stand without guards between them, for which compilers may wait; what is left is loaded
+// one by one.  With several PARTS, sums[PARTS][rows][columns] between the kernels.
 
 #include "matmul/gpu/matmul.h"
 
@@ -43,6 +45,11 @@ typedef result total;
 #endif
 
 #if !TRANSPOSE_B
+// Adds the products of a term, whose elements of b a vector holds, to every sum.
+#define ADD_PRODUCTS(vector_of_b, term)                                                            \
+    UNROLL for (int e = 0; e < ROWS * VECTOR; e++)                                                 \
+        sum[e / VECTOR][e % VECTOR] += held[e / VECTOR][term] * EACH(vector_of_b, e % VECTOR)
+
 // Grid: x over strips of columns, y over parts of `share` terms.
 // Block: x over LANES vectors of columns, y over SLICES.
 __global__ void LAUNCH_BOUNDS(LANES * SLICES)
@@ -69,16 +76,27 @@ strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
         __syncthreads();
         for (int term = ty; term < TERMS; term += AHEAD * SLICES) {
             vector loaded[AHEAD];
+#if WHOLE
+            int k = start + term;
+            if (k + (AHEAD - 1) * SLICES < end) {
+                UNROLL for (int l = 0; l < AHEAD; l++)
+                    loaded[l] = *(const GLOBAL vector*)(column + (int64)(k + l * SLICES) * columns);
+                UNROLL for (int l = 0; l < AHEAD; l++)
+                    ADD_PRODUCTS(loaded[l], term + l * SLICES);
+            } else
+                for (int l = 0; k + l * SLICES < end; l++) {
+                    loaded[0] = *(const GLOBAL vector*)(column + (int64)(k + l * SLICES) * columns);
+                    ADD_PRODUCTS(loaded[0], term + l * SLICES);
+                }
+#else
             UNROLL for (int l = 0; l < AHEAD; l++) {
                 // Terms beyond the last repeat it, and are not used.
                 int k = start + term + l * SLICES;
                 loaded[l] = *(const GLOBAL vector*)(column + (int64)(k < end ? k : end - 1) * columns);
             }
             UNROLL for (int l = 0; l < AHEAD; l++)
-                if (start + term + l * SLICES < end)
-                    UNROLL for (int e = 0; e < ROWS * VECTOR; e++)
-                        sum[e / VECTOR][e % VECTOR] +=
-                            held[e / VECTOR][term + l * SLICES] * EACH(loaded[l], e % VECTOR);
+                if (start + term + l * SLICES < end) ADD_PRODUCTS(loaded[l], term + l * SLICES);
+#endif
         }
     }
 

@@ -6,7 +6,7 @@ Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
@@ -17,7 +17,8 @@ from rooftile.strategies.matmul.gpu._few_rows_accesses import of_finish, of_stri
 _MOST_ROWS = 8
 _FINISH_THREADS = 256
 _TERMS = 256
-"""Terms of a that lie in shared memory at a time, and the least of a part."""
+"""Terms of a that lie in shared memory at a time by default, and the least of a part."""
+_STAGED = {"TERMS": _TERMS, "WHOLE": 0}
 _LANE_TERMS = 32
 """Terms a thread of a team has, where there are enough."""
 _RESIDENT = 6
@@ -31,10 +32,12 @@ class FewRows(GpuMatmul):
     order = 11
     summary = "all rows at once, b once: for few rows"
     tunables = (
-        Tunable("LANES", (32, 64, 128, 256), 32),
-        Tunable("SLICES", (1, 2, 4, 8, 16), 8),
+        Tunable("LANES", (8, 32, 64, 128, 256), 32),
+        Tunable("SLICES", (1, 2, 4, 8, 16, 32, 64, 128), 8),
         Tunable("AHEAD", (1, 2, 4, 8), 4),
         Tunable("PARTS", (1, 2, 4, 8, 16, 32, 64), 1),
+        Tunable("TERMS", (_TERMS, 4096), _TERMS),
+        Tunable("WHOLE", (0, 1), 0),
     )
 
     def why_not(self, problem: Matmul) -> str | None:
@@ -52,20 +55,25 @@ class FewRows(GpuMatmul):
             lanes = tile_of(blocks(problem.inner, _LANE_TERMS), 32, 256)
             # Partial sums of all rows lie in shared memory.
             slices = max(1, 256 // lanes)
-            return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1}
+            return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1, **_STAGED}
         strips = blocks(problem.columns, 32 * _vector(problem, {}))
         wanted = blocks(_RESIDENT * self.machine.multiprocessors, strips)
         parts = tile_of(min(wanted, max(1, problem.inner // _TERMS)), 1, 64)
-        return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts}
+        return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts, **_STAGED}
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """Too many threads, or sums in shared memory; parts of lines."""
         threads = config["LANES"] * config["SLICES"]
         if problem.transpose_b:
-            if config["PARTS"] > 1:
-                return "lines of a transposed b have no parts"
+            if config["PARTS"] > 1 or any(config[name] != _STAGED[name] for name in _STAGED):
+                return "lines of a transposed b have no parts, and nothing of a in shared memory"
+            if config["LANES"] < WARP:
+                return f"a team of {config['LANES']} threads is less than a warp"
             return beyond_block(threads, 4 * threads * _rows(problem))
-        held = _vector(problem, config) * threads + _rows(problem) * _TERMS
+        ahead = config["AHEAD"] * config["SLICES"]
+        if ahead > config["TERMS"]:
+            return f"{ahead} terms ahead, of {config['TERMS']} in shared memory"
+        held = _vector(problem, config) * threads + _rows(problem) * config["TERMS"]
         return beyond_block(threads, 4 * held)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
@@ -74,7 +82,6 @@ class FewRows(GpuMatmul):
             **super().macros(problem, config),
             "ROWS": _rows(problem),
             "VECTOR": _vector(problem, config),
-            "TERMS": _TERMS,
             "FINISH_THREADS": _FINISH_THREADS,
         }
 

@@ -102,6 +102,15 @@ def test_a_loss_that_is_not_finite_stops_with_step_and_rate(tmp_path):
     np.testing.assert_array_equal(tensors["parameters.only.weights"], start)
 
 
+def test_a_last_row_whose_step_overflows_is_an_error(tmp_path):
+    x, labels = standardised(1, 3)
+    options = dataclasses.replace(EACH, epochs=1, learning_rate=3e38)
+    network, path = Network([LinearLayer("only", 1)], 4), tmp_path / "run"
+    with pytest.raises(InputError, match=r"only\.weights is not finite after epoch 1"):
+        train(network, 100 * x, labels, options, checkpoint=path)
+    assert not path.exists()
+
+
 def test_scores_by_hand():
     scores = Scores.of(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 2]), 4)
     np.testing.assert_array_equal(scores.confusion[1], [0, 1, 0, 0])

@@ -227,6 +227,16 @@ def test_input_that_does_not_fit_is_refused(images, labels, change, message):
         train(NETWORK, images, labels, dataclasses.replace(OPTIONS, **change))
 
 
+def test_a_last_step_that_overflows_is_an_error_and_no_checkpoint(tmp_path):
+    """No loss follows the last step, which would tell."""
+    options = dataclasses.replace(OPTIONS, epochs=1, batch=None, optimiser="sgd", holdout=20)
+    options = dataclasses.replace(options, learning_rate=3e38)
+    images, path = 1e3 * NETWORK.prepare(IMAGES), tmp_path / "run"
+    with pytest.raises(InputError, match=r"learning_rate: got 3e\+38; .* not finite after epoch 1"):
+        train(NETWORK, images, LABELS, options, checkpoint=path)
+    assert not path.exists()
+
+
 def test_resume_without_its_checkpoint_is_refused(tmp_path):
     with pytest.raises(InputError, match="resume"):
         train(NETWORK, IMAGES, LABELS, OPTIONS, resume=True)

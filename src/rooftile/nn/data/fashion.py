@@ -70,15 +70,7 @@ def load_images(
     if limit is not None:
         check_positive(limit=limit)
     if data is not None:
-        data = Path(data)
-        files, archive = _files(data, split), data / f"{split}.npz"
-        if files is None and archive.is_file():
-            return read_archive(archive, limit, f"{split} images in {data}")
-        if files is None:
-            names = " and ".join(f"{name}.gz" for name in _NAMES[split])
-            expected = f"a directory with {archive.name}, or {names} (or without .gz)"
-            raise InputError("data", str(data), expected)
-        return _read(files, limit, f"{split} images in {data}")
+        return _given(Path(data), split, limit)
     for directory in (cache_directory(), SYSTEM_DIRECTORY):
         files = _files(directory, split)
         if files is not None:
@@ -96,6 +88,19 @@ def load_images(
     if sample is None:
         raise InputError("data", places, f"a directory with the {split} images; {_GET_THEM}")
     return _read(sample, limit, f"sample of the first 1,000 Fashion-MNIST test images ({places})")
+
+
+def _given(directory: Path, split: Split, limit: int | None) -> ImageSet:
+    """The images of a directory that was named."""
+    files, archive = _files(directory, split), directory / f"{split}.npz"
+    source = f"{split} images in {directory}"
+    if files is not None:
+        return _read(files, limit, source)
+    if archive.is_file():
+        return read_archive(archive, limit, source)
+    names = " and ".join(f"{name}.gz" for name in _NAMES[split])
+    expected = f"a directory with {archive.name}, or {names} (or without .gz)"
+    raise InputError("data", str(directory), expected)
 
 
 def cache_directory() -> Path:

@@ -85,9 +85,12 @@ class Keeper:
         self._last = -math.inf
 
     def keep(self) -> None:
-        """Write where the run stands, between two steps."""
-        if self._path is not None:
-            self._state.settle()
+        """Write where the run stands, between two steps; but no weights that are not finite, with
+        which nothing can go on."""
+        if self._path is None:
+            return
+        self._state.settle()
+        if all(np.isfinite(value).all() for value in self._state.parameters.values()):
             save(self._path, self._run, self._state)
             self._last = time.perf_counter()
 

@@ -17,7 +17,7 @@ from rooftile.nn.training import given
 from rooftile.nn.training.augment import augment
 from rooftile.nn.training.each_sample import EachSample, applies
 from rooftile.nn.training.gpu.trainer import DeviceTrainer
-from rooftile.nn.training.losses import Targets, check_finite, classes_of
+from rooftile.nn.training.losses import Targets, check_finite, check_weights, classes_of
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import Arrays, optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
@@ -66,8 +66,9 @@ def train(
     also from a `numpy.memmap`, and copied beside the steps, which changes no bit.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a
-    checkpoint that is missing, damaged or of another run, and when the loss is no longer
-    finite; the checkpoint is then of the step before, on a device of the last epoch.  Raises
+    checkpoint that is missing, damaged or of another run, and when the loss, or a weight after
+    the last step, is no longer finite; the checkpoint is then of the step before, on a device of
+    the last epoch, or the last one before that whose weights were finite.  Raises
     `UnsupportedProblem` for what a device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
@@ -78,8 +79,11 @@ def train(
         checkpoints.restore(checkpoint, run, state)
     trained = network, data, targets, options, phases or Phases(), device, data_memory
     _train(_Trainer(*trained), state, checkpoints.Keeper(checkpoint, run, state), progress)
-    chosen = _chosen(state, options)
-    return network.with_parameters({key: p.astype(np.float32) for key, p in chosen.items()})
+    # What float32 cannot hold is an error of its own.
+    with np.errstate(over="ignore"):
+        chosen = {key: p.astype(np.float32) for key, p in _chosen(state, options).items()}
+    check_weights(chosen, options.learning_rate, state.epoch)
+    return network.with_parameters(chosen)
 
 
 def _train(

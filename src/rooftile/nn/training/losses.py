@@ -6,7 +6,7 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -142,6 +142,15 @@ def check_finite(loss: float, rate: float, step: int, epoch: int) -> None:
     if not math.isfinite(loss):
         where = f"the loss is {loss} in step {step} of epoch {epoch}"
         raise InputError("learning_rate", rate, f"a smaller one: {where}")
+
+
+def check_weights(parameters: Mapping[str, Array], rate: float, epoch: int) -> None:
+    """Raise `InputError` for parameters that are not finite: no loss follows the last step and
+    tells."""
+    for key, value in parameters.items():
+        if not np.isfinite(value).all():
+            expected = f"a smaller one: {key} is not finite after epoch {epoch}"
+            raise InputError("learning_rate", rate, expected)
 
 
 def classes_of(y: Array) -> NDArray[np.int64]:

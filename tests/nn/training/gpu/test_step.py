@@ -33,6 +33,7 @@ NETWORK = Network(
     ),
     pixels=FASHION,
 ).initialise(0)
+ONE_LAYER = Network([LinearLayer("only", 10)], 5)
 GENERATOR = np.random.default_rng(1)
 IMAGES = GENERATOR.integers(0, 256, (21, 14, 14), np.uint8)
 LABELS = GENERATOR.integers(0, 10, 21)
@@ -189,6 +190,15 @@ def test_a_loss_that_is_not_finite_keeps_the_last_epoch(device, tmp_path):
         train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
     tensors, _ = read_tensors(kept)
     assert all(np.isfinite(array).all() for array in tensors.values())
+
+
+def test_a_last_step_that_overflows_is_an_error(device, tmp_path):
+    options = TrainingOptions(epochs=1, batch=None, optimiser="sgd", learning_rate=3e38)
+    place, kept = device.description.device, tmp_path / "c"
+    x = GENERATOR.normal(0, 1e3, (21, 5)).astype(np.float32)
+    with pytest.raises(InputError, match=r"only\.weights is not finite after epoch 1"):
+        train(ONE_LAYER, x, LABELS, options, device=place, checkpoint=kept)
+    assert not kept.exists()
 
 
 @pytest.mark.gpu

@@ -48,7 +48,7 @@ class LineConvolutions(Experiment):
         "lengths that are no multiple of the block fail."
     )
     prefixes = ("conv1d.",)
-    needs: ClassVar = {"cpu": (4, 1), "opencl": (16, 3), "cuda": (60, 3)}
+    needs: ClassVar = {"cpu": (4, 1), "opencl": (16, 3), "cuda": (31, 3)}
 
     def measure(self, setting: Setting) -> Found:
         """Every size that fits: on the CPU as the deck's baseline, and on the device."""

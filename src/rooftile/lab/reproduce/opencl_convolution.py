@@ -32,7 +32,7 @@ class OpenclConvolution(Experiment):
         "undefined where the items do not divide them."
     )
     prefixes = ("opencl.",)
-    needs: ClassVar = {"opencl": (225, 45), "cuda": (60, 17)}
+    needs: ClassVar = {"opencl": (225, 45), "cuda": (25, 17)}
 
     def measure(self, setting: Setting) -> Found:
         """Variants and sweeps on whole rows, then with spans that stay in registers."""

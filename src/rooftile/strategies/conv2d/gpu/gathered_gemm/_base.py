@@ -26,8 +26,8 @@ from rooftile.strategies.machine import Machine
 
 _FEW_CHANNELS = 16
 """Up to so many, it comes before the rungs whose chunks of channels would be empty."""
-_LEAST_TERMS, _LEAST_RESULTS = 24, 2**20
-"""Where a sum, or the problem, is smaller, rungs without tensor cores come before it."""
+_LEAST_TERMS, _LEAST_MAPS, _LEAST_RESULTS = 24, 16, 2**20
+"""Where a sum, the maps or the problem are fewer, rungs without tensor cores come before it."""
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
 """Registers of a thread beside its sums and operands."""
@@ -78,11 +78,14 @@ class GatheredGemm(GpuConv2d):
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Many channels come in chunks that copies bring whole; short sums and few results leave
-        its blocks nothing that would be worth their beginning; a pool keeps its warps waiting."""
+        its blocks nothing that would be worth their beginning; of few maps, a gathered word is used
+        once; a pool keeps its warps waiting."""
         if problem.channels > _FEW_CHANNELS:
             return f"it pays up to {_FEW_CHANNELS} channels"
         if problem.reduction < _LEAST_TERMS:
             return f"it pays from sums of {_LEAST_TERMS} products"
+        if problem.maps < _LEAST_MAPS:
+            return f"it pays from {_LEAST_MAPS} maps"
         if math.prod(problem.output_shape) < _LEAST_RESULTS or problem.pool is not None:
             return f"it pays from {_LEAST_RESULTS} results that are not pooled"
         return None

@@ -1,22 +1,14 @@
 """The patterns on an NVIDIA GPU: the public call, its ladder, PyTorch, CuPy, a copy and a read.
 
-Everything of one row runs in one process on the same tensors, is captured into graphs where it
-does not wait for the GPU, verified on what a run writes into poisoned outputs, and then timed in
-turns by the GPU's clock.  The record is written after each row: a run that is cut off has the first
-ones.  Rows that were never measured come first; ladders, the chooser and the solver come last.
+The record is written after each row: a run that is cut off has the first ones.  Rows that were
+never measured come first; ladders, the chooser and the solver come last.  `patterns_bench` measures
+a row.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import inspect
 import json
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,46 +17,28 @@ import patterns_conversions_gpu
 import patterns_rows as rows
 import patterns_solver
 import torch
-from patterns_calls import CALLS
+from patterns_bench import Bench, say, told
 from patterns_cases import GPU, Case
-from patterns_check import Check
-from patterns_inputs import made
 from patterns_matrices import Workshop, of_case
-from patterns_peers import peers
-from patterns_rows import COPY, OURS, READ, Record, Watch
-from patterns_work import Call, Contender, poison
+from patterns_rows import Watch
 
-import rooftile
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.ceilings.gpu import GpuCeilings, gpu_ceilings
-from rooftile.lab.environment import environment, gpu_libraries, versions
-from rooftile.lab.explain import Explanation, Measured, explain
-from rooftile.lab.explain.target import Target, find_target
+from rooftile.lab.ceilings.gpu import gpu_ceilings
+from rooftile.lab.explain.target import find_target
 from rooftile.lab.records import plain
-from rooftile.ops import Problem
-from rooftile.runtime.choice import choose
-from rooftile.runtime.timing.device import Work, in_turns
-from rooftile.runtime.timing.telemetry import sensors
-from rooftile.strategies import ladder, strategy
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "cupy", "scipy", "triton")
 LIMIT_S = 225.0
 """No row begins later than this after the start."""
 LOST = 3
 """The exit status where a row has left the GPU in an error that only another process ends."""
-_SECONDS = 0.08
-"""Seconds of samples of each contestant."""
 _OTHERS = {
     "chooser": patterns_choice,
     "solver": patterns_solver,
     "conversions": patterns_conversions_gpu,
 }
 """Parts of the record that are no rows, and who measures them."""
-
-Tensor = Any
-Maker = tuple[str, str, Call, bool]
 
 
 def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = False) -> Path | None:
@@ -76,10 +50,9 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
     workshop = Workshop(smoke)
     try:
         bench = Bench(None, None, None, workshop) if smoke else opened(workshop)
+        session = Session(bench, watch, write and not smoke)
+        known = {row["key"] for row in session.record["rows"] if row["entries"]}
         wanted = [case for case in GPU if not only or case.key in only or case.operation in only]
-        path = RESULTS / "patterns-trial.json" if bench.device is None else path_for(bench.device)
-        record = bench.record(path)
-        known = {row["key"] for row in record["rows"] if row["entries"]}
         wanted.sort(key=lambda case: case.key in known)
         for case in wanted:
             if case.forms:
@@ -87,54 +60,71 @@ def run(only: list[str], write: bool, limit_s: float = LIMIT_S, smoke: bool = Fa
         others = [name for name in _OTHERS if not only or name in only]
         if "chooser" in others:
             patterns_choice.ask(workshop, smoke)
-
-        def keep() -> None:
-            text = json.dumps(plain(record), indent=1)
-            if write and not smoke:
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(text + "\n", encoding="utf-8")
-
-        def measure(cases: list[Case]) -> None:
-            for case in cases:
-                if watch.left_s < 0:
-                    _say(f"{case.key}: the time of the run is over")
-                    return
-                try:
-                    row = bench.row(case)
-                except Exception as error:
-                    # The others are worth having all the same.
-                    _say(f"{case.key}: {told(error)}")
-                    continue
-                record["rows"] = rows.merged(record["rows"], row, GPU)
-                print(rows.line(row), f"({row['seconds']} s)", flush=True)
-                keep()
-                if not smoke and not _alive():
-                    # Nothing runs in this process any more: the next one begins with other rows.
-                    raise SystemExit(LOST)
-
         first = [case for case in wanted if case.operation != "matmul"]
-        measure([replace(case, ladder=False) for case in first])
-        for name, part in _OTHERS.items():
-            if name in others and watch.left_s > 0:
-                found: Any = part
-                try:
-                    for record[name] in found.measured(bench, watch):
-                        keep()
-                except Exception as error:
-                    _say(f"{name}: {told(error)}")
-        measure([case for case in wanted if case.operation == "matmul" and not case.ladder])
-        measure([case for case in wanted if case.ladder])
+        session.measure([replace(case, ladder=False) for case in first])
+        for name in others:
+            session.measure_other(name)
+        session.measure([case for case in wanted if case.operation == "matmul" and not case.ladder])
+        session.measure([case for case in wanted if case.ladder])
     finally:
         workshop.close()
-    _say(f"{limit_s - watch.left_s:.0f} s in all")
-    return path if write else None
+    say(f"{limit_s - watch.left_s:.0f} s in all")
+    return session.path if write else None
+
+
+class Session:
+    """A run's record, which is written after each row."""
+
+    def __init__(self, bench: Bench, watch: Watch, write: bool) -> None:
+        self.bench, self.watch, self.write = bench, watch, write
+        self.path = RESULTS / "patterns-trial.json"
+        if bench.device is not None:
+            self.path = path_for(bench.device)
+        self.record = bench.record(self.path, _OTHERS)
+
+    def measure(self, cases: list[Case]) -> None:
+        """Rows, as long as there is time."""
+        for case in cases:
+            if self.watch.left_s < 0:
+                say(f"{case.key}: the time of the run is over")
+                return
+            try:
+                row = self.bench.row(case)
+            except Exception as error:
+                # The others are worth having all the same.
+                say(f"{case.key}: {told(error)}")
+                continue
+            self.record["rows"] = rows.merged(self.record["rows"], row, GPU)
+            print(rows.line(row), f"({row['seconds']} s)", flush=True)
+            self._keep()
+            if self.bench.device is not None and not _alive():
+                # Nothing runs in this process any more: the next one begins with other rows.
+                raise SystemExit(LOST)
+
+    def measure_other(self, name: str) -> None:
+        """The chooser, the solver or the conversions, if there is time."""
+        if self.watch.left_s <= 0:
+            return
+        part: Any = _OTHERS[name]
+        try:
+            for found in part.measured(self.bench, self.watch):
+                self.record[name] = found
+                self._keep()
+        except Exception as error:
+            say(f"{name}: {told(error)}")
+
+    def _keep(self) -> None:
+        if self.write:
+            self.path.parent.mkdir(exist_ok=True)
+            text = json.dumps(plain(self.record), indent=1)
+            self.path.write_text(text + "\n", encoding="utf-8")
 
 
 def opened(workshop: Workshop) -> Bench:
     """The GPU with its ceilings."""
     device = open_gpu("cuda")
     with device.on():
-        roof = gpu_ceilings(device, progress=_say)
+        roof = gpu_ceilings(device, progress=say)
     return Bench(device, roof, find_target("cuda"), workshop)
 
 
@@ -144,226 +134,11 @@ def path_for(device: GpuDevice) -> Path:
     return RESULTS / f"patterns-{name.replace(' ', '-')}.json"
 
 
-@dataclass
-class Bench:
-    """Where it is measured; without a GPU it is tried on the CPU."""
-
-    device: GpuDevice | None
-    roof: GpuCeilings | None
-    target: Target | None
-    workshop: Workshop
-
-    @property
-    def place(self) -> str:
-        """PyTorch's name of the device."""
-        return "cpu" if self.device is None else "cuda"
-
-    @property
-    def _kind(self) -> Any:
-        return "cpu" if self.device is None else self.device.description.device
-
-    def record(self, path: Path) -> Record:
-        """The record without new rows."""
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        where: Record = {}
-        if self.device is not None:
-            where = {**asdict(self.device.description), "libraries": gpu_libraries("cuda")}
-        return {
-            **{name: kept[name] for name in (*_OTHERS, "warps") if name in kept},
-            "environment": plain({**asdict(environment()), "device": where}),
-            "versions": versions(PACKAGES),
-            "ceilings": plain(asdict(self.roof)) if self.roof else {},
-            "rows": kept.get("rows", []),
-        }
-
-    def row(self, case: Case) -> Record:
-        """A row, whatever goes wrong in it."""
-        start = time.perf_counter()
-        picked = choose(case.problem, case.precision, self._kind)
-        row = rows.row_of(case, picked, self.roof)
-        try:
-            self._fill(row, case)
-        except Exception as error:
-            row["entries"].append(rows.entry("strategy", OURS, None, told(error)))
-        with contextlib.suppress(RuntimeError):
-            tidy()
-        return {**row, "seconds": round(time.perf_counter() - start, 2)}
-
-    def _fill(self, row: Record, case: Case) -> None:
-        sparse = case.operation == "spmv"
-        problem: Any = case.problem
-        if sparse:
-            problem = of_case(case.name, self.device is None)
-        elif self.device is None:
-            problem = problem.neighbours()[0]
-        with torch.inference_mode():
-            arrays, makers = self._family(row, case, problem) if sparse else (None, None)
-            if arrays is None or makers is None:
-                arrays = self._arrays(case, problem)
-                makers = self._makers(case, problem, arrays)
-            check = Check(problem, arrays, case.precision)
-            works: dict[str, tuple[str, Work]] = {}
-            for kind, name, call, captured in makers:
-                try:
-                    works[name] = kind, self.admitted(call, captured, kind, case, problem, check)
-                except Exception as error:
-                    row["entries"].append(rows.entry(kind, name, None, told(error)))
-            times = self.times({name: work for name, (_, work) in works.items()})
-        for name, (kind, _) in works.items():
-            one = rows.entry(kind, name, times[name].warm, times[name].contradiction)
-            cold = times[name].cold
-            one["cold_ms"] = None if cold is None else cold.median
-            rung = row["picked"] if name == OURS else name
-            if case.ladder and kind == "strategy" and case.dtype == "float32" and not sparse:
-                one["explained"] = self._explained(case, rung, times[name].warm.median)
-            row["entries"].append(one)
-
-    def times(self, works: dict[str, Work]) -> Any:
-        """Everybody in turns."""
-        read = sensors(self.device) if self.device is not None else lambda: None
-        return in_turns(works, read=read, seconds=_SECONDS if self.device else 0.0)
-
-    def _arrays(self, case: Case, problem: Any) -> list[Tensor]:
-        if case.operation == "spmm":
-            return [torch.from_numpy(array).to(self.place) for array in problem.random(0)]
-        return made(case, problem, self.place)
-
-    def _makers(self, case: Case, problem: Any, arrays: list[Tensor]) -> Iterator[Maker]:
-        """Everybody: kind, name, the call, and whether it can be captured."""
-        given = arrays
-        if case.operation == "spmm":
-            given = [*(array.cpu().numpy() for array in arrays[:-1]), arrays[-1]]
-        public = CALLS[case.operation](problem, *given)
-        options = dict(case.options)
-        if case.operation == "compact":
-            options["counted"] = True
-        captured = case.operation != "unique"
-        call = partial(public, **options)
-        if "out" in inspect.signature(public).parameters:
-            first = call()
-            first = first[0] if isinstance(first, tuple) else first
-            call = partial(call, out=torch.empty_like(first))
-        yield "strategy", OURS, call, captured
-        for rung in rows.rungs(case, "cuda" if self.device else "cpu"):
-            yield "strategy", rung.name, partial(call, strategy=rung.name), captured
-        for name, other, still in peers(case, problem, arrays):
-            yield "peer", name, other, still
-        yield from self._rulers(case, rows.moved_bytes(case))
-
-    def _rulers(self, case: Case, moved: int) -> Iterator[Maker]:
-        """What moves as many bytes and does nothing else."""
-        half = moved // 8 if self.device else 2**10
-        source, to = (torch.ones(half, device=self.place) for _ in range(2))
-        # By a kernel: a copy of PyTorch's may go to a copy engine, which is slower.
-        yield COPY, COPY, lambda: torch.neg(source, out=to), True
-        if any(goal.what == READ for goal in case.goals):
-            every = torch.ones(2 * half, device=self.place)
-            yield READ, READ, lambda: torch.sum(every), True
-
-    def _family(
-        self, row: Record, case: Case, problem: Any
-    ) -> tuple[list[Tensor], Iterator[Maker]]:
-        """The arrays in CSR, and everybody: each format's strategies and the other libraries."""
-        prepared = self.workshop.get(case.name)
-        csr = prepared.matrix("csr")
-        held = [torch.from_numpy(array).to(self.place) for array in csr.arrays.values()]
-        generator = torch.Generator(self.place).manual_seed(0)
-        x = torch.randn(problem.columns, generator=generator, device=self.place)
-        chosen = next(one for one in csr.estimates(device="cuda") if one.form in prepared.files)
-        row["chosen"] = chosen.form
-        row["bytes"] = chosen.bytes
-        if self.roof:
-            row["floor_ms"] = 1e-6 * chosen.bytes / self.roof.bandwidth_gbps
-        return [*held, x], self._formats(row, case, problem, prepared, [*held, x])
-
-    def _formats(
-        self, row: Record, case: Case, problem: Any, prepared: Any, arrays: list[Tensor]
-    ) -> Iterator[Maker]:
-        x = arrays[-1]
-        y = torch.empty(problem.rows, device=self.place)
-        matrix = prepared.matrix(row["chosen"])
-        row["picked"] = choose(matrix.problem(), "ieee", self._kind).name
-        yield "strategy", OURS, partial(rooftile.spmv, matrix, x, out=y), True
-        for form in prepared.files:
-            matrix = prepared.matrix(form)
-            call = partial(rooftile.spmv, matrix, x, out=y)
-            for rung in ladder("spmv", "cuda" if self.device else "cpu"):
-                if rung.precision == "ieee" and rung.why_not(matrix.problem()) is None:
-                    name = rung.name if rung.name.startswith(form) else f"{form} {rung.name}"
-                    yield "strategy", name, partial(call, strategy=rung.name), True
-        for name, other, still in peers(case, problem, arrays):
-            yield "peer", name, other, still
-        yield from self._rulers(case, row["bytes"])
-
-    def admitted(
-        self, call: Call, captured: bool, kind: str, case: Case, problem: Problem, check: Check
-    ) -> Work:
-        """What is timed of a contestant whose result is right; else it raises."""
-        contender = Contender(call, case.precision, problem, captured)
-        work = contender.work(self.place)
-        if kind not in (COPY, READ):
-            poison(contender.out)
-            work.once()
-            if self.device is not None:
-                torch.cuda.synchronize()
-            if reason := check.why_wrong(contender.out, peer=kind == "peer"):
-                raise ArithmeticError(reason)
-        return work
-
-    def _explained(self, case: Case, name: str, ms: float) -> Record | None:
-        """What was predicted of a rung, to stand beside its time."""
-        if self.device is None or self.target is None:
-            return None
-        rung = strategy(case.operation, name, "cuda")
-        measured = Measured(ms, None, self.device.description.name, "patterns", {})
-        try:
-            found = explain(rung, case.problem, "cuda", self.target, measured=measured)
-        except Exception as error:
-            _say(f"{case.key}, {name}: {told(error)}")
-            return None
-        return predicted(found)
-
-
-def predicted(found: Explanation) -> Record:
-    """The numbers of an explanation that the page has."""
-    counted = [kernel.accesses for kernel in found.kernels if kernel.accesses is not None]
-    warps = sum(kernel.grid.warps() * kernel.launches for kernel in found.kernels)
-    sectors = sum(one.load_sectors for one in counted)
-    return {
-        "bound_ms": found.bound_ms,
-        "bound_by": found.bound_by,
-        "moved_bytes": found.moved_bytes,
-        "input_loads": found.input_loads,
-        "adds_per_load": found.adds_per_load,
-        "uncached_ms": found.uncached_ms,
-        "sector_use": 4 * sum(one.loads for one in counted) / (32 * sectors) if sectors else None,
-        "divergent": sum(one.divergent_warps for one in counted) / warps if counted else None,
-    }
-
-
-def told(error: Exception) -> str:
-    """An error in a line."""
-    return f"{type(error).__name__}: {error}"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def _alive() -> bool:
     """Whether the GPU still takes work of this process."""
     try:
         torch.cuda.synchronize()
     except RuntimeError as error:
-        _say(told(error))
+        say(told(error))
         return False
     return True
-
-
-def tidy() -> None:
-    """Give back what a row's graphs and libraries hold."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-        if cupy := sys.modules.get("cupy"):
-            cupy.get_default_memory_pool().free_all_blocks()

@@ -215,10 +215,7 @@ def explain_cpu(
     quick = measured is not None and measured.median_ms <= _QUICK_MS
     counts = None
     if shape is not None and (counted or (quick and not unreadable())):
-        if progress is not None:
-            progress("reading the counters")
-        batch = problem.batch_size
-        counts = read_counters(problem.operation, shape, batch, strategy.name, seed)
+        counts = _counts(strategy, problem, shape, seed, progress)
     return CpuExplanation(
         problem=problem,
         strategy=strategy.name,
@@ -241,3 +238,16 @@ def explain_cpu(
         counts=counts,
         not_counted="" if counts else unreadable() or "--profile counts",
     )
+
+
+def _counts(
+    strategy: Strategy,
+    problem: Problem,
+    shape: str,
+    seed: int,
+    progress: Callable[[str], None] | None,
+) -> PerfCounts:
+    """What another process counts in a call."""
+    if progress is not None:
+        progress("reading the counters")
+    return read_counters(problem.operation, shape, problem.batch_size, strategy.name, seed)

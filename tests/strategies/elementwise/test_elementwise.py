@@ -53,7 +53,7 @@ class TestRungs(EveryRung):
         ("block_strided", "first + e * BLOCK", "first + e"),
         ("grid_stride", "i += stride", "i += 2 * stride"),
         ("vectors", "blockIdx.x == gridDim.x - 1 &&", "0 &&"),
-        ("vectors", "from_y[v] = ys[first + v * BLOCK]", "from_y[v] = ys[first]"),
+        ("vectors", "from_y[v] = ys[first + v * BLOCK]", "from_y[v] = ys[v * BLOCK]"),
     )
 
 

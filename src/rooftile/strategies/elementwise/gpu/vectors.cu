@@ -5,11 +5,9 @@
 // removes: three of four instructions that access memory, and waiting with little under way.
 //
 // x[count], y[count], alpha[1], out[count].
-// STREAMED: whether results leave the last-level cache first, see streamed.h.
 // Grid: x over blocks of LOADS sections.
 // Block: x over the BLOCK vectors of a section.
 
-#include "common/streamed.h"
 #include "elementwise.h"
 
 // What a register of a vector holds: a number, or two of 16 bits.
@@ -52,7 +50,7 @@ vectors(const GLOBAL NUMBER* __restrict__ x, const GLOBAL NUMBER* __restrict__ y
         }
         UNROLL
         for (int v = 0; v < LOADS; v++)
-            PUT_VECTOR(outs + first + v * BLOCK, of_vectors(from_x[v], from_y[v], *alpha));
+            outs[first + v * BLOCK] = of_vectors(from_x[v], from_y[v], *alpha);
     } else {
         ROLLED
         for (int64 v = first; v < whole; v += BLOCK) outs[v] = of_vectors(xs[v], ys[v], *alpha);

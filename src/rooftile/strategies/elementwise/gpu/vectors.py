@@ -26,8 +26,7 @@ class Vectors(GpuElementwise):
     summary = "vectors of 16 bytes, several of each array in flight a thread"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
-        Tunable("LOADS", (1, 2, 4, 8), 2),
-        Tunable("STREAMED", (0, 1), 0),
+        Tunable("LOADS", (1, 2, 4, 8), 1),
     )
 
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:

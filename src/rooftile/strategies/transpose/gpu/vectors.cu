@@ -10,10 +10,7 @@
 // the number of the square that the row comes from: so neither the columns that are written nor
 // the rows that are read share banks.
 //
-// Tiles follow each other down a band of TILES_DOWN of them, and then across: what is under way at
-// a time lies close together in both arrays.
-//
-// STREAMED: which accesses leave the last-level cache first, see streamed.h.
+// Tiles follow each other down a band of TILES_DOWN of them, and then across.
 //
 // Rows and columns are multiples of SIDE, so that a square is inside or outside as a whole.
 //
@@ -22,7 +19,6 @@
 // Block: x over SQUARES squares beside each other, y over as many below each other.
 
 #include "common/bytes.h"
-#include "common/streamed.h"
 
 #define TILE (SQUARES * SIDE)
 #define WORDS (SIDE * BYTES / 4)
@@ -97,7 +93,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
             unsigned given[SIDE * WORDS], made[SIDE * WORDS];
             UNROLL
             for (int k = 0; k < SIDE; k++)
-                loaded[k] = VECTOR_AT(x + (b * rows + row + k) * pitch + column);
+                loaded[k] = x[(b * rows + row + k) * pitch + column];
             UNROLL
             for (int k = 0; k < SIDE; k++) {
                 given[k * WORDS] = loaded[k].x;
@@ -124,8 +120,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
         if (row_out < columns && column_out < pitch_out) {
             UNROLL
             for (int k = 0; k < SIDE; k++)
-                PUT_VECTOR(y + (b * columns + row_out + k) * pitch_out + column_out,
-                           exchanged[(down * SIDE + k) * SQUARES + (across ^ down)]);
+                y[(b * columns + row_out + k) * pitch_out + column_out] =
+                    exchanged[(down * SIDE + k) * SQUARES + (across ^ down)];
         }
         __syncthreads();
     }

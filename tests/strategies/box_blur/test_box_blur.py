@@ -154,8 +154,10 @@ def test_what_rungs_refuse():
     assert "reaches 21 bytes" in packed.why_not(BoxBlur(64, 64, 7, 3))
     assert "whole spans" in packed.why_not(BoxBlur(64, 72, 5))
     mma = strategy("box_blur", "mma", "cuda")
-    assert mma.config(BoxBlur(8192, 8192, 5))["ROWS"] == 512
+    assert mma.config(BoxBlur(8192, 8192, 5))["ROWS"] == 256
     assert mma.config(BoxBlur(64, 64, 5))["ROWS"] == 64
+    assert mma.why_slow(BoxBlur(8192, 8192, 5)) is None
+    assert "bands have 64 rows" in mma.why_slow(BoxBlur(64, 64, 5))
     assert "16 bits" in mma.why_not(BoxBlur(64, 64, 8))
     assert "reaches 9 bytes" in mma.why_not(BoxBlur(64, 64, 3, 3))
     assert "whole pieces" in mma.why_not(BoxBlur(64, 72, 5))

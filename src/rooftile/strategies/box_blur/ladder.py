@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "running", "threads", "loops"),
-    "gpu": ("packed", "running", "tiled", "naive"),
+    "gpu": ("mma", "packed", "running", "tiled", "naive"),
 }
-"""The fastest first; each says itself which radii it takes."""
+"""The fastest first; each says itself which radii it takes, and which images it pays for."""

@@ -171,7 +171,14 @@ __device__ __forceinline__ void store_rows(const unsigned char* stage, unsigned 
     }
 }
 
-__global__ __launch_bounds__(32 * WARPS, RESIDENT_WARPS / WARPS) void
+// From Blackwell on, products of bytes take more registers than as many warps would leave.
+#if __CUDA_ARCH__ >= 1000
+#define RESIDENT_BLOCKS 1
+#else
+#define RESIDENT_BLOCKS (RESIDENT_WARPS / WARPS)
+#endif
+
+__global__ __launch_bounds__(32 * WARPS, RESIDENT_BLOCKS) void
 mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred, int height, int width)
 {
     extern __shared__ __align__(16) char shared[];

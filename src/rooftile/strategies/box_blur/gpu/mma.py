@@ -23,6 +23,8 @@ _HALF = 2**16
 _MOST_INDEX = 2**30
 _LEAST_ROWS, _MOST_ROWS = 64, 512
 """A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""
+_PAYING_ROWS = 128
+"""Where all warps together make lower bands, `packed` comes before it."""
 
 
 class Mma(GpuBoxBlur):
@@ -36,9 +38,9 @@ class Mma(GpuBoxBlur):
     summary = "windows' sums as products of bytes with banded matrices, on tensor cores"
     transforms = True
     tunables = (
-        Tunable("TILES", (4, 8), 4),
-        Tunable("WARPS", (4, 8), 4),
-        Tunable("STAGES", (2, 3, 4), 3),
+        Tunable("TILES", (4, 8), 8),
+        Tunable("WARPS", (4, 8), 8),
+        Tunable("STAGES", (2, 3, 4), 2),
         Tunable("ROWS", (64, 128, 256, 512), 128),
         Tunable("RESIDENT_WARPS", (8, 12, 16, 20), 16),
     )
@@ -63,6 +65,13 @@ class Mma(GpuBoxBlur):
             return f"{needed:,} bytes of shared memory a block, at most {room:,}"
         bands = blocks(problem.height, config["ROWS"])
         return f"{bands} bands, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
+
+    def why_slow(self, problem: BoxBlur) -> str | None:
+        """Low bands, of which a large part is read twice."""
+        rows = self.defaults(problem)["ROWS"]
+        if rows < _PAYING_ROWS:
+            return f"its bands have {rows} rows; it pays from images of {_PAYING_ROWS} a band"
+        return None
 
     def defaults(self, problem: BoxBlur) -> dict[str, int]:
         """Bands so high that all warps run at once."""

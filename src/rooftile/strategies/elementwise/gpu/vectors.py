@@ -23,7 +23,7 @@ class Vectors(GpuElementwise):
 
     name = "vectors"
     order = 5
-    summary = "vectors of 16 bytes, several of each array in flight a thread"
+    summary = "vectors of 16 bytes"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),
         Tunable("LOADS", (1, 2, 4, 8), 1),

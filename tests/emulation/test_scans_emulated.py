@@ -17,6 +17,7 @@ from rooftile.ops import ERROR_MODELS
 from rooftile.ops.compact import Compact
 from rooftile.ops.operator import MAX, Operator
 from rooftile.ops.scan import Scan
+from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.spmv import Spmv
 from rooftile.ops.unique import Unique
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host
 
 LAST = Operator("b == 0 ? a : b", 0, commutative=False)
 SMALL = {"THREADS": 128, "ROWS": 2}
+TILES = {"THREADS": 128, "PER": 16, "RESIDENT": 1}
 TEAMS = {"TEAM": 64, "LINES": 2, "ROWS": 2}
 
 
@@ -45,6 +47,10 @@ def judged(rung, problem, folder, config, **options):
         ("look_back", SegmentedScan(3001, 90), SMALL),
         ("look_back", Compact(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Compact(13_001, "uint8", share=0.9), {"THREADS": 128, "ROWS": 4}),
+        ("by_tiles", SegmentedReduce(9001, 200), TILES),
+        ("by_tiles", SegmentedReduce(20_000, 3, "uint8"), TILES),
+        ("by_tiles", SegmentedReduce(3001, 5000, "float64", MAX, "int32"), TILES),
+        ("by_tiles", SegmentedReduce(1, 4, "float16"), TILES),
         ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
@@ -63,6 +69,7 @@ def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path)
     ("name", "problem", "config"),
     [
         ("look_back", SegmentedScan(2001, 30), SMALL),
+        ("by_tiles", SegmentedReduce(6001, 40), TILES),
         ("look_back", Compact(3001, "int64"), {"THREADS": 64, "ROWS": 2}),
         ("kogge_stone", Scan((300,)), {"BLOCK": 64}),
         ("kogge_stone_double", Scan((300,)), {"BLOCK": 64}),
@@ -72,6 +79,21 @@ def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path)
 def test_threads_do_not_race(name, problem, config, tmp_path):
     rung = strategy(problem.operation, name, "cuda")
     assert judged(rung, problem, tmp_path, config, sanitizer="thread").passed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("(int64)tile * TILE", "(int64)tile * (TILE - 64)"),
+        ("e < stop; e += 32", "e < stop - 1; e += 32"),
+        ("*tail = total;", "*tail = IDENTITY;"),
+    ],
+)
+def test_wrong_segments_of_tiles_are_caught(before, after, tmp_path):
+    rung = copy.copy(strategy("segmented_reduce", "by_tiles", "cuda"))
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    assert not judged(rung, SegmentedReduce(9000, 25), tmp_path, TILES).passed
 
 
 @pytest.mark.parametrize(

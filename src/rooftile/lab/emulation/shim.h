@@ -114,6 +114,13 @@ template <class T> static T __shfl_up_sync(unsigned, T given, unsigned by)
         return of(lane < by ? lane : lane - by);
     });
 }
+template <class T> static T __shfl_down_sync(unsigned, T given, unsigned by)
+{
+    return in_warp(given, [&](auto of) {
+        unsigned lane = thread_of() % 32;
+        return of(lane + by > 31 ? lane : lane + by);
+    });
+}
 // What a warp's numbers come to, one after another.
 template <class Pick> static unsigned reduced(unsigned given, Pick pick)
 {

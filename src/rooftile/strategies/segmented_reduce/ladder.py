@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("balanced", "pairwise", "loops"),
-    "gpu": ("balanced", "naive"),
+    "gpu": ("by_tiles", "balanced", "naive"),
 }
 """The fastest first, by measurements; each says itself which problems it pays for."""

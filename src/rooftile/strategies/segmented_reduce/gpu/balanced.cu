@@ -74,15 +74,3 @@ reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict
     // What tiles before have of the first segment is still to come.
     for (int j = thread + 1; j < ends; j += THREADS) results[segment + j] = stored(MADE(j));
 }
-
-__global__ void LAUNCH_BOUNDS(THREADS)
-first_results(const GLOBAL int64* tile_ends, const GLOBAL carried* heads,
-              const GLOBAL carried* carries, const GLOBAL int* opens,
-              const GLOBAL carried* span_tails, const GLOBAL int* span_ended,
-              GLOBAL result* results, int tiles)
-{
-    int tile = blockIdx.x * THREADS + threadIdx.x;
-    if (tile >= tiles || tile_ends[tile + 1] == tile_ends[tile]) return;
-    carried carry = carry_into(tile, carries, opens, span_tails, span_ended);
-    results[tile_ends[tile]] = stored(combined(carry, heads[tile]));
-}

@@ -23,6 +23,7 @@ from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented
+from rooftile.strategies.segmented_reduce.gpu._join import joined, joining, left_by_tiles
 
 
 class Balanced(GpuSegmented):
@@ -56,36 +57,20 @@ class Balanced(GpuSegmented):
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
         """What tiles and spans of tiles leave for each other."""
-        tiles, words = _tiles(problem, config), CARRIED_BYTES[problem.carried] // 4
-        spans = blocks(tiles, config["THREADS"])
-        return {
-            "tile_ends": 2 * (tiles + 1),
-            "heads": words * tiles,
-            "tails": words * tiles,
-            "carries": words * tiles,
-            "opens": tiles,
-            "span_tails": words * spans,
-            "span_ended": spans,
-        }
+        return left_by_tiles(problem, _tiles(problem, config), config["THREADS"])
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
         """Where tiles begin, the tiles, and what they lack of each other."""
         tiles, block = _tiles(problem, config), (config["THREADS"], 1, 1)
-        spans = (blocks(tiles, config["THREADS"]), 1, 1)
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         sizes = np.int64(problem.segments), np.int64(problem.count)
-        between = ("carries", "opens", "span_tails", "span_ended")
         return (
             Step(Launch("partition", starts, block), ("offsets", "tile_ends", *sizes, tiles)),
             Step(
                 Launch("reduce_tiles", (tiles, 1, 1), block),
                 ("x", "offsets", "results", "tile_ends", "heads", "tails", *sizes),
             ),
-            Step(Launch("join_tiles", spans, block), ("tile_ends", "tails", *between, tiles)),
-            Step(
-                Launch("first_results", spans, block),
-                ("tile_ends", "heads", *between, "results", tiles),
-            ),
+            *joined(tiles, config["THREADS"]),
         )
 
     def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
@@ -93,7 +78,7 @@ class Balanced(GpuSegmented):
         size, offset = (array.numpy.itemsize for array in problem.input_arrays)
         tiles, items = _tiles(problem, config), problem.count + problem.segments
         searches = (problem.segments + 1).bit_length()
-        ends, per = CARRIED_BYTES[problem.carried], config["PER"]
+        per = config["PER"]
         partition = scattered_loads((tiles + 1) * searches) + stored_beside(tiles + 1, 8)
         partition += chain((tiles + 1) * searches, searches)
         made = beside(problem.count, size) + beside(problem.segments, offset)
@@ -103,15 +88,8 @@ class Balanced(GpuSegmented):
         made += chain(items + within * threads, per + within)
         made += Accesses(shared_reads=(items + within * threads) / WARP)
         made += warp_tree(config["THREADS"], tiles)
-        between = beside(2 * tiles, ends) + stored_beside(2 * tiles, ends)
-        between += warp_tree(config["THREADS"], blocks(tiles, config["THREADS"]))
-        first = beside(3 * tiles, ends) + stored_apart(tiles) + chain(2 * tiles, 2)
-        return {
-            "partition": partition,
-            "reduce_tiles": made,
-            "join_tiles": between,
-            "first_results": first,
-        }
+        found = {"partition": partition, "reduce_tiles": made}
+        return {**found, **joining(problem, tiles, config["THREADS"])}
 
 
 def _tiles(problem: SegmentedReduce, config: Config) -> int:

@@ -19,7 +19,13 @@ from rooftile.ops import AnyArray
 from rooftile.ops import sparse_reading as reading
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import ARRAYS, Arrays, Form, Rows, of_triplets, offsets_of
-from rooftile.strategies.common.sparse_sorting import SORTING, grouped, looked, looked_in_rows
+from rooftile.strategies.common.sparse_buckets import grouped_by_buckets, scattered_entries
+from rooftile.strategies.common.sparse_sorting import (
+    SORTING,
+    grouped_at_once,
+    looked,
+    looked_in_rows,
+)
 
 _TILE = 256
 """Rows at a time."""
@@ -129,7 +135,8 @@ def columns_of(shape: tuple[int, int], coo: Mapping[str, AnyArray]) -> Arrays:
     values, rows, columns = (np.ascontiguousarray(coo[name]) for name in ARRAYS["coo"])
     if any(looked(values, rows, columns)):
         return laid_out(of_triplets(shape, values, rows, columns, SORTING), "csc", sorting=SORTING)
-    offsets, sorted_values, sorted_rows = grouped(columns, shape[1], values, rows)
+    sort = grouped_by_buckets if scattered_entries(rows, columns) else grouped_at_once
+    offsets, sorted_values, sorted_rows = sort(columns, shape[1], values, rows)
     return dict(zip(ARRAYS["csc"], (sorted_values, sorted_rows, offsets), strict=True))
 
 

@@ -18,6 +18,11 @@ from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse_rows import Rows, Sorting
 from rooftile.strategies.common.sparse_blocks import blocks_of
+from rooftile.strategies.common.sparse_buckets import (
+    grouped_by_buckets,
+    scattered,
+    scattered_rows,
+)
 
 _FEW = 2**15
 """Entries that one thread has sorted before the others are awake."""
@@ -158,6 +163,14 @@ def grouped(
     keys: AnyArray, count: int, values: AnyArray, others: AnyArray
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
     """See `Sorting.grouped`; keys and others are of int32 or int64."""
+    way = grouped_by_buckets if scattered(keys) else grouped_at_once
+    return way(keys, count, values, others)
+
+
+def grouped_at_once(
+    keys: AnyArray, count: int, values: AnyArray, others: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """The same in one pass over the entries."""
     index, shares = keys.dtype.name, _shares(len(keys))
     sizes, counts = cpu.sizes_of(count, shares), np.empty(shares * count, index)
     offsets = np.empty(count + 1, index)
@@ -174,6 +187,9 @@ def grouped(
 def turned(rows: Rows) -> Rows:
     """See `Sorting.turned`."""
     height, count = rows.shape
+    if scattered_rows(rows.columns, rows.offsets):
+        made = grouped_by_buckets(rows.columns, count, rows.values, rows.of_entries)
+        return Rows((count, height), made[1], made[2], made[0])
     index, shares = rows.columns.dtype.name, _shares(rows.entries)
     sizes, counts = cpu.sizes_of(count, shares, height), np.empty(shares * count, index)
     offsets = np.empty(count + 1, index)

@@ -113,7 +113,8 @@ def scattered_entries(rows: AnyArray, columns: AnyArray) -> bool:
 def _far(columns: AnyArray, here: AnyArray, there: AnyArray) -> bool:
     last = len(columns) - 1
     apart = columns[np.minimum(there, last)].astype(np.int64) - columns[np.minimum(here, last)]
-    return 2 * int((np.abs(apart) > _FAR).sum()) > len(here)
+    # Of blocks of four rows it is a quarter, and buckets are as fast, and steadier.
+    return 5 * int((np.abs(apart) > _FAR).sum()) > len(here)
 
 
 def grouped_by_buckets(

@@ -54,6 +54,6 @@ def test_half_a_block_finds_where_tiles_begin(tmp_path):
 
 
 def test_a_block_that_ends_beyond_the_columns_is_caught(tmp_path):
-    wrong = changed("spmv", "bsr", "if (column + j < columns) ", "")
+    wrong = changed("spmv", "bsr", "WHOLE || column + j + i < columns", "true")
     with pytest.raises(AssertionError, match="heap-buffer-overflow"):
         result(wrong, problem_of(strategy("spmv", "bsr", "cuda")), tmp_path)

@@ -22,8 +22,9 @@ class Bsr(RowSpmv):
     form = "bsr"
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Also the rows of a block."""
-        return {**super().macros(problem, config), "SIDE": problem.block}
+        """Also the rows of a block, and whether no block ends beyond the columns."""
+        whole = int(problem.columns % problem.block == 0)
+        return {**super().macros(problem, config), "SIDE": problem.block, "WHOLE": whole}
 
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
         """Rows and columns."""

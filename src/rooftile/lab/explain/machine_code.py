@@ -81,7 +81,7 @@ def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop |
     text = kernel.text(dtypes, scratch)
     # Its own function is the last one but for the entry, behind those that it calls.
     own = text.rpartition("\ndefine internal ")[2]
-    return busiest(build.assembly(text, kernel.explicit), in_vectors=_VECTORS in own)
+    return busiest(build.assembly(text, kernel.passes), in_vectors=_VECTORS in own)
 
 
 def busiest(assembly: str, *, in_vectors: bool = False) -> Loop | None:

@@ -15,6 +15,7 @@ kept in the user's cache.
 - `program`: a kernel's text, what it imports, and its entry.
 """
 
+from rooftile.devices.cpu.native.build import Passes
 from rooftile.devices.cpu.native.program import Native, native, source, values_of
 
-__all__ = ["Native", "native", "source", "values_of"]
+__all__ = ["Native", "Passes", "native", "source", "values_of"]

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import llvmlite
 
@@ -20,6 +20,11 @@ from rooftile.devices.cpu.native import objects
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
+
+Passes = Literal["all", "simplify", "variables"]
+"""What LLVM does to a text before it makes machine code: everything it can, vectors from loops
+included; simplify each function and move what stays the same out of its loops; or only put
+variables into registers."""
 
 _lock = threading.RLock()
 _kept: list[object] = []
@@ -95,19 +100,19 @@ def addresses(
     digest: str,
     text: Callable[[], str],
     functions: Sequence[str],
-    explicit: bool = False,
+    passes: Passes = "all",
 ) -> tuple[int, ...]:
     """Where functions of LLVM's text lie, which has this digest.
 
     The code comes from the cache, or else it is compiled and kept there.  ``stem`` makes the file
-    findable by a person; ``explicit`` is as of `rooftile.devices.cpu.native.program.source`.
+    findable by a person.
     """
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
     path = _directory() / f"{stem}-{key[:20]}.o"
     code = _kept_code(path)
     if code is None:
         _announce(path.parent)
-        code = _compiled(text(), explicit)
+        code = _compiled(text(), passes)
         keep(path, code + hashlib.sha256(code).digest())
     return _linked(code, functions)
 
@@ -145,36 +150,43 @@ def _announce(directory: Path) -> None:
     )
 
 
-def _compiled(text: str, explicit: bool = False) -> bytes:
+def _compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
     with _lock:
-        return bytes(_machine().emit_object(_optimised(text, explicit)))
+        return bytes(_machine().emit_object(_optimised(text, passes)))
 
 
-def assembly(text: str, explicit: bool) -> str:
+def assembly(text: str, passes: Passes) -> str:
     """The machine code of LLVM's text, as the processor's assembler has it, for a person."""
     with _lock:
-        return str(_machine().emit_assembly(_optimised(text, explicit)))
+        return str(_machine().emit_assembly(_optimised(text, passes)))
 
 
-def _optimised(text: str, explicit: bool) -> llvm.ModuleRef:
+def _optimised(text: str, passes: Passes) -> llvm.ModuleRef:
     import llvmlite.binding as llvm
 
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if passes == "all" else 1)
     # Neighbouring numbers are put into vectors by kernels themselves.
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    if explicit:
-        # Nothing is left to improve but that variables lie in memory.
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-    else:
-        passes = builder.getModulePassManager()
-    passes.run(module, builder)
+    if passes == "all":
+        builder.getModulePassManager().run(module, builder)
+        return module
+    first = llvm.create_new_module_pass_manager()
+    if passes == "variables":
+        first.add_sroa_pass()
+        first.run(module, builder)
+        return module
+    first.add_always_inliner_pass()
+    first.run(module, builder)
+    simplify = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            simplify.run(function, builder)
     return module
 
 

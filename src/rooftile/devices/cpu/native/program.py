@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rooftile.devices.cpu.native import build
+from rooftile.devices.cpu.native.build import Passes
 from rooftile.devices.cpu.native.types import HELD_AS, VALUES
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Native:
         known: Callable[[str], Any],
         flags: str,
         lanes: int | None = None,
-        explicit: bool = False,
+        passes: Passes = "all",
     ) -> None:
         self.name = name
         self.digest = digest
@@ -60,7 +61,7 @@ class Native:
         """What a name means that is no variable of the function."""
         self.flags = flags
         """LLVM's words for the liberties that arithmetic may take: ``contract``, ``reassoc``."""
-        self.explicit = explicit
+        self.passes = passes
         """See `source`."""
         self._lanes = lanes
         self._parse = parse
@@ -86,7 +87,7 @@ class Native:
         if key not in self._addresses:
             kind = hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()
             (self._addresses[key],) = build.addresses(
-                self.name, kind, lambda: self.text(*key), ["entry"], self.explicit
+                self.name, kind, lambda: self.text(*key), ["entry"], self.passes
             )
         return self._addresses[key]
 
@@ -142,20 +143,21 @@ def source(
     using: Mapping[str, Native] | None = None,
     flags: str = "",
     lanes: int | None = None,
-    explicit: bool = False,
+    passes: Passes = "all",
 ) -> Native:
     """The function ``kernel`` of a generated text, which may call those that are given.
 
     ``stem`` names it in the cache; ``flags`` as of `native`; ``lanes`` is the width of vectors, by
-    default the processor's.  An ``explicit`` text spells its vectors and unrolled loops out, and
-    calls nothing in them: LLVM translates it as it stands, in a third of the time.
+    default the processor's.  A text that spells its vectors and unrolled loops out needs fewer of
+    LLVM's ``passes``: "simplify" takes a third of the time of all, and "variables", for one that
+    calls nothing in them and whose addresses are short, a tenth.
     """
     given = dict(using or {})
     words = [
         text,
         flags,
         str(lanes),
-        str(explicit),
+        passes,
         *(f"{name} {f.digest}" for name, f in sorted(given.items())),
     ]
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
@@ -167,7 +169,7 @@ def source(
         functions.known,
         flags,
         lanes,
-        explicit,
+        passes,
     )
 
 

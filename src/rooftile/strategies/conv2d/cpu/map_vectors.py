@@ -147,7 +147,13 @@ def _kernel(p: Conv2d) -> CpuKernel:
     # Beyond what is staged, vectors may be stored past padding and the last row.
     staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
     return CpuKernel(
-        source("map_vectors", generate(block), {"activate_row": activate_row}, lanes=block.lanes),
+        source(
+            "map_vectors",
+            generate(block),
+            {"activate_row": activate_row},
+            lanes=block.lanes,
+            passes="simplify",
+        ),
         units=lambda images: images * bands * groups,
         pack=lambda weights, into, threads: _pack(weights, into, block.lanes, threads),
         packed=groups * block.group * terms,

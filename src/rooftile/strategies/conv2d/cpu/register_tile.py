@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native, source, vector
+from rooftile.devices.cpu.native import Passes, native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
@@ -63,9 +63,10 @@ def tile_kernel(tile: Tile) -> CpuKernel:
     """Generate and load the kernel of a tile."""
     functions = {"activate_row": activate_row, "finish_row": finish_row}
     bands = tile.bands
+    # Pools that are not folded are taken by loops, of which LLVM makes vectors.
+    passes: Passes = "variables" if tile.folded else "all"
     return CpuKernel(
-        # Pools that are not folded are taken by loops, of which LLVM makes vectors.
-        source("register_tile", generate(tile), functions, explicit=tile.folded),
+        source("register_tile", generate(tile), functions, passes=passes),
         units=lambda images: images * bands,
         pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads),
         scratch=tile.scratch,

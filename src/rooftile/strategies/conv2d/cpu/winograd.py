@@ -90,7 +90,7 @@ def _kernel(problem: Conv2d) -> CpuKernel:
     functions = {"activate": activate, "activate_row": activate_row, "one_row": one_row}
     bands = tile.bands
     return CpuKernel(
-        source("winograd", generate(tile), functions),
+        source("winograd", generate(tile), functions, passes="simplify"),
         units=lambda images: images * bands,
         pack=lambda weights, into, _: pack(tile, weights, into),
         packed=tile.transformed_weights + problem.parameter_arrays[0].size + 1,

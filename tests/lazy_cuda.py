@@ -122,9 +122,9 @@ class Stream:
         self.last = [op]
         return op
 
-    def copy_in(self, array: Any, buffer: Any) -> None:
+    def copy_in(self, array: Any, buffer: Any, first: int = 0) -> None:
         def work() -> None:
-            buffer[: array.nbytes] = array.reshape(-1).view(np.uint8)
+            buffer[first : first + array.nbytes] = array.reshape(-1).view(np.uint8)
 
         self.add("copy in", work, array.nbytes)
 

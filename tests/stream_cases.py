@@ -40,6 +40,10 @@ class InOrder:
     def after(self, mark: Any) -> None:
         pass
 
+    def copy_in(self, array: Any, buffer: Any, first: int = 0) -> None:
+        device = self._device
+        device._cl.enqueue_copy(device._queue, buffer, array, dst_offset=first, is_blocking=True)
+
     def pinned(self, count: int) -> Any:
         return np.full(count, np.nan, np.float32)
 

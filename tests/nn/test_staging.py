@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -63,12 +65,12 @@ def test_large_arrays_go_in_segments(batch, dtype, page_locked, opencl_device, m
     # Some 50 images a segment where the batch has as many, and threads copy all but the last.
     segment = 50 * x[0].nbytes
     monkeypatch.setattr(gpu_plan, "STREAMED_BYTES", 1000)
-    monkeypatch.setattr(gpu_plan, "_SEGMENT_BYTES", (segment, 2 * segment))
+    monkeypatch.setattr(gpu_plan, "_SEGMENT_BYTES", segment)
     monkeypatch.setattr(gpu_plan, "_STAGED_BYTES", 20 * x[0].nbytes)
     monkeypatch.setattr(gpu_plan, "is_pinned", lambda images: page_locked)
-    filled = []
+    filled, given = [], staging._Filling.next
     monkeypatch.setattr(
-        staging._Filling, "next", lambda self: filled.append(0) or self._fills.popleft().result()
+        staging._Filling, "next", lambda self, given=given: filled.append(0) or given(self)
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "_gpu", Staged(plan._gpu))
@@ -79,3 +81,18 @@ def test_large_arrays_go_in_segments(batch, dtype, page_locked, opencl_device, m
     np.testing.assert_array_equal(out, expected)
     staged = batch == 64 and not page_locked
     assert len(filled) == (9 if staged else 0)
+
+
+def test_the_threads_end_with_their_stager():
+    before = threading.enumerate()
+    stager = staging.Stager(lazy_cuda.Device(np.random.default_rng(0)), 2)
+    with stager.filled([np.arange(6).reshape(3, 2)]) as source:
+        (piece,) = source.next()
+    np.testing.assert_array_equal(piece, [[0, 1], [2, 3], [4, 5]])
+    threads = [thread for thread in threading.enumerate() if thread not in before]
+    assert len(threads) == 2
+    del source, stager
+    gc.collect()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()

@@ -16,7 +16,7 @@ import rooftile
 from rooftile.analysis.transfers import Pipeline
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.gpu import Launch
-from rooftile.nn import streaming
+from rooftile.nn import staging, streaming
 from rooftile.nn.data import prepare
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.staging import Stager
@@ -85,17 +85,20 @@ def test_right_in_any_order_that_the_streams_allow(count, segment, dtype, seed):
 @settings(max_examples=60)
 @given(
     count=st.integers(1, 40), segment=st.integers(1, LONGEST), threads=st.integers(1, 4),
-    dtype=st.sampled_from([np.uint8, np.float32]), seed=st.integers(0, 2**32 - 1),
+    piece=st.integers(1, 4), dtype=st.sampled_from([np.uint8, np.float32]),
+    seed=st.integers(0, 2**32 - 1),
 )  # fmt: skip
-def test_staged_images_are_right_in_any_order(count, segment, threads, dtype, seed):
-    """Buffers are filled again only when the copy out of them is done."""
+def test_staged_images_are_right_in_any_order(count, segment, threads, piece, dtype, seed):
+    """Buffers are filled again only when the copy out of them is done; pieces of some images."""
     device = lazy_cuda.Device(np.random.default_rng(seed))
     streamer, stager = streamer_on(device, labels=False), Stager(device, threads)
-    for turn in range(2):
-        images = random_images(count, dtype, seed + turn)
-        scores = np.full((count, CLASSES), np.nan, np.float32)
-        streamer.run(images, segment, scores, stager)
-        np.testing.assert_array_equal(scores, expected_scores(images))
+    with pytest.MonkeyPatch.context() as patch:
+        for turn in range(2):
+            images = random_images(count, dtype, seed + turn)
+            patch.setattr(staging, "_PIECE_BYTES", piece * images[0].nbytes)
+            scores = np.full((count, CLASSES), np.nan, np.float32)
+            streamer.run(images, segment, scores, stager)
+            np.testing.assert_array_equal(scores, expected_scores(images))
 
 
 def test_staging_without_waiting_for_the_copies_is_wrong(monkeypatch):

@@ -33,10 +33,8 @@ from rooftile.strategies.room import Room
 
 STREAMED_BYTES = 4 * 2**20
 """Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
-_SEGMENT_BYTES = (2 * 2**20, 8 * 2**20)
-"""Segments of a few copies, and of many: a copy must be long beside what the host does for it."""
-_MANY = 16
-"""So many of the longer segments are many."""
+_SEGMENT_BYTES = 8 * 2**20
+"""A segment's copy and computation must be long beside what the host does for them."""
 _STAGED_BYTES = 2**18
 """Shorter segments, those of small batches, are the driver's to copy: to wake a thread takes as
 long."""
@@ -141,8 +139,8 @@ class GpuPlan(Plan):
         if max(images.nbytes, scores.nbytes) < self._most_bytes:
             super()._compute(images, scores)
             return
-        long, image = _SEGMENT_BYTES[images.nbytes >= _MANY * _SEGMENT_BYTES[1]], images[:1].nbytes
-        segment = max(1, min(self.batch, len(images), long // image))
+        image = images[:1].nbytes
+        segment = max(1, min(self.batch, len(images), _SEGMENT_BYTES // image))
         with self._gpu.on():
             staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
         self._streamer.run(images, segment, scores, self._stager if staged else None)

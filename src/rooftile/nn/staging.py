@@ -4,10 +4,11 @@ run at full speed and the host need not wait for them."""
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +20,14 @@ from rooftile.devices.cuda.streams import own_stream, pinned
 from rooftile.devices.gpu import GpuDevice
 from rooftile.ops import AnyArray
 
-_MOST_THREADS = 8
-"""So many threads copy as fast as a GPU's link takes it."""
+_MOST_THREADS = 4
+"""More wait for each other and for Python's lock longer than they copy."""
+_PIECE_BYTES = 2**20
+"""A thread copies so many at once: long beside what Python does for it, and soon done."""
+_BUFFERS = 6
+"""Segments that page-locked memory holds: one that is copied to the GPU, others being filled."""
 _LEAVING = 2
-"""Page-locked buffers that copies to the GPU still read while the threads fill the others."""
+"""Segments whose copies to the GPU are handed over before the host waits for the first."""
 
 
 class DirectCopies:
@@ -70,11 +75,12 @@ class PinnedCopies:
 class Source(Protocol):
     """Segments of images, one after the other, for whoever copies them to a GPU."""
 
-    def next(self) -> AnyArray:
-        """The next segment; it stays as it is until `sent` says otherwise."""
+    def next(self) -> Iterable[AnyArray]:
+        """The next segment's pieces in order, each when it is there; they stay as they are until
+        `sent` says otherwise."""
 
     def sent(self, mark: Any) -> None:
-        """A mark behind the copy of the segment that `next` gave last."""
+        """A mark behind the copies of the segment that `next` gave last."""
 
 
 class AsTheyLie:
@@ -83,9 +89,9 @@ class AsTheyLie:
     def __init__(self, parts: Sequence[AnyArray]) -> None:
         self._parts = iter(parts)
 
-    def next(self) -> AnyArray:
+    def next(self) -> Iterable[AnyArray]:
         """See `Source.next`."""
-        return next(self._parts)
+        return [next(self._parts)]
 
     def sent(self, mark: Any) -> None:
         """See `Source.sent`."""
@@ -94,14 +100,13 @@ class AsTheyLie:
 class Stager:
     """Threads that copy segments into page-locked buffers, ahead of the copies to the GPU.
 
-    Each copies whole segments, since a processor's core copies a fifth of what the link takes.  The
-    buffers, the threads and the GPU hand each other segments by the buffers that are free.
+    A processor's core copies a fifth of what the link takes, so several do, each its pieces of
+    every segment.  The threads hold Python's lock only between pieces.
     """
 
     def __init__(self, gpu: CudaDevice, threads: int | None = None) -> None:
         self._gpu = gpu
         self._threads = threads or min(cpu.cores(), _MOST_THREADS)
-        self._pool: ThreadPoolExecutor | None = None
         self._buffers: list[NDArray[np.uint8]] = []
 
     @contextmanager
@@ -111,65 +116,153 @@ class Stager:
         The device is current.  After the block no thread reads the parts any more.  Raises
         `OutOfMemory`.
         """
-        filling = _Filling(self._threads_pool(), self._of(parts[0].nbytes), parts)
+        filling = _Filling(self._of(parts[0].nbytes, min(len(parts), _BUFFERS)), parts)
+        self._crew.begin(filling.work)
         try:
+            filling.begin()
             yield filling
         finally:
-            filling.end()
+            filling.stop()
+            self._crew.wait()
 
-    def _threads_pool(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, "rooftile-staging")
-        return self._pool
+    @cached_property
+    def _crew(self) -> _Crew:
+        return _Crew(self._threads)
 
-    def _of(self, nbytes: int) -> list[NDArray[np.uint8]]:
-        if not self._buffers or self._buffers[0].nbytes < nbytes:
-            count, self._buffers = self._threads + _LEAVING, []
-            self._buffers = [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(count)]
-        return self._buffers
+    def _of(self, nbytes: int, count: int) -> list[NDArray[np.uint8]]:
+        held = self._buffers
+        if len(held) < count or held[0].nbytes < nbytes:
+            self._buffers = held = []
+            held += [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(count)]
+        return held
+
+
+class _Crew:
+    """Threads that wait for work: to wake one takes a few microseconds, a pool's some twenty."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._go = [_locked() for _ in range(count)]
+        self._over = [_locked() for _ in range(count)]
+        self._work: list[Callable[[int, int], object] | None] = [None]
+        for number in range(count):
+            # The threads do not hold the crew, so that they end when nobody else does.
+            run = partial(_follow, number, count, self._go[number], self._over[number], self._work)
+            threading.Thread(target=run, name=f"rooftile-staging-{number}", daemon=True).start()
+        weakref.finalize(self, _release, self._go, self._work).atexit = False
+
+    def begin(self, work: Callable[[int, int], object]) -> None:
+        """Call ``work`` in every thread, with its number and how many they are."""
+        self._work[0] = work
+        for go in self._go:
+            go.release()
+
+    def wait(self) -> None:
+        """Until all have done what was begun."""
+        for over in self._over:
+            over.acquire()
+        self._work[0] = None
+
+
+def _follow(
+    number: int,
+    count: int,
+    go: threading.Lock,
+    over: threading.Lock,
+    work: list[Callable[[int, int], object] | None],
+) -> None:
+    """What a thread of a crew does."""
+    while True:
+        go.acquire()
+        called = work[0]
+        if called is None:
+            return
+        called(number, count)
+        del called
+        over.release()
+
+
+def _release(go: Sequence[threading.Lock], work: list[Any]) -> None:
+    """End the threads of a crew that nobody holds any more."""
+    work[0] = None
+    for one in go:
+        one.release()
+
+
+def _locked() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 class _Filling:
-    """One run of a stager."""
+    """One run of a stager: pieces in order, which the caller and the threads take in turns."""
 
-    def __init__(
-        self,
-        pool: ThreadPoolExecutor,
-        buffers: Sequence[NDArray[np.uint8]],
-        parts: Sequence[AnyArray],
-    ) -> None:
-        self._pool, self._free, self._parts = pool, deque(buffers), deque(parts)
-        self._fills: deque[Future[AnyArray]] = deque()
-        self._given: deque[NDArray[np.uint8]] = deque()
+    def __init__(self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray]) -> None:
+        self._parts, first = parts, parts[0]
+        self._filled = [
+            buffer[: first.nbytes].view(first.dtype).reshape(first.shape) for buffer in buffers
+        ]
+        self._step = max(1, _PIECE_BYTES // first[:1].nbytes)
+        """Images of a piece."""
+        self._pieces = -(-len(first) // self._step)
+        """Of each segment but the last."""
+        total = (len(parts) - 1) * self._pieces - (-len(parts[-1]) // self._step)
+        self._done = [_locked() for _ in range(total)]
+        """A piece's is locked until it is there."""
+        self._gates = [_locked() for _ in parts]
+        """A segment's is locked until its buffer is free."""
+        self._open, self._given, self._stopped = 0, 0, False
         self._marks: deque[Any] = deque()
-        self._stopped = threading.Event()
-        self._submit()
+        for _ in self._filled[: len(parts)]:
+            self._open_gate()
 
-    def next(self) -> AnyArray:
-        """See `Source.next`: waits for the thread that copies it."""
-        return self._fills.popleft().result()
+    def begin(self) -> None:
+        """Copy the first piece, while the threads wake."""
+        self._copy(0)
+
+    def work(self, number: int, count: int) -> None:
+        """What a thread of so many copies."""
+        for piece in range(1 + number, len(self._done), count):
+            with self._gates[piece // self._pieces]:
+                pass
+            if self._stopped:
+                return
+            self._copy(piece)
+
+    def next(self) -> Iterator[AnyArray]:
+        """See `Source.next`: waits for each piece."""
+        first = self._given * self._pieces
+        self._given += 1
+        for piece in range(first, min(first + self._pieces, len(self._done))):
+            self._done[piece].acquire()
+            yield self._ends(piece)[1]
 
     def sent(self, mark: Any) -> None:
         """See `Source.sent`: waits for the copy before the last, whose buffer is free then."""
         self._marks.append(mark)
-        if self._parts and len(self._marks) >= _LEAVING:
+        if self._open < len(self._gates) and len(self._marks) >= _LEAVING:
             self._marks.popleft().sync()
-            self._free.append(self._given.popleft())
-            self._submit()
+            self._open_gate()
 
-    def end(self) -> None:
-        """Wait for the threads; what they have not begun they leave."""
-        self._stopped.set()
-        wait(self._fills)
+    def stop(self) -> None:
+        """What the threads have not begun they leave."""
+        self._stopped = True
+        while self._open < len(self._gates):
+            self._open_gate()
 
-    def _submit(self) -> None:
-        while self._parts and self._free:
-            buffer, part = self._free.popleft(), self._parts.popleft()
-            self._given.append(buffer)
-            self._fills.append(self._pool.submit(self._fill, buffer, part))
+    def _open_gate(self) -> None:
+        self._gates[self._open].release()
+        self._open += 1
 
-    def _fill(self, buffer: NDArray[np.uint8], part: AnyArray) -> AnyArray:
-        filled = buffer[: part.nbytes].view(part.dtype).reshape(part.shape)
-        if not self._stopped.is_set():
-            np.copyto(filled, part)
-        return filled
+    def _copy(self, piece: int) -> None:
+        source, to = self._ends(piece)
+        np.copyto(to, source)
+        self._done[piece].release()
+
+    def _ends(self, piece: int) -> tuple[AnyArray, AnyArray]:
+        """Where a piece lies, and where it is copied to."""
+        segment, place = divmod(piece, self._pieces)
+        part, filled = self._parts[segment], self._filled[segment % len(self._filled)]
+        at = slice(place * self._step, min((place + 1) * self._step, len(part)))
+        return part[at], filled[at]

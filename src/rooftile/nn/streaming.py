@@ -131,7 +131,10 @@ class Streamer:
                     # Once its results are out, nobody reads the slot any more.
                     if returned[turn] is not None:
                         inward.after(returned[turn])
-                    inward.copy_in(source.next(), slot.images)
+                    begin = 0
+                    for piece in source.next():
+                        inward.copy_in(piece, slot.images, begin)
+                        begin += piece.nbytes
                     arrived = inward.mark()
                     device.after(arrived)
                     self._compute(slot, replays[turn], part, segment)

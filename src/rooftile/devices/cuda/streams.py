@@ -27,13 +27,13 @@ class CudaStream:
         """The driver's name for it, as `CudaDevice.on` takes streams."""
         return int(self._handle)
 
-    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
-        """Start to copy a contiguous array to the start of device memory.
+    def copy_in(self, array: NDArray[Any], buffer: Any, first: int = 0) -> None:
+        """Start to copy a contiguous array to device memory, from a byte of that on.
 
         From pageable memory the driver copies through memory of its own: the call lasts until it
         has read the array.
         """
-        to = address_of(buffer)
+        to = address_of(buffer) + first
         checked(driver().cuMemcpyAsync(to, array.ctypes.data, array.nbytes, self._handle))
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:

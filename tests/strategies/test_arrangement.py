@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_resident import cases
@@ -16,6 +18,7 @@ from rooftile.strategies import strategy
 from rooftile.strategies.arrangement import places_of
 from rooftile.strategies.packing import Packing
 
+ROOM = Path(packing_room.__file__).parent
 CASES = [case for case in cases("opencl", "cuda") if case.values[1].parameter_arrays]
 
 
@@ -79,4 +82,4 @@ def test_the_rearranging_kernel_compiles(architecture):
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    assert compile_cubin(packing_room._text(), {}, architecture)
+    assert compile_cubin(packing_room._text(), {}, architecture, [ROOM])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from rooftile.ops.problem import Array, numpy_dtype
 from rooftile.strategies import conversion
 from rooftile.strategies.conversion import Adapter, Form
 
+ROOM = Path(conversion.__file__).parent
 DTYPES = ("float32", "float16", "bfloat16")
 # Off the grid; runs over several pixels, and in several tiles; tiles of channels, in runs and not.
 SHAPES = ((1, 1, 1, 1), (2, 3, 7, 9), (2, 3, 20, 91), (3, 70, 5, 13), (2, 72, 8, 9))
@@ -86,4 +89,4 @@ def test_the_kernels_compile(architecture, last):
         pytest.skip(str(error))
     formats = {"FROM": "BFLOAT16", "TO": "FLOAT16", "FROM_LAST": last}
     macros = {**formats, **conversion._tile((2, 72, 8, 9))}
-    assert compile_cubin(conversion._text(), macros, architecture)
+    assert compile_cubin(conversion._text(), macros, architecture, [ROOM])

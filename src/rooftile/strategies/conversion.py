@@ -77,7 +77,7 @@ def conversion(
     macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}
     if given.channels_last == wanted.channels_last:
         macros["LAST_RUN"] = _run(math.prod(shape))
-    program = device.compile(_text(), macros)
+    program = device.compile(_text(), macros, [Path(__file__).parent])
     return Call(program, launch, (source, target, *sizes))
 
 
@@ -85,12 +85,13 @@ def _launch(shape: tuple[int, ...], given: Form, wanted: Form) -> tuple[Launch, 
     count = math.prod(shape)
     if given.channels_last == wanted.channels_last:
         of_block = _RUNS * _THREADS * _run(count)
-        return Launch("convert", (-(-count // of_block), 1, 1), _BLOCK), (np.int64(count),)
+        grid = (-(-count // of_block), 1, 1)
+        return Launch("convert", grid, _BLOCK, overlaps=True), (np.int64(count),)
     items, channels, height, width = shape
     tile, pixels = _tile(shape), height * width
     across, deep = -(-pixels // tile["PIXELS"]), -(-channels // tile["CHANNELS"])
     grid = (items * across, deep, 1)
-    return Launch("exchange", grid, _BLOCK), (np.int32(pixels), np.int32(channels))
+    return Launch("exchange", grid, _BLOCK, overlaps=True), (np.int32(pixels), np.int32(channels))
 
 
 def _tile(shape: tuple[int, ...]) -> dict[str, int]:

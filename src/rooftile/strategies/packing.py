@@ -76,9 +76,10 @@ class Packing:
             if places is None:
                 self._same[name] = source
                 continue
-            program = program or compiled.device.compile(_text(), {})
+            program = program or compiled.device.compile(_text(), {}, [Path(__file__).parent])
             count = places.size
-            launch = Launch("rearrange", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
+            grid, block = (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1)
+            launch = Launch("rearrange", grid, block, overlaps=True)
             there = compiled.device.upload(places)
             self.work.append(Call(program, launch, (source, there, name, np.int32(count))))
             self.arrays[name] = count

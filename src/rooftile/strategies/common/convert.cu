@@ -11,6 +11,8 @@
 // four elements, else 1.  Several of its runs are under way together.
 #define THREADS 256
 
+#include "common/overlapping.h"
+
 #if FROM == FLOAT32
 typedef float source;
 #else
@@ -122,6 +124,8 @@ __global__ void convert(const GLOBAL source* __restrict__ x, GLOBAL target* __re
 {
     int64 first = ((int64)blockIdx.x * (CONVERTED * THREADS) + threadIdx.x) * LAST_RUN;
     float found[CONVERTED][4];
+    LET_NEXT_BEGIN();
+    AWAIT_EARLIER();
     UNROLL
     for (int n = 0; n < CONVERTED; n++) {
         int64 i = first + n * (THREADS * LAST_RUN);
@@ -167,6 +171,8 @@ __global__ void exchange(const GLOBAL source* __restrict__ x, GLOBAL target* __r
     int more = pixels - pixel, deeper = channels - channel;
     x += item + place_of(pixel, channel, pixels, channels, FROM_LAST);
     y += item + place_of(pixel, channel, pixels, channels, !FROM_LAST);
+    LET_NEXT_BEGIN();
+    AWAIT_EARLIER();
     UNROLL_BY(8)
     for (int n = 0; n < ROUNDS(FROM_LAST); n++) {
         int e = (n * THREADS + threadIdx.x) * RUN(FROM_LAST);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/cores.h"
+#include "common/overlapping.h"
 
 #if CORES == TF32
 #include "common/tf32.h"
@@ -25,5 +26,7 @@ __global__ void round_weights(const GLOBAL float* __restrict__ weights,
                               GLOBAL rounded_weight* __restrict__ rounded, int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    LET_NEXT_BEGIN();
+    AWAIT_EARLIER();
     if (i < count) rounded[i] = ROUND_WEIGHT(weights[i]);
 }

@@ -11,5 +11,6 @@ THREADS = 256
 
 def rounding(weights: str, rounded: str, count: int) -> Step:
     """Rounds so many weights of one array into another."""
-    launch = Launch("round_weights", (blocks(count, THREADS), 1, 1), (THREADS, 1, 1))
+    grid = (blocks(count, THREADS), 1, 1)
+    launch = Launch("round_weights", grid, (THREADS, 1, 1), overlaps=True)
     return Step(launch, (weights, rounded, count))

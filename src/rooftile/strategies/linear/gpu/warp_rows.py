@@ -61,7 +61,7 @@ class WarpRows(GpuLinear):
         """One kernel, a team of threads an output."""
         rows = blocks(problem.outputs, config["ROWS"])
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
-        launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1))
+        launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1), overlaps=True)
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:

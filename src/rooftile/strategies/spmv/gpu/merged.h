@@ -16,17 +16,9 @@
 // Block: x over THREADS threads.
 
 #pragma once
+#include "common/overlapping.h"
 #include "spmv.h"
 #include "segmented_reduce/gpu/merge.h"
-
-// The second kernel may begin while the first one ends.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define AWAIT_EARLIER() asm volatile("griddepcontrol.wait;" ::: "memory")
-#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
-#else
-#define AWAIT_EARLIER()
-#define LET_NEXT_BEGIN()
-#endif
 
 #define ITEMS (THREADS * PER)
 #define HALF (THREADS / 2)

@@ -19,6 +19,8 @@ SMALL_TILES = {"WARP_R": 16, "WARP_C": 16, "WARPS_R": 2, "WARPS_C": 2, "STAGES":
 
 ALONE = {"SWAPPED": 0, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 1}
 """Clusters of one block: others are not emulated."""
+SPLIT = {"SWAPPED": 0, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1}
+"""And of the rung that splits both matrices before."""
 
 
 SHARED = [r for r in ladder("matmul", "opencl") if "__shared__" in r.whole_text]
@@ -259,4 +261,34 @@ def test_nothing_is_computed_on_shared_memory_that_nobody_wrote(rung, tmp_path):
         one for one in (Matmul(5, 39, 17, True), Matmul(16, 32, 8)) if rung.why_not(one) is None
     )
     verdict = judged(rung, problem, tmp_path, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("layout", "swapped"),
+    [(LAYOUTS[0], 0), (LAYOUTS[0], 1), (LAYOUTS[1], 1), (LAYOUTS[2], 0), (LAYOUTS[3], 0)],
+)
+def test_both_matrices_split_before(layout, swapped, tmp_path):
+    """Runs of places, tiles and slices left over; more slices than stages."""
+    rung = strategy("matmul", "bulk_ieee", "cuda")
+    config = {**SPLIT, "TILE_C": 80 if layout[1] or swapped else 64, "SWAPPED": swapped}
+    verdict = judged(rung, Matmul(88, 328, 136, *layout), tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:3])
+def test_matrices_split_before_mend_hard_inputs(layout, tmp_path):
+    rung, problem = strategy("matmul", "bulk_ieee", "cuda"), Matmul(24, 104, 40, *layout)
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, {**SPLIT, "TILE_C": 64}, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
+@pytest.mark.parametrize("scales", [(1e-33, 1e30), (1e37, 1e-30), (1e-20, 1e-15)])
+def test_matrices_split_before_of_float32s_whole_range(scales, tmp_path):
+    """Units beyond what scales undo, and whose product alone is in range."""
+    rung, problem = strategy("matmul", "bulk_ieee", "cuda"), Matmul(24, 104, 40)
+    arrays = [a * np.float32(s) for a, s in zip(problem.random(0), scales, strict=True)]
+    arrays[0][3, 5] *= np.float32(1e-7)
+    verdict = judged(rung, problem, tmp_path, {**SPLIT, "TILE_C": 64}, arrays)
     assert verdict.passed, verdict

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "common/narrow.h"
+#include "common/scaled_numbers.h"
 #include "linear/gpu/linear.h"
 
 #ifndef WEIGHTS_BY_INPUT
@@ -31,27 +31,6 @@ __device__ __forceinline__ size_t place_of_result(int n, int output)
 #else
     return (size_t)n * OUTPUTS + output;
 #endif
-}
-
-// 2^exponent over a power of two.
-__device__ __forceinline__ float over(int exponent, float power)
-{
-    return __uint_as_float(((254u + exponent) << 23) - __float_as_uint(power));
-}
-
-// The scale of numbers of which the largest is `most`.  It is that of 2^-73 at most: what undoes a
-// larger one would be too small for float32.
-__device__ __forceinline__ float scale_to(float most)
-{
-    return over(14, __uint_as_float(max(__float_as_uint(most) & 0x7f800000u, 54u << 23)));
-}
-
-// Numbers below this are small.  Of all others the split misses no more than of the largest.
-__device__ __forceinline__ float small_below(float scale) { return over(-2, scale); }
-
-__device__ __forceinline__ bool is_small(float value, float scale)
-{
-    return value != 0.0f && fabsf(value) < small_below(scale);
 }
 
 // What is known of a row of x: its largest number, and a sum over its small ones, each counted as
@@ -99,9 +78,6 @@ __device__ __forceinline__ struct row whole_row(struct row row)
     return row;
 }
 
-// What is known of an output's weights: the power of two of the largest, and how many are small.
-struct span { float unit, small; };
-
 // Finds the span of each output's weights.  Grid: a warp an output.
 __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
                                                                 struct span* __restrict__ spans)
@@ -130,9 +106,6 @@ __device__ __forceinline__ void split_weight(float weight, struct span span, nar
     to[0] = NARROW(weight);
     to[apart] = NARROW(weight - widened(to[0]));
 }
-
-// Infinities become NaN.
-__device__ __forceinline__ float finite(float sum) { return fmaf(0.0f, sum, sum); }
 
 // A sum scaled back by its weights' unit, or NaN where it is in doubt: where what small numbers
 // miss, times the largest that they meet, may reach a unit of its last place.

@@ -33,7 +33,7 @@ _PIECE = 16
 """Bytes in which the copy engine counts lines."""
 _WIDEST = 256
 _COLUMNS = (16, 32, 64, 80, 96, 128, 160, _WIDEST)
-_SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
+SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
 """Rows and columns of blocks that share what they bring: others were slower wherever timed."""
 
 
@@ -86,7 +86,8 @@ class Bulk(GpuMatmul):
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """What an estimate finds fastest, for numbers as they come."""
         formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
-        tiles = ((self._tile(problem, {**config, **formats}), config) for config in _candidates())
+        configs = self._candidates()
+        tiles = ((self._tile(problem, {**config, **formats}), config) for config in configs)
         possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
         found = min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
         return {**super().defaults(problem), **found}
@@ -136,15 +137,9 @@ class Bulk(GpuMatmul):
         tile = self._tile(problem, config)
         given = self._as_given(config)
         left, right = tile.maps("" if given else "narrow_", rounded=self.cores.bytes == 4)
-        down, across = tile.clusters
-        # Blocks stay and take tile after tile, but for those that share one.
-        works = down * across if config["PARTS"] > 1 else min(down * across, tile.resident)
-        grid = (works * tile.cluster, 1, 1)
-        block = (tile.threads, 1, 1)
-        launch = Launch("matmul", grid, block, tile.shared_bytes, overlaps=True)
         out = tile.result_map if tile.storing == "ENGINE" else "out"
         sizes = (problem.rows, problem.inner, problem.columns)
-        multiply = Step(launch, (left, right, out, *sizes, down, across))
+        multiply = Step(tile.launch, (left, right, out, *sizes, *tile.clusters))
         return (multiply,) if given else (_rounding(problem), multiply)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
@@ -175,14 +170,13 @@ class Bulk(GpuMatmul):
     def _tile(self, problem: Matmul, config: Config) -> Tile:
         return Tile(problem, config, self.cores.bytes, self.machine)
 
-
-def _candidates() -> Iterator[dict[str, int]]:
-    """Configs to choose among, those first that are preferred where estimates are equal."""
-    for columns, warpgroups, swapped in combinations(reversed(_COLUMNS), (2, 1), (0, 1)):
-        tile = {"WARPGROUPS": warpgroups, "TILE_C": columns, "SWAPPED": swapped}
-        for down, across in _SHARED_WAYS:
-            yield {**tile, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across, "PARTS": 1}
-        yield {**tile, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 2}
+    def _candidates(self) -> Iterator[dict[str, int]]:
+        """Configs to choose among, those first that are preferred where estimates are equal."""
+        for columns, warpgroups, swapped in combinations(reversed(_COLUMNS), (2, 1), (0, 1)):
+            tile = {"WARPGROUPS": warpgroups, "TILE_C": columns, "SWAPPED": swapped}
+            for down, across in SHARED_WAYS:
+                yield {**tile, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across, "PARTS": 1}
+            yield {**tile, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 2}
 
 
 def _rounding(problem: Matmul) -> Step:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rooftile.devices.gpu import TensorMap
+from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Array
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
@@ -55,6 +56,11 @@ class Tile:
     config: Config
     element_bytes: int
     machine: Machine
+
+    numbers: ClassVar[int] = 1
+    """In which an element is held."""
+    products: ClassVar[int] = 1
+    """Of such numbers that stand for one of elements."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -106,6 +112,15 @@ class Tile:
         return (places if self.cluster <= 2 else places * 9 // 10) // self.cluster
 
     @property
+    def launch(self) -> Launch:
+        """That of the product.  Blocks stay and take tile after tile, but for those that share
+        one."""
+        down, across = self.clusters
+        works = down * across if self.config["PARTS"] > 1 else min(down * across, self.resident)
+        grid, block = (works * self.cluster, 1, 1), (self.threads, 1, 1)
+        return Launch("matmul", grid, block, self.shared_bytes, overlaps=True)
+
+    @property
     def storing(self) -> str:
         """Who stores results: the copy engine where it can, lanes, or parts that are added."""
         if self.config["PARTS"] > 1:
@@ -146,7 +161,7 @@ class Tile:
     @property
     def stage_bytes(self) -> int:
         """Bytes of a stage."""
-        return _LINE * (self.rows + self.columns)
+        return self.numbers * _LINE * (self.rows + self.columns)
 
     @property
     def blocks(self) -> int:
@@ -225,8 +240,8 @@ class Tile:
         shared = self.rows / self.config["COLUMN_BLOCKS"] + self.columns / self.config["ROW_BLOCKS"]
         alone = 2 * count <= self.machine.multiprocessors
         slice_clocks = max(
-            2 * self.rows * self.columns / 64,
-            _LINE * shared / (_LONE_CACHE_RATE if alone else _CACHE_RATE),
+            self.products * 2 * self.rows * self.columns / 64,
+            self.numbers * _LINE * shared / (_LONE_CACHE_RATE if alone else _CACHE_RATE),
             self.stage_bytes / _FILL_RATE,
         )
         if self.sides[0].lies_across and self.element_bytes == 4:

@@ -21,16 +21,8 @@
 #define ENGINE 1
 #define PARTED 2
 
-#define TILE_R (64 * WARPGROUPS)
-#define SUMS (TILE_C / 2)
+#define NUMBERS 1
 #define PIECE_BYTES (CHUNK * 64 * (OUT_NARROW ? 2 : 4))
-#define A_BYTES (TILE_R * 128)
-#define STAGE_BYTES (A_BYTES + TILE_C * 128)
-#define THREADS (128 * (WARPGROUPS + 1))
-#define CLUSTER (ROW_BLOCKS * COLUMN_BLOCKS)
-#define CLUSTER_BLOCKS (CLUSTER * PARTS)
-#define FIRST_NUMBER (blockIdx.x / CLUSTER_BLOCKS)
-#define CLUSTERS (gridDim.x / CLUSTER_BLOCKS)
 
 #include "matmul/gpu/bulk/slices.h"
 #include "matmul/gpu/bulk/products.h"
@@ -78,7 +70,8 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
 #if CONSUMER_REGISTERS
         FEWER_REGISTERS(24);
 #endif
-        if (threadIdx.x == 0) fetch(&left, &right, stages, barriers, slices, down, across);
+        const struct matrices both[] = {{&left, &right}};
+        if (threadIdx.x == 0) fetch(both, stages, barriers, slices, down, across);
 #if STORING == PARTED
         __syncwarp();
         meet_all();

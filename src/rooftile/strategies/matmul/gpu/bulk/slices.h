@@ -2,6 +2,17 @@
 
 #pragma once
 
+#define TILE_R (64 * WARPGROUPS)
+#define SUMS (TILE_C / 2)
+#define A_BYTES (TILE_R * 128)
+#define PLANE_BYTES (A_BYTES + TILE_C * 128)
+#define STAGE_BYTES (NUMBERS * PLANE_BYTES)
+#define THREADS (128 * (WARPGROUPS + 1))
+#define CLUSTER (ROW_BLOCKS * COLUMN_BLOCKS)
+#define CLUSTER_BLOCKS (CLUSTER * PARTS)
+#define FIRST_NUMBER (blockIdx.x / CLUSTER_BLOCKS)
+#define CLUSTERS (gridDim.x / CLUSTER_BLOCKS)
+
 #include "common/clusters.h"
 
 // Elements of 128 bytes: terms of a slice, and places of a box whose lines are terms.
@@ -65,10 +76,12 @@ __device__ __forceinline__ void start_slice(const tensor_map* left, const tensor
                  ROW_BLOCKS, below, same_columns, full);
 }
 
+// Both matrices, or one of the NUMBERS that each of their elements has been split in.
+struct matrices { const tensor_map *left, *right; };
+
 // One thread brings every slice of the block's tiles into the next stage that is free.
-__device__ __forceinline__ void fetch(const tensor_map* left, const tensor_map* right,
-                                      unsigned stages, unsigned barriers, int slices, int down,
-                                      int across)
+__device__ __forceinline__ void fetch(const struct matrices numbers[NUMBERS], unsigned stages,
+                                      unsigned barriers, int slices, int down, int across)
 {
     struct turn turn = {0, 0};
     for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
@@ -77,7 +90,9 @@ __device__ __forceinline__ void fetch(const tensor_map* left, const tensor_map* 
             unsigned full = FULL(barriers, turn.at);
             wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
             expect_bytes(STAGE_BYTES, full);
-            start_slice(left, right, stages + turn.at * STAGE_BYTES, full, work, s);
+            unsigned stage = stages + turn.at * STAGE_BYTES;
+            UNROLL for (int n = 0; n < NUMBERS; n++)
+                start_slice(numbers[n].left, numbers[n].right, stage + n * PLANE_BYTES, full, work, s);
         }
     }
 }

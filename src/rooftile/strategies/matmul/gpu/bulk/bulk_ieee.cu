@@ -1,0 +1,97 @@
+// Rung 32, bulk_ieee: float32 as two numbers of scaled float16, both matrices split before.
+//
+// In warpgroups_ieee and turned_ieee every tile splits its rows anew, in registers, while the cores
+// wait; only one of the matrices is split once.  Here one launch splits both, as they lie, and the
+// product is that of bulk_fp16 with stages of four planes, high and low numbers of both matrices:
+// three products stand for one.  Cores cut sums off, so a slice's sum, which is short, is added to
+// the total in float32, while the other warpgroup's products go on.
+// What it removes: all but one in a tile's splits of an element, and registers on their way.
+//
+// See bulk.cu for tiles and clusters.  Results in doubt (common/scaled_numbers.h) are computed from
+// a and b.
+
+#include "common/narrow.h"
+
+#define LANES 0
+#define ENGINE 1
+#define PARTED 2
+#define NUMBERS 2
+#define PARTS 1
+
+#include "matmul/gpu/bulk/slices.h"
+#include "matmul/gpu/bulk/mend.h"
+#include "matmul/gpu/bulk/split.h"
+
+// From a descriptor of high numbers to that of the low ones.
+#define LOW (PLANE_BYTES >> 4)
+
+// Begins the products of a slice, the small ones first.
+__device__ __forceinline__ void begin(float sum[SUMS], word a, word b)
+{
+    begin_products();
+    UNROLL for (int step = 0; step < 4; step++)
+        WGMMA(sum, a + step * LEFT_STEP, b + LOW + step * RIGHT_STEP, step > 0);
+    UNROLL for (int step = 0; step < 4; step++)
+        WGMMA(sum, a + LOW + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
+    UNROLL for (int step = 0; step < 4; step++)
+        WGMMA(sum, a + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
+    end_products();
+}
+
+__device__ __forceinline__ void accumulate(float total[SUMS], struct work work, unsigned stages,
+                                           unsigned barriers, struct turn* turn)
+{
+    int group = threadIdx.x / 128 - 1;
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = 0.0f;
+    ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
+        wait(FULL(barriers, turn->at), turn->round);
+        unsigned stage = stages + turn->at * STAGE_BYTES;
+        float sum[SUMS];
+        begin(sum, rows_at(stage + group * 64 * 128), columns_at(stage + A_BYTES));
+        COMPLETE(sum, 0);
+        unsigned taken = EMPTY(barriers, turn->at, STAGES);
+        leave(&taken);
+        UNROLL for (int e = 0; e < SUMS; e++) total[e] += sum[e];
+    }
+}
+
+#if CLUSTER > 1
+__cluster_dims__(CLUSTER, 1, 1)
+#endif
+__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(
+    const __grid_constant__ tensor_map left_high, const __grid_constant__ tensor_map right_high,
+    const __grid_constant__ tensor_map left_low, const __grid_constant__ tensor_map right_low,
+    const float* __restrict__ a, const float* __restrict__ b, const struct span* __restrict__ spans_a,
+    const struct span* __restrict__ spans_b, float* __restrict__ out, int rows, int inner,
+    int columns, int down, int across)
+{
+    extern __shared__ __align__(1024) char shared[];
+    unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
+    unsigned barriers = set_up(stages);
+    await_earlier();
+    int slices = (inner + SLICE - 1) / SLICE;
+    if (threadIdx.x < 128) {
+#if CONSUMER_REGISTERS
+        FEWER_REGISTERS(24);
+#endif
+        const struct matrices numbers[] = {{&left_high, &right_high}, {&left_low, &right_low}};
+        if (threadIdx.x == 0) fetch(numbers, stages, barriers, slices, down, across);
+    } else {
+#if CONSUMER_REGISTERS
+        MORE_REGISTERS(CONSUMER_REGISTERS);
+#endif
+        struct turn turn = {0, 0};
+        for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
+            struct work work = work_of(number, down, across, slices);
+            float sum[SUMS];
+            accumulate(sum, work, stages, barriers, &turn);
+            scale_back(sum, work, spans_a, spans_b, rows, columns);
+            store(sum, out, work, rows, columns);
+            bool sure = true;
+            UNROLL for (int e = 0; e < SUMS; e++) sure = sure && sum[e] == sum[e];
+            if (__any_sync(~0u, !sure)) mend_tile(sum, a, b, out, work, rows, inner, columns);
+        }
+    }
+    // No block ends while another may still tell it of a stage.
+    meet_cluster();
+}

@@ -1,0 +1,129 @@
+"""Rung 32, `bulk_ieee`: both matrices split before, in two numbers of float16 each.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product as combinations
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import laid, operands
+from rooftile.strategies.common.warpgroups import completed, elements, too_short
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matmul.gpu._base import few_terms
+from rooftile.strategies.matmul.gpu.bulk._base import SHARED_WAYS, Bulk
+from rooftile.strategies.matmul.gpu.bulk._tile import Tile
+
+_NUMBERS, _PRODUCTS = 2, 3
+"""Of an element, and that stand for one."""
+_SPLIT_THREADS, _PLACES = 512, 16
+"""Of a block that splits, and the rows or columns that it splits."""
+_LEAST_ROWS = 256
+"""From about so many rows on, what splitting b before saves is more than it takes."""
+_COLUMNS = (64, 80, 96, 128)
+
+
+class _SplitTile(Tile):
+    """Stages hold both numbers of both matrices, and a thread sums beside its totals."""
+
+    numbers = _NUMBERS
+    products = _PRODUCTS
+
+    @property
+    def storing(self) -> str:
+        """Lanes: those with results in doubt write them anew."""
+        return "LANES"
+
+    @property
+    def held(self) -> int:
+        """Registers that a thread wants."""
+        return super().held + self.columns // 2
+
+
+class BulkIeee(Bulk):
+    """Takes matrices whose lines are whole 16 bytes of float16."""
+
+    name = "bulk_ieee"
+    order = 32
+    source = "bulk_ieee"
+    tunables = (
+        Tunable("WARPGROUPS", (2,), 2),
+        Tunable("TILE_C", _COLUMNS, 128),
+        Tunable("SWAPPED", (0, 1), 0),
+        Tunable("ROW_BLOCKS", (1, 2, 4), 2),
+        Tunable("COLUMN_BLOCKS", (1, 2), 1),
+        Tunable("GROUP", (4, 8, 16), 16),
+    )
+    summary = "Hopper's warpgroups, both matrices split in two numbers of scaled float16 before"
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """See `Bulk.why_not`; and short sums: their budgets have no room for the split's error."""
+        return too_short(problem.inner) or super().why_not(problem)
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Few rows, products or terms: it has a launch that splits both matrices."""
+        if problem.rows < _LEAST_ROWS:
+            return f"it pays from {_LEAST_ROWS} rows on"
+        return few_terms(problem) or super().why_slow(problem)
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """See `Bulk.macros`; and the threads that split."""
+        sums = elements("(sum)", config["TILE_C"] // 2)
+        return {
+            **super().macros(problem, config),
+            "SPLIT_THREADS": _SPLIT_THREADS,
+            "COMPLETE(sum, later)": completed(sums, "later"),
+        }
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Both numbers of each element, and a span of each row of a and column of b."""
+        a, b = problem.arrays[:2]
+        numbers = {
+            f"{number}_{array.name}": array.size // 2
+            for array in (a, b)
+            for number in ("high", "low")
+        }
+        return {**numbers, "spans_a": 2 * problem.rows, "spans_b": 2 * problem.columns}
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """Split both matrices, then multiply."""
+        sizes = (problem.rows, problem.inner, problem.columns)
+        runs = blocks(problem.rows, _PLACES) + blocks(problem.columns, _PLACES)
+        launch = Launch("split_both", (runs, 1, 1), (_SPLIT_THREADS, 1, 1), overlaps=True)
+        numbers = ("high_a", "low_a", "high_b", "low_b")
+        split = Step(launch, ("a", "b", *numbers, "spans_a", "spans_b", *sizes))
+        tile = self._tile(problem, config)
+        high, low = tile.maps("high_", rounded=False), tile.maps("low_", rounded=False)
+        arrays = ("a", "b", "spans_a", "spans_b", "out")
+        arguments = (*high, *low, *arrays, *sizes, *tile.clusters)
+        return split, Step(tile.launch, arguments)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """See `Bulk.accesses`: three products of two numbers.  Both matrices are read twice, for
+        their spans and to split them."""
+        count = sum(array.size for array in problem.arrays[:2])
+        return {"split_both": laid(2 * count, _NUMBERS * count, 2), **super().accesses(problem, config)}
+
+    @property
+    def cores(self) -> Cores:
+        """They multiply float16."""
+        return CORES["fp16"]
+
+    def _tile(self, problem: Matmul, config: Config) -> Tile:
+        return _SplitTile(problem, {**config, "PARTS": 1}, self.cores.bytes, self.machine)
+
+    def _candidates(self) -> Iterator[dict[str, int]]:
+        for columns, swapped in combinations(reversed(_COLUMNS), (0, 1)):
+            for down, across in SHARED_WAYS:
+                tile = {"TILE_C": columns, "SWAPPED": swapped}
+                yield {**tile, "WARPGROUPS": 2, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across}
+
+
+STRATEGY = BulkIeee()

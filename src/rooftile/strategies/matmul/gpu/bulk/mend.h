@@ -1,0 +1,80 @@
+// Scales sums of split numbers back, and computes those in doubt anew.
+
+#pragma once
+
+#include "common/scaled_numbers.h"
+#include "matmul/gpu/bulk/results.h"
+
+// Where a lane's sum `e` lies in out.
+struct place { int i, j; };
+
+__device__ __forceinline__ struct place place_of_sum(struct work work, int e)
+{
+    int left = work.row + row_of_lane() + DOWN(e);
+    int right = work.column + threadIdx.x % 4 * 2 + COLUMN_OF(e);
+    struct place place = {SWAPPED ? right : left, SWAPPED ? left : right};
+    return place;
+}
+
+// A sum scaled back by its row's unit and its column's, or NaN where it is in doubt: where what
+// small numbers miss, times the largest that they meet, may reach a unit of its last place.  Small
+// numbers that meet zeros alone miss nothing.
+__device__ __forceinline__ float scaled_back(float sum, struct span row, struct span column)
+{
+    float small = (column.unit == 0.0f ? 0.0f : row.small) + (row.unit == 0.0f ? 0.0f : column.small);
+    if (!(fabsf(sum) >= 0x1p14f * small)) return __int_as_float(0x7fffffff);
+    // The smaller unit comes first: so nothing overflows that the product does not.
+    return finite(sum) * 0x1p-28f * fminf(row.unit, column.unit) * fmaxf(row.unit, column.unit);
+}
+
+__device__ __forceinline__ void scale_back(float sum[SUMS], struct work work,
+                                           const struct span* of_rows,
+                                           const struct span* of_columns, int rows, int columns)
+{
+    UNROLL for (int e = 0; e < SUMS; e++) {
+        struct place place = place_of_sum(work, e);
+        // Results beyond the last have no spans of their own; they are not stored.
+        sum[e] = scaled_back(sum[e], of_rows[min(place.i, rows - 1)],
+                             of_columns[min(place.j, columns - 1)]);
+    }
+}
+
+// Computes results from their definition.  Each lane brings one that is in doubt, or none; all
+// lanes of the warp compute it together.
+__device__ __forceinline__ void mend(const float* a, const float* b, float* out, struct place place,
+                                     int rows, int inner, int columns, bool doubtful)
+{
+    int lane = threadIdx.x % 32;
+    for (unsigned left = __ballot_sync(~0u, doubtful); left; left &= left - 1) {
+        int of = __ffs(left) - 1;
+        int i = __shfl_sync(~0u, place.i, of), j = __shfl_sync(~0u, place.j, of);
+        float sum = 0.0f;
+        UNROLL_BY(8) for (int k = lane; k < inner; k += 32)
+            sum = fmaf(a[place_in_a(i, k, rows, inner)], b[place_in_b(k, j, inner, columns)], sum);
+        UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+        if (lane == of) out[(int64)i * columns + j] = sum;
+    }
+}
+
+// Computes the tile's results that are NaN anew.
+__device__ __forceinline__ void mend_tile(const float sum[SUMS], const float* a, const float* b,
+                                          float* out, struct work work, int rows, int inner,
+                                          int columns)
+{
+    const int words = (SUMS + 31) / 32;
+    unsigned doubtful[words];
+    UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
+    UNROLL for (int e = 0; e < SUMS; e++) {
+        struct place place = place_of_sum(work, e);
+        if (sum[e] != sum[e] && place.i < rows && place.j < columns)
+            doubtful[e / 32] |= 1u << e % 32;
+    }
+    UNROLL for (int word = 0; word < words; word++) {
+        unsigned left = __reduce_or_sync(~0u, doubtful[word]);
+        ROLLED for (; left; left &= left - 1) {
+            int at = __ffs(left) - 1;
+            mend(a, b, out, place_of_sum(work, 32 * word + at), rows, inner, columns,
+                 doubtful[word] >> at & 1);
+        }
+    }
+}

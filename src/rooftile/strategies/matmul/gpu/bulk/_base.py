@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product as combinations
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Bulk(GpuMatmul):
     tensor_cores = True
     source = "bulk"
     summing = "matmul"
-    tunables = (
+    tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (1, 2), 2),
         Tunable("TILE_C", _COLUMNS, _WIDEST),
         Tunable("SWAPPED", (0, 1), 0),
@@ -143,20 +144,24 @@ class Bulk(GpuMatmul):
         return (multiply,) if given else (_rounding(problem), multiply)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """See `_of_product`; where both matrices are rounded before, that too."""
+        found = {"matmul": self._of_product(problem, config)}
+        if self._as_given(config):
+            return found
+        elements = sum(array.size for array in problem.arrays[:2])
+        return {"round_both": laid(elements, elements, 2), **found}
+
+    def _of_product(self, problem: Matmul, config: Config) -> Accesses:
         """The copy engine brings both matrices' slices, once for the blocks that share them; every
         warpgroup reads its rows and all columns."""
         tile, size = self._tile(problem, config), self.cores.bytes
         (left, right), (down, across) = tile.sides, tile.clusters
         rows, columns = tile.rows * config["ROW_BLOCKS"], tile.columns * config["COLUMN_BLOCKS"]
         counted = matmul_tile(left.places, problem.inner, right.places, rows, columns)
-        found = brought(counted.m_loads + counted.n_loads, size)
+        found = brought(tile.numbers * (counted.m_loads + counted.n_loads), size)
         groups = down * across * tile.sharing * config["WARPGROUPS"]
-        found += operands(groups * problem.inner * (64 + tile.columns) * size)
-        found += row_stores(problem.columns, problem.rows)
-        if self._as_given(config):
-            return {"matmul": found}
-        elements = sum(array.size for array in problem.arrays[:2])
-        return {"round_both": laid(elements, elements, 2), "matmul": found}
+        found += operands(tile.products * groups * problem.inner * (64 + tile.columns) * size)
+        return found + row_stores(problem.columns, problem.rows)
 
     @property
     def cores(self) -> Cores:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product as combinations
+from typing import ClassVar
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.product_accesses import laid, operands
+from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import completed, elements, too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import few_terms
@@ -53,7 +54,7 @@ class BulkIeee(Bulk):
     name = "bulk_ieee"
     order = 32
     source = "bulk_ieee"
-    tunables = (
+    tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (2,), 2),
         Tunable("TILE_C", _COLUMNS, 128),
         Tunable("SWAPPED", (0, 1), 0),
@@ -102,14 +103,14 @@ class BulkIeee(Bulk):
         tile = self._tile(problem, config)
         high, low = tile.maps("high_", rounded=False), tile.maps("low_", rounded=False)
         arrays = ("a", "b", "spans_a", "spans_b", "out")
-        arguments = (*high, *low, *arrays, *sizes, *tile.clusters)
-        return split, Step(tile.launch, arguments)
+        return split, Step(tile.launch, (*high, *low, *arrays, *sizes, *tile.clusters))
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `Bulk.accesses`: three products of two numbers.  Both matrices are read twice, for
         their spans and to split them."""
         count = sum(array.size for array in problem.arrays[:2])
-        return {"split_both": laid(2 * count, _NUMBERS * count, 2), **super().accesses(problem, config)}
+        split = laid(2 * count, _NUMBERS * count, 2)
+        return {"split_both": split, "matmul": self._of_product(problem, config)}
 
     @property
     def cores(self) -> Cores:

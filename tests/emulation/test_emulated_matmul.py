@@ -292,3 +292,12 @@ def test_matrices_split_before_of_float32s_whole_range(scales, tmp_path):
     arrays[0][3, 5] *= np.float32(1e-7)
     verdict = judged(rung, problem, tmp_path, {**SPLIT, "TILE_C": 64}, arrays)
     assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sizes", [(37, 150, 21), (32, 264, 20)])
+def test_every_warp_has_terms_of_its_own(layout, sizes, tmp_path):
+    """Rows that begin on 16 bytes and that do not; warps whose terms end before others'."""
+    rung = strategy("matmul", "warps_terms", "cuda")
+    verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, finite=True)
+    assert verdict.passed, verdict

@@ -10,83 +10,12 @@
 // a, b, out: see matmul.h.  A_VECTORS and B_VECTORS: whether rows begin on 16 bytes.
 // Grid: x over tiles of results, along a row of tiles first.  Block: THREADS, warps of 4 x 8.
 
-#include "matmul/gpu/matmul.h"
-
 #define THREADS_R (TILE_R / RESULTS_R)
 #define THREADS_C (TILE_C / RESULTS_C)
 #define THREADS (THREADS_R * THREADS_C)
-#define LOADS(tile) (((tile) * (TILE_K / 4) + THREADS - 1) / THREADS)
-// Four floats more than are used, so that columns begin in different banks.
-#define PITCH(tile) ((tile) + 4)
+#define LOADERS THREADS
 
-// Four neighbours of a line from `at` on, zeros beyond its end.
-__device__ __forceinline__ float4 four(const GLOBAL given* line, int at, int end, bool vectors)
-{
-    if (vectors)
-        return at < end ? *(const GLOBAL float4*)(line + at) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    return make_float4(at < end ? line[at] : 0.0f, at + 1 < end ? line[at + 1] : 0.0f,
-                       at + 2 < end ? line[at + 2] : 0.0f, at + 3 < end ? line[at + 3] : 0.0f);
-}
-
-// Where a thread's four of load `e` are in a tile: places across it, and terms.
-__device__ __forceinline__ int place_of(int e, int tile, bool along)
-{
-    return along ? e / (TILE_K / 4) : e % (tile / 4) * 4;
-}
-__device__ __forceinline__ int term_of(int e, int tile, bool along)
-{
-    return along ? e % (TILE_K / 4) * 4 : e / (tile / 4);
-}
-
-// Fetches this thread's elements of a tile from `first` and term `start` on.  Terms lie `along` a
-// matrix's lines, or across them.
-__device__ __forceinline__ void fetch(const GLOBAL given* __restrict__ matrix, int first, int size,
-                                      int start, int inner, int tile, bool along, bool vectors,
-                                      int thread, float4* held)
-{
-    UNROLL for (int l = 0; l < LOADS(tile); l++) {
-        int place = first + place_of(thread + l * THREADS, tile, along);
-        int term = start + term_of(thread + l * THREADS, tile, along);
-        int line = along ? place : term, lines = along ? size : inner;
-        int length = along ? inner : size;
-        // Lines beyond the last have no elements.
-        held[l] = four(matrix + (int64)(line < lines ? line : 0) * length, along ? term : place,
-                       line < lines ? length : 0, vectors);
-    }
-}
-
-// Puts them into shared memory, [terms][places].
-__device__ __forceinline__ void keep(SHARED float* to, int tile, bool along, int thread,
-                                     const float4* held)
-{
-    UNROLL for (int l = 0; l < LOADS(tile); l++) {
-        int e = thread + l * THREADS;
-        if (e >= tile * (TILE_K / 4)) continue;
-        SHARED float* at = to + term_of(e, tile, along) * PITCH(tile) + place_of(e, tile, along);
-        if (!along) {
-            *(SHARED float4*)at = held[l];
-            continue;
-        }
-        at[0] = held[l].x;
-        at[PITCH(tile)] = held[l].y;
-        at[2 * PITCH(tile)] = held[l].z;
-        at[3 * PITCH(tile)] = held[l].w;
-    }
-}
-
-// Reads `count` values of a thread from shared memory, in fours of neighbours `apart` from each
-// other.
-__device__ __forceinline__ void four_by_four(const SHARED float* from, int count, int apart,
-                                             float* values)
-{
-    UNROLL for (int q = 0; q < count / 4; q++) {
-        float4 held = *(const SHARED float4*)(from + q * apart);
-        values[4 * q] = held.x;
-        values[4 * q + 1] = held.y;
-        values[4 * q + 2] = held.z;
-        values[4 * q + 3] = held.w;
-    }
-}
+#include "matmul/gpu/fours.h"
 
 __global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
 matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,

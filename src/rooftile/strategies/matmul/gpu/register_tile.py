@@ -56,11 +56,7 @@ class RegisterTile(TiledMatmul):
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """And which matrices have rows of whole 16 bytes."""
-        return {
-            **super().macros(problem, config),
-            "A_VECTORS": int(problem.arrays[0].shape[1] % 4 == 0),
-            "B_VECTORS": int(problem.arrays[1].shape[1] % 4 == 0),
-        }
+        return {**super().macros(problem, config), **vectors(problem)}
 
     def tile(self, config: Config) -> tuple[int, int]:
         """See `TiledMatmul.tile`."""
@@ -75,8 +71,10 @@ class RegisterTile(TiledMatmul):
         columns'."""
         (rows, columns), deep = self.tile(config), config["TILE_K"]
         down, across = blocks(problem.rows, rows), blocks(problem.columns, columns)
-        found = _loads(problem.arrays[0].shape, across, rows if problem.transpose_a else deep)
-        found += _loads(problem.arrays[1].shape, down, deep if problem.transpose_b else columns)
+        found = fours_loaded(problem.arrays[0].shape, across, rows if problem.transpose_a else deep)
+        found += fours_loaded(
+            problem.arrays[1].shape, down, deep if problem.transpose_b else columns
+        )
         vectors = (config["RESULTS_R"] + config["RESULTS_C"]) / 4
         steps = blocks(problem.inner, deep) * deep
         reads = down * across * warps_of(_threads(config)) * steps * vectors
@@ -87,7 +85,13 @@ class RegisterTile(TiledMatmul):
 STRATEGY = RegisterTile()
 
 
-def _loads(shape: tuple[int, ...], times: int, lanes: int) -> Accesses:
+def vectors(problem: Matmul) -> dict[str, int]:
+    """The macros that say which matrices have rows of whole 16 bytes."""
+    a, b = problem.arrays[:2]
+    return {"A_VECTORS": int(a.shape[1] % 4 == 0), "B_VECTORS": int(b.shape[1] % 4 == 0)}
+
+
+def fours_loaded(shape: tuple[int, ...], times: int, lanes: int) -> Accesses:
     """All of a matrix [lines][length], so often, in runs of so many neighbours."""
     lines, length = shape
     alignment = math.gcd(length, SECTOR_FLOATS)

@@ -1,0 +1,76 @@
+"""Rung 33, `warps_terms`: small tiles, each by all warps of a block, for small products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.matmul.gpu._base import TiledMatmul
+from rooftile.strategies.matmul.gpu.register_tile import fours_loaded, vectors
+
+_ROWS, _COLUMNS = 32, 16
+"""Of a tile."""
+_MOST_PRODUCTS = 2**25
+"""Of more, tiles are many enough for other rungs."""
+
+
+class WarpsTerms(TiledMatmul):
+    """Takes every problem."""
+
+    name = "warps_terms"
+    order = 33
+    summary = "small tiles, each by all warps of a block, a warp its own terms"
+    tunables = (
+        Tunable("WARPS", (4, 8, 16), 8),
+        Tunable("TILE_K", (8, 16), 16),
+    )
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Many products."""
+        many = problem.flops > 2 * _MOST_PRODUCTS
+        return f"it pays up to {_MOST_PRODUCTS} products" if many else None
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """Shared memory."""
+        held = 4 * config["WARPS"] * config["TILE_K"] * (_ROWS + _COLUMNS + 8)
+        return f"{held} bytes of shared memory" if held > 48 * 1024 else None
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """And which matrices have rows of whole 16 bytes."""
+        return {**super().macros(problem, config), **vectors(problem)}
+
+    def tile(self, config: Config) -> tuple[int, int]:
+        """See `TiledMatmul.tile`."""
+        return _ROWS, _COLUMNS
+
+    def block(self, config: Config) -> tuple[int, int, int]:
+        """Warps."""
+        return 32 * config["WARPS"], 1, 1
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles, which overlaps the launch before."""
+        (step,) = super().steps(problem, config)
+        return (replace(step, launch=replace(step.launch, overlaps=True)),)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """Tiles loaded in vectors of four; a lane reads four rows' values and four columns' of
+        each term of its warp, and at the end every warp's sums."""
+        down, across = blocks(problem.rows, _ROWS), blocks(problem.columns, _COLUMNS)
+        deep = config["TILE_K"]
+        found = fours_loaded(
+            problem.arrays[0].shape, across, _ROWS if problem.transpose_a else deep
+        )
+        found += fours_loaded(
+            problem.arrays[1].shape, down, deep if problem.transpose_b else _COLUMNS
+        )
+        share = config["WARPS"] * deep
+        steps = blocks(problem.inner, share) * share
+        added = _ROWS * _COLUMNS // 32 * config["WARPS"]
+        found += Accesses(shared_reads=down * across * (2 * steps + added))
+        return {"matmul": found + row_stores(problem.columns, problem.rows)}
+
+
+STRATEGY = WarpsTerms()

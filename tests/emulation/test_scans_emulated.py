@@ -117,44 +117,49 @@ def waves(blocks):
     second one finds."""
     rung = strategy("scan", "waves", "cuda")
     rung = copy.copy(rung.on(replace(rung.machine, multiprocessors=blocks)))
-    assert "while (!(unsigned)seen) {" in rung.text
-    rung.text = rung.text.replace("while (!(unsigned)seen) {", "if (!(unsigned)seen) {")
+    text = rung.whole_text
+    assert "while (!(unsigned)seen[k]) {" in text
+    rung.text = text.replace("while (!(unsigned)seen[k]) {", "if (!(unsigned)seen[k]) {")
     steps = rung.steps
     rung.steps = lambda problem, config: (*steps(problem, config), steps(problem, config)[-1])
     return rung
+
+
+WAVES = {"THREADS": 64, "ROWS": 1, "STAGES": 3, "BLOCKS": 1}
 
 
 @pytest.mark.parametrize(
     ("blocks", "problem", "config"),
     [
         (1, Scan((3,), exclusive=True), {}),
-        (3, Scan((20_017,)), {"ROWS": 1, "STAGES": 4, "BEHIND": 1}),
-        (2, Scan((20_001,), dtype="int32", operator=MAX, exclusive=True), {"ROWS": 1}),
-        (5, Scan((4096,)), {"ROWS": 1, "STAGES": 3, "BEHIND": 1}),
+        (3, Scan((20_017,)), {"THREADS": 128, "ROWS": 2, "BLOCKS": 2}),
+        (2, Scan((9001,), dtype="int32", operator=MAX, exclusive=True), {"STAGES": 4}),
+        (1, Scan((5003,), reverse=True), {}),
+        (40, Scan((20_001,)), {}),
     ],
 )
 def test_waves_of_tiles(blocks, problem, config, tmp_path):
-    assert judged(waves(blocks), problem, tmp_path, {"THREADS": 256, **config}).passed
+    assert judged(waves(blocks), problem, tmp_path, {**WAVES, **config}).passed
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("threadIdx.x < number ? told", "threadIdx.x <= number ? told"),
-        ("carry = joined(carry, of_lanes(whole", "joined(carry, of_lanes(whole"),
+        ("bool counts = at >= 0 &&", "bool counts = at > 0 &&"),
+        ("joined(cut ? nothing() : carry, of_lanes(all))", "joined(nothing(), of_lanes(all))"),
+        ("first + 32 * k;\n        seen", "first + 32 * k + 1;\n        seen"),
+        ("lane ? joined(carry, earlier) : carry", "carry"),
     ],
 )
 def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):
     rung = waves(2)
     assert before in rung.text
     rung.text = rung.text.replace(before, after)
-    config = {"THREADS": 256, "ROWS": 1, "STAGES": 3, "BEHIND": 1}
-    assert not judged(rung, Scan((20_017,)), tmp_path, config).passed
+    assert not judged(rung, Scan((9001,)), tmp_path, WAVES).passed
 
 
 def test_waves_do_not_race(tmp_path):
-    config = {"THREADS": 256, "ROWS": 1, "STAGES": 3, "BEHIND": 1}
-    assert judged(waves(1), Scan((5003,)), tmp_path, config, sanitizer="thread").passed
+    assert judged(waves(1), Scan((5003,)), tmp_path, WAVES, sanitizer="thread").passed
 
 
 def test_kogge_and_stone_in_place_race(tmp_path):

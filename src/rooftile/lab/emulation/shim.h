@@ -175,13 +175,19 @@ template <class T> static T atomicOr(T* address, T value)
 static void __threadfence() {}
 static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
 static void __nanosleep(unsigned) {}
-static void load_word(unsigned long long& word, const unsigned long long* from) { word = *from; }
+static void load_word(unsigned long long& word, const unsigned long long* from)
+{
+    word = __atomic_load_n(from, __ATOMIC_RELAXED);
+}
 static void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from)
 {
     if ((uint64_t)from % 16) abort();
     low = from[0], high = from[1];
 }
-static void store_word(unsigned long long* to, unsigned long long word) { *to = word; }
+static void store_word(unsigned long long* to, unsigned long long word)
+{
+    __atomic_store_n(to, word, __ATOMIC_RELAXED);
+}
 static void store_words(unsigned long long* to, unsigned long long low, unsigned long long high)
 {
     if ((uint64_t)to % 16) abort();

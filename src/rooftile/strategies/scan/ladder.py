@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "columns", "two_pass", "loops"),
-    "gpu": ("rows", "look_back", "columns", "sums_first", "sequential"),
+    "gpu": ("rows", "waves", "look_back", "columns", "sums_first", "sequential"),
 }
 """The fastest first, by measurements; each says itself which problems it pays for."""

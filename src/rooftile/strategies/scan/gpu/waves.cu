@@ -1,161 +1,161 @@
-// Rung 12, waves: a single pass of resident blocks, which know of each other before they ask.
+// Rung 12, waves: a single pass of resident blocks, whose warps have a job each.
 //
-// In `look_back`, a tile waits for those before it, while nothing of its block is under way.  Here all
-// blocks are resident and go from wave to wave: block b has tile w * blocks + b of wave w.  Bulk copies
-// fill STAGES stages of shared memory ahead.  A tile is summed, and its sum published, BEHIND waves
-// before it is stored; so what the tiles of its wave come to is there for long when it is asked for,
-// by a thread a block.  Each block adds up all waves by itself: no prefix is handed from tile to tile.
+// In `look_back`, all threads of a block wait for the tiles before theirs, and nothing of the block is
+// under way meanwhile.  Here blocks go from wave to wave of tiles (`common/waves.h`): some warps sum a
+// tile as soon as bulk copies have brought it, others scan and store it waves later, when what all
+// tiles before it come to is there.
 // What it removes: waiting with nothing under way.
 //
-// x[count], y[count], states[tiles]: the sum above a 1, each in 32 bits.
-// Grid: x over blocks, all resident, at most THREADS of them.
-// Block: x over WARPS warps.
-
-#include "tile.h"
-#include "common/barriers.h"
+// x[count], y[count], states[tiles].
+// Grid: x over ALL blocks, launched together.
+// Block: x over WARPS warps that scan, WARPS that sum, and three.
 
 #define WARPS (THREADS / 32)
-#define TILE (THREADS * ROWS * WIDTH)
+#include "tile.h"
+#include "common/waves.h"
+
+#define PIECE (ROWS * SPAN)
+#define TILE (WARPS * PIECE)
 #define STAGE_BYTES (TILE * 4)
-#define KEPT (BEHIND + 2)
-#define PAUSE_NS 32
 
-union bits { carried value; unsigned word; };
-
-__device__ __forceinline__ void tell(word* state, carried value)
+// Where a tile, and a warp's piece of it, begin in memory.
+__device__ __forceinline__ int64 low_of(int64 tile, int64 tiles)
 {
-    union bits bits;
-    bits.value = value;
-    word told = (word)bits.word << 32 | 1;
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(state), "l"(told) : "memory");
+    return (REVERSE ? tiles - 1 - tile : tile) * TILE;
+}
+__device__ __forceinline__ int piece_of(int warp)
+{
+    return (REVERSE ? WARPS - 1 - warp : warp) * PIECE;
 }
 
-__device__ __forceinline__ word seen_of(const word* state)
-{
-    word seen;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(seen) : "l"(state) : "memory");
-    return seen;
-}
-
-__device__ __forceinline__ carried told_by(word seen)
-{
-    union bits bits;
-    bits.word = seen >> 32;
-    return bits.value;
-}
-
-__global__ void clear(word* states, int64 tiles)
-{
-    int64 tile = blockIdx.x * (int64)blockDim.x + threadIdx.x;
-    if (tile < tiles) states[tile] = 0;
-}
-
-// What the values of a warp come to, in all of its lanes.
-__device__ __forceinline__ carried of_lanes(carried value)
-{
-    UNROLL for (int reach = 1; reach < 32; reach *= 2)
-        value = combined(value, __shfl_xor_sync(EVERY_LANE, value, reach));
-    return value;
-}
-
-// Starts to fill a stage with the whole vectors of a tile.
-__device__ __forceinline__ void bring(unsigned stage, const given* x, int64 low, int64 count,
-                                      unsigned barrier)
-{
-    unsigned elements = (unsigned)(count - low < TILE ? count - low : TILE) / WIDTH * WIDTH;
-    expect_bytes(elements * 4, barrier);
-    if (elements) copy_bytes(stage, x + low, elements * 4, barrier);
-}
-
-// This lane's vectors of the tile that begins at `low`; what lies behind its last whole vector comes
-// from memory.
-__device__ __forceinline__ void take_rows(struct rows* rows, const char* stage, const given* x,
-                                          int64 low, int64 count)
+// This lane's vectors of a piece of a stage; what lies behind the line's last whole vector comes from
+// memory.
+__device__ __forceinline__ void take_rows(struct rows* rows, const char* stage, int piece,
+                                          const given* x, int64 low, int64 count)
 {
     const given* tile = (const given*)stage;
     UNROLL for (int row = 0; row < ROWS; row++) {
-        int64 at = vector_place(threadIdx.x / 32 * (ROWS * SPAN), row);
+        int64 at = vector_place(piece, row);
         if (low + at + WIDTH <= count) {
             struct given_vector vector = *(const struct given_vector*)(tile + at);
             take_up(rows->own[row], &vector);
         } else {
-            UNROLL for (int e = 0; e < WIDTH; e++)
-                rows->own[row][e] = low + at + e < count ? taken(x[low + at + e]) : IDENTITY;
+            UNROLL for (int e = 0; e < WIDTH; e++) {
+                int64 one = low + at + (REVERSE ? WIDTH - 1 - e : e);
+                rows->own[row][e] = one < count ? taken(x[one]) : IDENTITY;
+            }
         }
     }
 }
 
-__device__ __forceinline__ carried of_rows(const struct rows* rows)
+// One thread: fills stages with the whole vectors of tiles.
+__device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const given* x,
+                                           int64 tiles, int64 count)
 {
-    carried all = IDENTITY;
-    UNROLL for (int row = 0; row < ROWS; row++)
-        UNROLL for (int e = 0; e < WIDTH; e++) all = combined(all, rows->own[row][e]);
-    return of_lanes(all);
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        int64 low = low_of(tile, tiles), left = count - low;
+        unsigned bytes = (unsigned)(left < TILE ? left : TILE) / WIDTH * WIDTH * 4;
+        unsigned full = BARRIER(ring, FILLED, now.at);
+        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
+        expect_bytes(bytes, full);
+        if (bytes) copy_bytes(stages + now.at * STAGE_BYTES, x + low, bytes, full);
+        advance(&now, STAGES);
+    }
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_waves(
+// WARPS warps: what each one's piece comes to.
+__device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* stages, int warp,
+                                          unsigned ring, const given* x, int64 tiles, int64 count)
+{
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        struct rows rows;
+        take_rows(&rows, stages + now.at * STAGE_BYTES, piece_of(warp), x, low_of(tile, tiles),
+                  count);
+        carried all = IDENTITY;
+        UNROLL for (int row = 0; row < ROWS; row++)
+            UNROLL for (int e = 0; e < WIDTH; e++) all = combined(all, rows.own[row][e]);
+        all = of_lanes(all);
+        if (threadIdx.x % 32 == 0) totals[now.at][warp] = all;
+        done(BARRIER(ring, SUMMED, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// A warp: tells others what tiles come to.
+__device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS], unsigned ring,
+                                              word* states, int64 tiles)
+{
+    struct turn now = {0, 0};
+    int lane = threadIdx.x % 32;
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, SUMMED, now.at), now.round);
+        carried all = of_lanes(lane < WARPS ? totals[now.at][lane] : IDENTITY);
+        if (lane == 0) tell(states + tile, all, false);
+        done(BARRIER(ring, KNOWN, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// A warp: what is before each piece.
+__device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
+                                              const carried (*totals)[WARPS], unsigned ring,
+                                              const word* states, int64 tiles)
+{
+    struct turn now = {0, 0};
+    struct carry carry = nothing();
+    int lane = threadIdx.x % 32;
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        carry = looked_up(carry, states, tile);
+        wait(BARRIER(ring, SUMMED, now.at), now.round);
+        carried sum = lane < WARPS ? totals[now.at][lane] : IDENTITY;
+        UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {
+            carried other = __shfl_up_sync(EVERY_LANE, sum, reach);
+            if (lane >= reach) sum = combined(other, sum);
+        }
+        carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
+        if (lane < WARPS) before[now.at][lane] = value_of(lane ? joined(carry, earlier) : carry);
+        done(BARRIER(ring, KNOWN, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// WARPS warps: scan and store pieces.
+__device__ __forceinline__ void store_tiles(const char* stages, const carried (*before)[WARPS],
+                                            int warp, unsigned ring, const given* x, result* y,
+                                            int64 tiles, int64 count)
+{
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        int64 low = low_of(tile, tiles);
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        struct rows rows;
+        take_rows(&rows, stages + now.at * STAGE_BYTES, piece_of(warp), x, low, count);
+        scan_rows(&rows);
+        wait(BARRIER(ring, KNOWN, now.at), now.round);
+        carried first = before[now.at][warp];
+        done(BARRIER(ring, EMPTIED, now.at));
+        store_rows(&rows, first, y, low + piece_of(warp), count);
+        advance(&now, STAGES);
+    }
+}
+
+__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void scan_waves(
     const given* __restrict__ x, result* __restrict__ y, word* states, int64 tiles, int64 count)
 {
     SHARED_ARRAY(char, stages);
-    __shared__ word full[STAGES];
-    __shared__ carried totals[KEPT][WARPS], whole[2][32], below[2][32];
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, number = blockIdx.x, all = gridDim.x;
-    int waves = (int)((tiles + all - 1) / all);
-    unsigned place = (unsigned)__cvta_generic_to_shared(stages);
-    unsigned barriers = (unsigned)__cvta_generic_to_shared(full);
-    int64 stride = (int64)all * TILE, first = (int64)number * TILE;
-    if (warp < 2) whole[warp][lane] = below[warp][lane] = IDENTITY;
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) expect(1, FULL(barriers, s));
-        barriers_ready();
-        for (int s = 0; s < STAGES; s++)
-            if (first + s * stride < count)
-                bring(place + s * STAGE_BYTES, x, first + s * stride, count, FULL(barriers, s));
-    }
+    __shared__ word events[EVENTS * STAGES];
+    __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
+    unsigned ring = (unsigned)__cvta_generic_to_shared(events);
+    int warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) set_up(ring);
     __syncthreads();
-    struct carry carry = nothing();
-    struct turn now = {0, 0}, late = {0, 0};
-    for (int i = 0; i < waves + BEHIND; i++) {
-        int w = i - BEHIND;
-        int64 low = first + i * stride, ready = first + w * stride;
-        const word* state = states + (int64)w * all + threadIdx.x;
-        bool asks = w >= 0 && threadIdx.x < all && (int64)w * all + threadIdx.x < tiles;
-        word seen = asks ? seen_of(state) : 1;
-        struct rows rows;
-        if (low < count) {
-            wait(FULL(barriers, now.at), now.round);
-            take_rows(&rows, stages + now.at * STAGE_BYTES, x, low, count);
-            carried sum = of_rows(&rows);
-            if (lane == 0) totals[i % KEPT][warp] = sum;
-        }
-        while (!(unsigned)seen) {
-            __nanosleep(PAUSE_NS);
-            seen = seen_of(state);
-        }
-        carried told = asks ? told_by(seen) : IDENTITY;
-        carried earlier = of_lanes(threadIdx.x < number ? told : IDENTITY);
-        told = of_lanes(told);
-        if (lane == 0) whole[i % 2][warp] = told, below[i % 2][warp] = earlier;
-        __syncthreads();
-        if (warp == 0 && low < count) {
-            carried sum = of_lanes(lane < WARPS ? totals[i % KEPT][lane] : IDENTITY);
-            if (lane == 0) tell(states + (int64)i * all + number, sum);
-        }
-        // What the last round has stored is read by nobody any more: its stage is free.
-        int64 next = ready + (STAGES - 1) * stride;
-        if (threadIdx.x == THREADS - 32 && w > 0 && next < count) {
-            int free = late.at ? late.at - 1 : STAGES - 1;
-            bring(place + free * STAGE_BYTES, x, next, count, FULL(barriers, free));
-        }
-        if (w >= 0 && ready < count) {
-            carried own = of_lanes(lane < warp ? totals[w % KEPT][lane] : IDENTITY);
-            struct carry before = joined(joined(carry, of_lanes(below[i % 2][lane])), own);
-            carry = joined(carry, of_lanes(whole[i % 2][lane]));
-            take_rows(&rows, stages + late.at * STAGE_BYTES, x, ready, count);
-            scan_rows(&rows);
-            store_rows(&rows, value_of(before), y, ready + warp * (ROWS * SPAN), count);
-        }
-        advance(&now, STAGES);
-        if (w >= 0) advance(&late, STAGES);
-    }
+    if (warp < WARPS) store_tiles(stages, before, warp, ring, x, y, tiles, count);
+    else if (warp < 2 * WARPS) sum_tiles(totals, stages, warp - WARPS, ring, x, tiles, count);
+    else if (warp == 2 * WARPS) publish_tiles(totals, ring, states, tiles);
+    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, ring, states, tiles);
+    else if (threadIdx.x % 32 == 0)
+        load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, tiles, count);
 }

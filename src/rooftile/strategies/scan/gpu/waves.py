@@ -1,58 +1,50 @@
-"""Rung 12, `waves`: a single pass of resident blocks, which know of each other before they ask.
+"""Rung 12, `waves`: a single pass of resident blocks, whose warps have a job each.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
-NVR-2016-002, 2016), for what is published; the order of the work is our own.
+NVR-2016-002, 2016), for what is published; warps with jobs as in CUB's scan for Blackwell (NVIDIA
+CCCL 3.3, 2026).
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
-from rooftile.devices.gpu import Launch
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import itemsize, wide
 from rooftile.strategies.scan.gpu._tiles import TileScan
 
 _WIDTH = 4
-_TILE_BYTES = 16
-"""Of a thread's vector."""
-_KEPT_BYTES = 4096
-"""Shared memory for barriers and what warps tell each other, at most."""
-_CLEARING = 256
-"""Threads of a block that clears states."""
+_KEPT = 32
+"""Bytes of a stage's barriers."""
 
 
-class Waves(TileScan):
-    """Takes one line of numbers of 32 bits, forward, by an operator that commutes.
+class ScanWaves(TileScan):
+    """Takes one line of numbers of 32 bits, by an operator that commutes.
 
     Its blocks wait for each other, so it is launched as a whole or not at all.
     """
 
     name = "waves"
     order = 12
-    summary = "resident blocks in step, a tile is summed waves before it is stored"
+    summary = "resident blocks whose warps load, sum, look up and store different tiles"
     summing = "scan_waves"
-    least_architecture = 90
+    least_architecture = LEAST_ARCHITECTURE
     tunables = (
-        Tunable("THREADS", (256, 384, 512, 1024), 512),
-        Tunable("ROWS", (1, 2, 4), 4),
-        Tunable("STAGES", (3, 4, 6), 6),
-        Tunable("BEHIND", (1, 2), 2),
-        Tunable("BLOCKS", (1, 2, 3), 1),
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("ROWS", (1, 2, 4, 8), 8),
+        Tunable("STAGES", (3, 4, 6, 8, 12), 6),
+        Tunable("BLOCKS", (1, 2, 3), 2),
     )
 
     def why_not(self, problem: Scan) -> str | None:
-        """Several lines, other sizes, another order."""
+        """Several lines, other sizes, an operator of an order."""
         if reason := super().why_not(problem):
             return reason
         if problem.lines > 1:
             return f"{problem.lines} lines: it has one"
-        if problem.reverse:
-            return "it goes forward"
         if not problem.operator.commutative:
             return "the operator does not commute"
         sizes = {itemsize(problem), *(array.numpy.itemsize for array in problem.arrays)}
@@ -62,67 +54,47 @@ class Waves(TileScan):
 
     def why_slow(self, problem: Scan) -> str | None:
         """The first wave is summed before anything is stored."""
-        config = self.defaults(problem)
-        waves = self.tiles(problem, config) / self.all(config)
-        return "there are few waves of tiles" if waves < 8 else None
+        few = self.waves(problem, self.defaults(problem)).few
+        return "there are few waves of tiles" if few else None
 
     def defaults(self, problem: Scan) -> dict[str, int]:
         """As many rows as shared memory has room for."""
         found = super().defaults(problem)
-        rows = next((r for r in (4, 2) if self._fits({**found, "ROWS": r})), 1)
-        return {**found, "ROWS": rows}
+        fitting = (r for r in (8, 4, 2) if not self.invalid(problem, {**found, "ROWS": r}))
+        return {**found, "ROWS": next(fitting, 1)}
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too much shared memory, more blocks than a block has threads, no stage under way."""
-        if not self._fits(config):
-            return f"{self._stages(config)} bytes of shared memory a block"
-        if self.all(config) > config["THREADS"]:
-            return f"{self.all(config)} blocks, {config['THREADS']} threads to ask them"
-        if config["STAGES"] < config["BEHIND"] + 2:
-            return "no stage is left to be filled"
-        return None
+        """Too much shared memory."""
+        return self.waves(problem, config).invalid()
 
-    def all(self, config: Config) -> int:
-        """Blocks that are resident."""
-        return config["BLOCKS"] * self.machine.multiprocessors
-
-    def tiles(self, problem: Scan, config: Config) -> int:
-        """Tiles of the line."""
-        return blocks(problem.count, config["THREADS"] * config["ROWS"] * _WIDTH)
+    def waves(self, problem: Scan, config: Config) -> Waves:
+        """The line's tiles; two numbers are kept for each warp of a stage."""
+        tile = config["THREADS"] * config["ROWS"] * _WIDTH
+        kept = config["STAGES"] * (_KEPT + config["THREADS"] // 32 * 8)
+        return Waves(self.machine, config, blocks(problem.count, tile), 4 * tile, kept)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """Lines of one vector's multiples, whatever their length."""
-        return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1}
+        """Lines of one vector's multiples, whatever their length; and all blocks."""
+        every = self.waves(problem, config).all
+        return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1, "ALL": every}
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
         """A state a tile."""
-        return {"states": 2 * self.tiles(problem, config)}
+        return {"states": 2 * self.waves(problem, config).tiles}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are scanned."""
-        tiles = self.tiles(problem, config)
-        clear = Launch("clear", (blocks(tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1))
-        grid, block = (self.all(config), 1, 1), (config["THREADS"], 1, 1)
-        scan = Launch("scan_waves", grid, block, self._stages(config), together=True)
-        return (
-            Step(clear, ("states", np.int64(tiles))),
-            Step(scan, ("x", "y", "states", *wide(tiles, problem.count))),
-        )
+        waves = self.waves(problem, config)
+        numbers = wide(waves.tiles, problem.count)
+        return waves.steps("scan_waves", "x", "y", "states", *numbers)
 
     def accesses(self, problem: Scan, config: Config) -> Counted:
         """Every element once; of each wave every block reads all states."""
         x, y = problem.arrays
-        tiles, warps = self.tiles(problem, config), config["THREADS"] // 32
+        waves = self.waves(problem, config)
         made = beside(x.size, x.numpy.itemsize, _WIDTH) + stored_beside(y.size, y.numpy.itemsize)
-        made += vector_scan(x.size, _WIDTH, config["ROWS"], warps)
-        made += beside(tiles * self.all(config), 8) + stored_beside(tiles, 8)
-        return {"clear": stored_beside(tiles, 8), "scan_waves": made}
-
-    def _stages(self, config: Config) -> int:
-        return config["STAGES"] * config["THREADS"] * config["ROWS"] * _TILE_BYTES
-
-    def _fits(self, config: Config) -> bool:
-        return self._stages(config) + _KEPT_BYTES <= self.machine.shared_room(config["BLOCKS"])
+        made += vector_scan(x.size, _WIDTH, config["ROWS"], config["THREADS"] // 32)
+        return {"clear": waves.zeros, "scan_waves": made + waves.looked_up}
 
 
-STRATEGY = Waves()
+STRATEGY = ScanWaves()

@@ -1,0 +1,75 @@
+"""Resident blocks that go through tiles in waves (``common/waves.h``): their launch and room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rooftile.analysis.accesses import Accesses, beside, stored_beside
+from rooftile.devices.gpu import Launch
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.machine import Machine
+
+LEAST_ARCHITECTURE = 90
+"""Compute capability, times ten, from which on there are bulk copies."""
+_OTHERS = 96
+"""Threads of a block that neither sum nor store."""
+_CLEARING = 256
+"""Threads of a block that clears states."""
+_FEW = 8
+"""Waves: the first is summed before anything is stored, and blocks end one by one."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """So many tiles, of so many bytes each, by a config's blocks of a machine.
+
+    ``kept`` bytes of shared memory a block has besides.
+    """
+
+    machine: Machine
+    config: Config
+    tiles: int
+    tile_bytes: int
+    kept: int
+
+    @property
+    def all(self) -> int:
+        """Blocks, which are all resident."""
+        return self.config["BLOCKS"] * self.machine.multiprocessors
+
+    @property
+    def shared_bytes(self) -> int:
+        """A block's dynamic shared memory: its stages."""
+        return self.config["STAGES"] * self.tile_bytes
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few waves for it to pay."""
+        return self.tiles < _FEW * self.all
+
+    def invalid(self) -> str | None:
+        """Too much shared memory."""
+        bytes_ = self.shared_bytes + self.kept
+        if bytes_ > self.machine.shared_room(self.config["BLOCKS"]):
+            return f"{bytes_} bytes of shared memory a block"
+        return None
+
+    def steps(self, kernel: str, *arguments: str | np.int64) -> tuple[Step, ...]:
+        """States are cleared; then a kernel takes ``arguments``, of which it is launched whole."""
+        clear = Launch("clear", (blocks(self.tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1))
+        block = (2 * self.config["THREADS"] + _OTHERS, 1, 1)
+        go = Launch(kernel, (self.all, 1, 1), block, self.shared_bytes, together=True)
+        return Step(clear, ("states", np.int64(self.tiles))), Step(go, arguments)
+
+    @property
+    def zeros(self) -> Accesses:
+        """What clearing states stores."""
+        return stored_beside(self.tiles, 8)
+
+    @property
+    def looked_up(self) -> Accesses:
+        """What blocks do with states: each reads those of all tiles."""
+        return beside(self.tiles * self.all, 8) + stored_beside(self.tiles, 8)

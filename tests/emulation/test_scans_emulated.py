@@ -112,10 +112,10 @@ def test_what_is_forgotten_of_a_group_is_caught(before, after, tmp_path):
     assert not judged(rung, problem, tmp_path, config).passed
 
 
-def waves(blocks):
+def waves(blocks, operation="scan"):
     """The rung on so many blocks, which follow each other here: a first launch publishes what a
     second one finds."""
-    rung = strategy("scan", "waves", "cuda")
+    rung = strategy(operation, "waves", "cuda")
     rung = copy.copy(rung.on(replace(rung.machine, multiprocessors=blocks)))
     text = rung.whole_text
     assert "while (!(unsigned)seen[k]) {" in text
@@ -136,10 +136,15 @@ WAVES = {"THREADS": 64, "ROWS": 1, "STAGES": 3, "BLOCKS": 1}
         (2, Scan((9001,), dtype="int32", operator=MAX, exclusive=True), {"STAGES": 4}),
         (1, Scan((5003,), reverse=True), {}),
         (40, Scan((20_001,)), {}),
+        (1, SegmentedScan(5003, 60), {}),
+        (3, SegmentedScan(20_017, 7, exclusive=True), {"THREADS": 128, "ROWS": 2}),
+        (2, SegmentedScan(9001, 12_000, "int32", MAX, index="int32"), {"STAGES": 4}),
+        (40, SegmentedScan(20_001, 3), {}),
     ],
 )
 def test_waves_of_tiles(blocks, problem, config, tmp_path):
-    assert judged(waves(blocks), problem, tmp_path, {**WAVES, **config}).passed
+    rung = waves(blocks, problem.operation)
+    assert judged(rung, problem, tmp_path, {**WAVES, **config}).passed
 
 
 @pytest.mark.parametrize(
@@ -158,8 +163,30 @@ def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):
     assert not judged(rung, Scan((9001,)), tmp_path, WAVES).passed
 
 
-def test_waves_do_not_race(tmp_path):
-    assert judged(waves(1), Scan((5003,)), tmp_path, WAVES, sanitizer="thread").passed
+@pytest.mark.parametrize(
+    ("blocks", "before", "after"),
+    [
+        (40, "if (cuts) all = IDENTITY, cut = true;", "if (cuts) cut = true;"),
+        (2, "joined(cut ? nothing() : carry,", "joined(carry,"),
+        (2, "tell(states + tile, all, begins != 0)", "tell(states + tile, all, false)"),
+        (2, "*cut = true, all = IDENTITY", "*cut = true"),
+        (2, "begins & up_to >> 1 ? earlier", "begins & up_to ? earlier"),
+        (2, "heads[now.at][warp * (PIECE / 32) + lane] = 0;", ";"),
+    ],
+)
+def test_segments_that_waves_join_or_cut_are_caught(blocks, before, after, tmp_path):
+    """Of 40 blocks, a lane looks up two tiles; of two, stages are filled again and again."""
+    rung = waves(blocks, "segmented_scan")
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    config = {**WAVES, "ROWS": 2}
+    assert not judged(rung, SegmentedScan(40_001, 90), tmp_path, config).passed
+
+
+@pytest.mark.parametrize("problem", [Scan((5003,)), SegmentedScan(5003, 60)])
+def test_waves_do_not_race(problem, tmp_path):
+    rung = waves(1, problem.operation)
+    assert judged(rung, problem, tmp_path, WAVES, sanitizer="thread").passed
 
 
 def test_kogge_and_stone_in_place_race(tmp_path):

@@ -34,10 +34,10 @@
 enum { FILLED, SUMMED, KNOWN, EMPTIED, EVENTS };
 #define BARRIER(ring, event, at) ((ring) + 8 * ((event) * STAGES + (at)))
 
-__device__ __forceinline__ void set_up(unsigned ring)
+__device__ __forceinline__ void set_up(unsigned ring, int fillers)
 {
     for (int s = 0; s < STAGES; s++) {
-        expect(1, BARRIER(ring, FILLED, s));
+        expect(fillers, BARRIER(ring, FILLED, s));
         expect(WARPS, BARRIER(ring, SUMMED, s));
         expect(2, BARRIER(ring, KNOWN, s));
         expect(WARPS, BARRIER(ring, EMPTIED, s));

@@ -14,8 +14,6 @@ from rooftile.strategies.machine import Machine
 
 LEAST_ARCHITECTURE = 90
 """Compute capability, times ten, from which on there are bulk copies."""
-_OTHERS = 96
-"""Threads of a block that neither sum nor store."""
 _CLEARING = 256
 """Threads of a block that clears states."""
 _FEW = 8
@@ -26,7 +24,8 @@ _FEW = 8
 class Waves:
     """So many tiles, of so many bytes each, by a config's blocks of a machine.
 
-    ``kept`` bytes of shared memory a block has besides.
+    A block has ``kept`` bytes of shared memory besides, and ``others`` warps that neither sum nor
+    store.
     """
 
     machine: Machine
@@ -34,6 +33,7 @@ class Waves:
     tiles: int
     tile_bytes: int
     kept: int
+    others: int = 3
 
     @property
     def all(self) -> int:
@@ -60,7 +60,7 @@ class Waves:
     def steps(self, kernel: str, *arguments: str | np.int64) -> tuple[Step, ...]:
         """States are cleared; then a kernel takes ``arguments``, of which it is launched whole."""
         clear = Launch("clear", (blocks(self.tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1))
-        block = (2 * self.config["THREADS"] + _OTHERS, 1, 1)
+        block = (2 * self.config["THREADS"] + 32 * self.others, 1, 1)
         go = Launch(kernel, (self.all, 1, 1), block, self.shared_bytes, together=True)
         return Step(clear, ("states", np.int64(self.tiles))), Step(go, arguments)
 

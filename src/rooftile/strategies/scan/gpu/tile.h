@@ -5,7 +5,7 @@
 // lines of x begin at no multiple of a vector, ALIGNED is 0 and elements are moved one by one.
 
 #pragma once
-#include "scan.h"
+#include "scan/gpu/scan.h"
 
 #define SPAN (32 * WIDTH)
 #ifndef EVERY_LANE

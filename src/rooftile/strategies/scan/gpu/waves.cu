@@ -11,58 +11,7 @@
 // Block: x over WARPS warps that scan, WARPS that sum, and three.
 
 #define WARPS (THREADS / 32)
-#include "tile.h"
-#include "common/waves.h"
-
-#define PIECE (ROWS * SPAN)
-#define TILE (WARPS * PIECE)
-#define STAGE_BYTES (TILE * 4)
-
-// Where a tile, and a warp's piece of it, begin in memory.
-__device__ __forceinline__ int64 low_of(int64 tile, int64 tiles)
-{
-    return (REVERSE ? tiles - 1 - tile : tile) * TILE;
-}
-__device__ __forceinline__ int piece_of(int warp)
-{
-    return (REVERSE ? WARPS - 1 - warp : warp) * PIECE;
-}
-
-// This lane's vectors of a piece of a stage; what lies behind the line's last whole vector comes from
-// memory.
-__device__ __forceinline__ void take_rows(struct rows* rows, const char* stage, int piece,
-                                          const given* x, int64 low, int64 count)
-{
-    const given* tile = (const given*)stage;
-    UNROLL for (int row = 0; row < ROWS; row++) {
-        int64 at = vector_place(piece, row);
-        if (low + at + WIDTH <= count) {
-            struct given_vector vector = *(const struct given_vector*)(tile + at);
-            take_up(rows->own[row], &vector);
-        } else {
-            UNROLL for (int e = 0; e < WIDTH; e++) {
-                int64 one = low + at + (REVERSE ? WIDTH - 1 - e : e);
-                rows->own[row][e] = one < count ? taken(x[one]) : IDENTITY;
-            }
-        }
-    }
-}
-
-// One thread: fills stages with the whole vectors of tiles.
-__device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const given* x,
-                                           int64 tiles, int64 count)
-{
-    struct turn now = {0, 0};
-    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        int64 low = low_of(tile, tiles), left = count - low;
-        unsigned bytes = (unsigned)(left < TILE ? left : TILE) / WIDTH * WIDTH * 4;
-        unsigned full = BARRIER(ring, FILLED, now.at);
-        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
-        expect_bytes(bytes, full);
-        if (bytes) copy_bytes(stages + now.at * STAGE_BYTES, x + low, bytes, full);
-        advance(&now, STAGES);
-    }
-}
+#include "stages.h"
 
 // WARPS warps: what each one's piece comes to.
 __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* stages, int warp,
@@ -150,7 +99,7 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void scan_waves(
     __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
     unsigned ring = (unsigned)__cvta_generic_to_shared(events);
     int warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) set_up(ring);
+    if (threadIdx.x == 0) set_up(ring, 1);
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS) sum_tiles(totals, stages, warp - WARPS, ring, x, tiles, count);

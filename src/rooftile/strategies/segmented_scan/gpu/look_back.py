@@ -12,10 +12,9 @@ from rooftile.analysis.accesses import (
     Accesses,
     Counted,
     beside,
-    scattered_loads,
     stored_beside,
 )
-from rooftile.analysis.cooperation import chain, vector_scan
+from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -24,9 +23,8 @@ from rooftile.strategies.common.states import States
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
+from rooftile.strategies.segmented_scan.gpu._finding import finding, found
 
-_FINDING = 128
-"""Threads of a block that finds the tiles' first offsets."""
 _VECTOR_BYTES = 16
 
 
@@ -82,11 +80,10 @@ class LookBack(GpuSegmentedScan):
         """Tiles find their offsets, states are cleared, then tiles are scanned."""
         states = self.states(problem, config)
         tiles = states.tiles
-        find = Launch("find_firsts", (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1))
         scan = Launch("scan_segments", (tiles, 1, 1), (config["THREADS"], 1, 1))
         numbers = wide(states.groups, problem.count)
         return (
-            Step(find, ("offsets", "firsts", *wide(tiles, problem.segments))),
+            finding(problem, tiles),
             states.cleared(self.machine.multiprocessors),
             Step(scan, ("x", "offsets", "y", "firsts", "states", "tickets", *numbers)),
         )
@@ -95,16 +92,13 @@ class LookBack(GpuSegmentedScan):
         """Every element and every offset once; bits of a tile's beginnings in shared memory."""
         x, offsets, y = problem.arrays
         states, width = self.states(problem, config), self.width(problem)
-        searches = (problem.segments + 1).bit_length()
-        find = scattered_loads((states.tiles + 1) * searches)
-        find += chain((states.tiles + 1) * searches, searches)
         made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
         made += beside(problem.segments, offsets.numpy.itemsize)
         made += Accesses(shared_reads=2 * x.size / width / WARP)
         made += vector_scan(x.size, width, config["ROWS"], config["THREADS"] // 32)
         made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
         return {
-            "find_firsts": find + stored_beside(states.tiles + 1, 8),
+            "find_firsts": found(problem, states.tiles),
             "clear": states.zeros,
             "scan_segments": made,
         }

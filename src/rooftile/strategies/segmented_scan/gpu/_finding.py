@@ -1,0 +1,27 @@
+"""The kernel that finds which offsets fall into each tile (``heads.h``)."""
+
+from __future__ import annotations
+
+from rooftile.analysis.accesses import Accesses, scattered_loads, stored_beside
+from rooftile.analysis.cooperation import chain
+from rooftile.devices.gpu import Launch
+from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import Step
+from rooftile.strategies.scan.gpu._base import wide
+
+_FINDING = 128
+"""Threads of a block."""
+
+
+def finding(problem: SegmentedScan, tiles: int) -> Step:
+    """What finds each tile's first offset."""
+    launch = Launch("find_firsts", (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1))
+    return Step(launch, ("offsets", "firsts", *wide(tiles, problem.segments)))
+
+
+def found(problem: SegmentedScan, tiles: int) -> Accesses:
+    """What that does: a search a tile."""
+    searches = (problem.segments + 1).bit_length()
+    made = scattered_loads((tiles + 1) * searches) + chain((tiles + 1) * searches, searches)
+    return made + stored_beside(tiles + 1, 8)

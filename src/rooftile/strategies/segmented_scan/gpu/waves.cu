@@ -1,0 +1,173 @@
+// Rung 4, waves: a single pass of resident blocks, whose warps have a job each.
+//
+// As scan's rung of this name.  Two more warps set a bit for each element of a tile at which a segment
+// begins, while the copy engine brings the tile; what crosses such a bit is cut off, as in `look_back`.
+// What it removes: waiting with nothing under way.
+//
+// x[count], offsets[segments + 1], y[count], firsts[tiles + 1], states[tiles].
+// Grid: x over ALL blocks, launched together.
+// Block: x over WARPS warps that scan, WARPS that sum, and three and MARKERS others.
+
+#define WARPS (THREADS / 32)
+#define MARKERS 2
+#include "scan/gpu/stages.h"
+typedef OFFSET offset;
+#include "cuts.h"
+
+// The bits of a stage, cleared by whoever has read them.
+typedef unsigned stage_heads[TILE / 32];
+
+// Some warps: set the bits of tiles.
+__device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsigned ring,
+                                           const offset* offsets, const int64* firsts, int64 tiles)
+{
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        int64 last = firsts[tile + 1], s = firsts[tile] + thread;
+        int64 at = s < last ? offsets[s] - tile * TILE : 0;
+        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
+        while (s < last) {
+            // Offsets that do not rise must not reach beyond the bits.
+            if (at >= 0 && at < TILE) atomicOr(heads[now.at] + at / 32, 1u << at % 32);
+            s += 32 * MARKERS;
+            if (s < last) at = offsets[s] - tile * TILE;
+        }
+        done(BARRIER(ring, FILLED, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// What a piece comes to behind its last beginning; says whether there is one.
+__device__ __forceinline__ carried of_piece(const struct rows* rows, const struct cuts* cuts,
+                                            bool* cut)
+{
+    int lane = threadIdx.x % 32;
+    carried all = IDENTITY;
+    *cut = false;
+    UNROLL for (int row = 0; row < ROWS; row++) {
+        carried own = IDENTITY;
+        UNROLL for (int e = 0; e < WIDTH; e++)
+            own = cuts->own[row] >> e & 1 ? rows->own[row][e] : combined(own, rows->own[row][e]);
+        if (cuts->lanes[row]) *cut = true, all = IDENTITY;
+        if (lane >= 31 - __clz(cuts->lanes[row] | 1)) all = combined(all, own);
+    }
+    return of_lanes(all);
+}
+
+// WARPS warps: what each one's piece comes to.
+__device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], unsigned (*cut_warps)[WARPS],
+                                          const char* stages, const stage_heads* heads, int warp,
+                                          unsigned ring, const given* x, int64 tiles, int64 count)
+{
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        struct rows rows;
+        struct cuts cuts;
+        bool cut;
+        take_rows(&rows, stages + now.at * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
+        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        carried all = of_piece(&rows, &cuts, &cut);
+        if (threadIdx.x % 32 == 0) totals[now.at][warp] = all, cut_warps[now.at][warp] = cut;
+        done(BARRIER(ring, SUMMED, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// A warp: tells others what tiles come to.
+__device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS],
+                                              const unsigned (*cut_warps)[WARPS], unsigned ring,
+                                              word* states, int64 tiles)
+{
+    struct turn now = {0, 0};
+    int lane = threadIdx.x % 32;
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, SUMMED, now.at), now.round);
+        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.at][lane]);
+        bool counts = lane < WARPS && lane >= 31 - __clz(begins | 1);
+        carried all = of_lanes(counts ? totals[now.at][lane] : IDENTITY);
+        if (lane == 0) tell(states + tile, all, begins != 0);
+        done(BARRIER(ring, KNOWN, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// A warp: what is before each piece.
+__device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
+                                              const carried (*totals)[WARPS],
+                                              const unsigned (*cut_warps)[WARPS], unsigned ring,
+                                              const word* states, int64 tiles)
+{
+    struct turn now = {0, 0};
+    struct carry carry = nothing();
+    int lane = threadIdx.x % 32;
+    unsigned up_to = 0xffffffffu >> (31 - lane);
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        carry = looked_up(carry, states, tile);
+        wait(BARRIER(ring, SUMMED, now.at), now.round);
+        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.at][lane]);
+        int first = 31 - __clz((begins & up_to) | 1);
+        carried sum = lane < WARPS ? totals[now.at][lane] : IDENTITY;
+        UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {
+            carried other = __shfl_up_sync(EVERY_LANE, sum, reach);
+            if (lane - reach >= first) sum = combined(other, sum);
+        }
+        carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
+        carried own = begins & up_to >> 1 ? earlier : value_of(joined(carry, earlier));
+        if (lane < WARPS) before[now.at][lane] = lane ? own : value_of(carry);
+        done(BARRIER(ring, KNOWN, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// WARPS warps: scan and store pieces.
+__device__ __forceinline__ void store_tiles(const char* stages, stage_heads* heads,
+                                            const carried (*before)[WARPS], int warp,
+                                            unsigned ring, const given* x, result* y, int64 tiles,
+                                            int64 count)
+{
+    struct turn now = {0, 0};
+    int lane = threadIdx.x % 32;
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        struct rows rows;
+        struct cuts cuts;
+        take_rows(&rows, stages + now.at * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
+        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        scan_cut_rows(&rows, &cuts);
+        wait(BARRIER(ring, KNOWN, now.at), now.round);
+        carried first = before[now.at][warp];
+        // They are loaded again: while a piece waits, registers are short.
+        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        if (lane < PIECE / 32) heads[now.at][warp * (PIECE / 32) + lane] = 0;
+        done(BARRIER(ring, EMPTIED, now.at));
+        store_cut_rows(&rows, &cuts, first, y, tile * TILE + warp * PIECE, count);
+        advance(&now, STAGES);
+    }
+}
+
+__global__ __launch_bounds__(2 * THREADS + 32 * (3 + MARKERS), BLOCKS) void scan_segments(
+    const given* __restrict__ x, const offset* __restrict__ offsets, result* __restrict__ y,
+    const int64* __restrict__ firsts, word* states, int64 tiles, int64 count)
+{
+    SHARED_ARRAY(char, stages);
+    __shared__ stage_heads heads[STAGES];
+    __shared__ word events[EVENTS * STAGES];
+    __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
+    __shared__ unsigned cut_warps[STAGES][WARPS];
+    unsigned ring = (unsigned)__cvta_generic_to_shared(events);
+    int warp = threadIdx.x / 32;
+    for (int e = threadIdx.x; e < STAGES * (TILE / 32); e += blockDim.x)
+        heads[e / (TILE / 32)][e % (TILE / 32)] = 0;
+    if (threadIdx.x == 0) set_up(ring, 1 + MARKERS);
+    __syncthreads();
+    if (warp < WARPS) store_tiles(stages, heads, before, warp, ring, x, y, tiles, count);
+    else if (warp < 2 * WARPS)
+        sum_tiles(totals, cut_warps, stages, heads, warp - WARPS, ring, x, tiles, count);
+    else if (warp == 2 * WARPS) publish_tiles(totals, cut_warps, ring, states, tiles);
+    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, cut_warps, ring, states, tiles);
+    else if (warp > 2 * WARPS + 2)
+        mark_tiles(heads, threadIdx.x - 2 * THREADS - 96, ring, offsets, firsts, tiles);
+    else if (threadIdx.x % 32 == 0)
+        load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, tiles, count);
+}

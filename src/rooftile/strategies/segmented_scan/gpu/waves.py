@@ -19,7 +19,7 @@ from rooftile.strategies.segmented_scan.gpu._finding import finding, found
 _WIDTH = 4
 _KEPT = 32
 """Bytes of a stage's barriers."""
-_OTHERS = 5
+_OTHERS = 4
 """Warps that neither sum nor store."""
 
 

@@ -53,6 +53,12 @@ CASES = {
             dy, weights, (9, 11), where=where, pool=("max", 2), padding=(1, 0), **k
         ),
     ),
+    "input behind an activation": (
+        Conv2dInputGradient(*PLACED, before="relu"),
+        lambda dy, where, x, weights, **k: rooftile.conv2d_input_gradient(
+            dy, weights, (9, 11), where=where, pool=POOL, padding=(1, 0), x=x, before="relu", **k
+        ),
+    ),
     "winners": (
         Pool2dWinners(2, 3, 9, 11, POOL),
         lambda x, **k: rooftile.pool2d_winners(x, 2, **k),

@@ -204,9 +204,11 @@ def conv2d_input_gradient(
     size: tuple[int, int],
     *,
     where: Array | None = None,
+    x: Array | None = None,
     pool: PoolSpec | Pool | None = None,
     stride: int | tuple[int, int] = 1,
     padding: int | tuple[int, int] = 0,
+    before: FusedActivation = "none",
     strategy: str | None = None,
     device: DeviceName | None = None,
     out: Array | None = None,
@@ -214,7 +216,9 @@ def conv2d_input_gradient(
     """dx[batch, channels, *size] of a convolution of images of that size, from dy.
 
     dy[batch, maps, rows, columns], weights[maps, channels, mask height, mask width]; ``where`` and
-    ``pool`` as `conv2d_weights_gradient` takes them.
+    ``pool`` as `conv2d_weights_gradient` takes them.  Where the layer's input x is the value of
+    another activation, ``before``, dx is the gradient before that one, and x, of dx's shape, is
+    needed.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
@@ -223,10 +227,15 @@ def conv2d_input_gradient(
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
     maps, channels, *mask = masks.shape
     height, width = pair("size", size, 1)
+    if (x is None) != (before == "none"):
+        expected = "x and before, or neither"
+        raise InputError("x", "None" if x is None else "an array", expected)
     problem = Conv2dInputGradient(
         inputs[0].shape[0], channels, height, width, maps, (mask[0], mask[1]),
-        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
+        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool), before,
     )  # fmt: skip
+    if x is not None:
+        inputs.append(given.take("x", x, "batch, channels, height, width"))
     return run(given, problem, inputs, {"weights": masks}, "ieee", strategy, device, out)
 
 

@@ -2,7 +2,9 @@
 
 ``dx[n,c,i*s+p-P,j*s+q-P] += dy[n,m,i,j] * w[m,c,p,q]`` for all m, i, j, p and q, where dy is the
 gradient of the convolution's outputs before activation and pool.  Behind a max-pool, dy has one
-gradient a window and comes with their places (`rooftile.ops.places`).
+gradient a window and comes with their places (`rooftile.ops.places`).  Where the input x is the
+value of an activation, ``before``, dx is the gradient before that one: times its derivative, which
+follows from x.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -19,9 +21,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.ops.activation import (
+    ACTIVATIONS,
+    FusedActivation,
+    check_fused,
+    derivative,
+    derivative_terms,
+)
 from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.places import check_pool, gradient_arrays, random_places, seen_from
 from rooftile.ops.pooling import Pool
+from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 
@@ -30,8 +41,8 @@ class Conv2dInputGradient(Problem):
     """dy[batch, maps, rows, columns] and weights[maps, channels, *mask] to dx.
 
     dx is [batch, channels, height, width].  ``stride`` and ``padding`` are (vertical, horizontal).
-    Behind ``pool``, a maximum, there is also where[batch, maps, rows, columns].  Raises
-    `InputError`.
+    Behind ``pool``, a maximum, there is also where[batch, maps, rows, columns]; where ``before`` is
+    an activation, also x[batch, channels, height, width].  Raises `InputError`.
     """
 
     operation: ClassVar[str] = "conv2d_input_gradient"
@@ -49,9 +60,11 @@ class Conv2dInputGradient(Problem):
     stride: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
     pool: Pool | None = None
+    before: FusedActivation = "none"
 
     def __post_init__(self) -> None:
         check_pool(self.pool)
+        check_fused(self.before)
         assert self.layer.flops
 
     @cached_property
@@ -64,10 +77,12 @@ class Conv2dInputGradient(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """dy, where behind a pool, weights and dx."""
+        """dy, where behind a pool, x behind an activation, weights and dx."""
         shape = self.layer.parameter_shapes["weights"]
+        x = Array("x", self.layer.input_shape, batched=True)
         return (
             *gradient_arrays(self.layer, batched=True),
+            *((x,) if self.before != "none" else ()),
             Array("weights", shape, role="parameter"),
             Array("dx", self.layer.input_shape, role="output", batched=True),
         )
@@ -92,6 +107,10 @@ class Conv2dInputGradient(Problem):
         """Two for each tap of each gradient."""
         return 2 * self.arrays[0].size * math.prod(self.mask) * self.channels
 
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """The sum goes over outputs; a derivative rounds three times."""
+        return Budget(self.reduction, roundings=4.0 if self.before != "none" else 1.0)
+
     def sizes(self) -> dict[str, int]:
         """The rows and columns of dy."""
         return self.layer.sizes()
@@ -101,39 +120,56 @@ class Conv2dInputGradient(Problem):
         return dataclasses.replace(self, batch=1)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Normal values; places in their windows."""
-        dy, *_, weights = super().random(seed)
-        where = () if self.pool is None else (random_places(self.layer, seed),)
-        return dy, *where, weights
+        """Normal values; places in their windows; x as its activation makes it."""
+        return self._given(super().random(seed), seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Those of every operation, at places in their windows, and gradients mostly zero."""
         dy, *others = self.random(seed)
         thin = np.where(np.random.default_rng(seed).integers(0, 7, dy.shape) == 0, dy, 0 * dy)
-        found = {
-            kind: (arrays[0], *others[:-1], arrays[-1])
-            for kind, arrays in super().hard(seed).items()
-        }
+        found = {kind: self._given(arrays, seed) for kind, arrays in super().hard(seed).items()}
         return {**found, "zeros": (thin, *others)}
 
+    def _given(self, arrays: Sequence[AnyArray], seed: int) -> tuple[AnyArray, ...]:
+        """Arrays of which places and x are made what they may be."""
+        named = dict(zip((a.name for a in self.arrays if a.role != "output"), arrays, strict=True))
+        if self.pool is not None:
+            named["where"] = random_places(self.layer, seed)
+        if self.before != "none":
+            with np.errstate(invalid="ignore", over="ignore"):
+                named["x"] = ACTIVATIONS[self.before].value(named["x"]).astype(np.float32)
+        return tuple(named.values())
+
     def reference(self, dy: Float32, *others: AnyArray) -> Float64:
-        """dx in float64; after dy come the places, behind a pool, and the weights."""
-        *where, weights = others
-        exact, taps = dy.astype(np.float64), weights.astype(np.float64)
+        """dx in float64 of the arrays that are not outputs, in their order."""
+        dx = self._sums(dy, *others)
+        if self.before == "none":
+            return dx
+        with np.errstate(invalid="ignore", over="ignore"):
+            return dx * derivative(self.before, others[-2].astype(np.float64))
+
+    def magnitude(self, dy: Float32, *others: AnyArray) -> Float64:
+        """The same of |dy| and |weights|, and of the magnitudes of the derivative's terms."""
+        *between, weights = others
+        dx = self._sums(np.abs(dy), *between, np.abs(weights))
+        if self.before in ("none", "relu"):
+            # An infinite x, whose slope is one, is given as zero here.
+            return dx
+        with np.errstate(invalid="ignore", over="ignore"):
+            return dx * derivative_terms(self.before, between[-1])
+
+    def _sums(self, dy: Float32, *others: AnyArray) -> Float64:
+        """What gradients bring to each pixel."""
+        exact, taps = dy.astype(np.float64), others[-1].astype(np.float64)
         (above, left) = self.padding
         height, width = self.height + 2 * above, self.width + 2 * left
         dx = np.zeros((len(dy), self.channels, height, width))
         with np.errstate(invalid="ignore", over="ignore"):
-            if where:
-                _add_at_places(self, dx, exact, taps, *where)
+            if self.pool is not None:
+                _add_at_places(self, dx, exact, taps, others[0])
             else:
                 _add_all(self, dx, exact, taps)
         return dx[:, :, above : above + self.height, left : left + self.width]
-
-    def magnitude(self, dy: Float32, *others: AnyArray) -> Float64:
-        """The same of |dy| and |weights|."""
-        *where, weights = others
-        return self.reference(np.abs(dy), *where, np.abs(weights))
 
 
 def _add_all(problem: Conv2dInputGradient, dx: Float64, dy: Float64, weights: Float64) -> None:

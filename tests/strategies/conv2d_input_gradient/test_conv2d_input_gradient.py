@@ -22,6 +22,10 @@ PROBLEMS = (
     Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL),
     Conv2dInputGradient(2, 1, 30, 63, 2, (3, 4), pool=Pool.of("max", 3, 2)),
 )
+BEHIND = (
+    Conv2dInputGradient(3, 2, 14, 17, 2, (3, 4), (2, 3), (2, 1), before="relu"),
+    Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL, "tanh"),
+)
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
@@ -34,6 +38,18 @@ def test_right_also_on_hard_inputs(rung):
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 def test_neighbours_are_right(rung):
     verify(PROBLEMS[2], rung).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", BEHIND)
+def test_times_the_derivative_of_what_comes_before(problem):
+    taking = [rung for rung in RUNGS if rung.why_not(problem) is None]
+    assert "threads" in [rung.name for rung in taking]
+    for rung in taking:
+        verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
+    dy, *where, x, weights = problem.random(0)
+    alone = dataclasses.replace(problem, before="none").reference(dy, *where, weights)
+    slope = (x > 0) if problem.before == "relu" else 1 - x.astype(np.float64) ** 2
+    np.testing.assert_allclose(problem.reference(dy, *where, x, weights), alone * slope)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -70,6 +86,6 @@ def test_problems():
     problem = parse("conv2d_input_gradient", text, 2)
     assert problem == Conv2dInputGradient(2, 1, 9, 8, 3, (3, 3), pool=POOL)
     assert [array.name for array in problem.arrays] == ["dy", "where", "weights", "dx"]
-    for wrong in ({"pool": Pool.of("l2", 2)}, {"batch": 0}, {"mask": (10, 3)}):
+    for wrong in ({"pool": Pool.of("l2", 2)}, {"batch": 0}, {"mask": (10, 3)}, {"before": "sign"}):
         with pytest.raises(InputError):
             dataclasses.replace(problem, **wrong)

@@ -31,6 +31,18 @@ def activate(z, code):  # type: ignore[no-untyped-def]
 
 
 @native
+def derivative(code, y):  # type: ignore[no-untyped-def]
+    """Of an activation where its value is y."""
+    if code == 1:
+        return np.float32(y > 0)
+    if code == 2:
+        return y * (np.float32(1) - y)
+    if code == 3:
+        return np.float32(1) - y * y
+    return np.float32(1)
+
+
+@native
 def larger(a, b):  # type: ignore[no-untyped-def]
     """The IEEE 754-2019 maximum: NaN if either is."""
     return a if a > b or a != a else b

@@ -13,9 +13,11 @@ ATEN = "convolution_backward|conv|scatter"
 
 
 def torch_modules(problem: Conv2dInputGradient, parameters: Sequence[AnyArray]) -> list[Any]:
-    """A module of dy and, behind a pool, where."""
+    """A module of dy and, behind a pool, where; none behind an activation."""
     import torch
 
+    if problem.before != "none":
+        return []
     layer, (weights,) = problem.layer, parameters
     size = layer.input_shape
 

@@ -14,8 +14,9 @@ PLACED = Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), Pool.of("m
 class TestRungs(EveryGpuRung):
     # Gradients of all outputs and of winners; more channels than a thread takes; windows that
     # overlap; more maps than shared memory holds.
+    # One of them multiplies by the derivative of an activation.
     problems = (
-        Conv2dInputGradient(2, 6, 8, 30, 2, (2, 19), (1, 1), (1, 2)),
+        Conv2dInputGradient(2, 6, 8, 30, 2, (2, 19), (1, 1), (1, 2), before="sigmoid"),
         Conv2dInputGradient(2, 1, 60, 63, 9, (3, 4), pool=Pool.of("max", 3, 2)),
         PLACED,
     )

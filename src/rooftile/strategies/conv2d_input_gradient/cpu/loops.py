@@ -8,6 +8,7 @@ from __future__ import annotations
 from rooftile.devices.cpu.native import native
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 
 
 @native
@@ -21,8 +22,9 @@ def one_gradient(value, weights, tap, dx, to, y, z, sizes):  # type: ignore[no-u
 
 
 @native
-def each_image(dy, where, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are channels of images; ``where`` is read where sizes[12] says that there is one."""
+def each_image(dy, where, x, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are channels of images; ``where`` is read where sizes[12] says that there is one, and
+    ``x`` where sizes[14] is the code of an activation."""
     channels, plane, maps, taps = sizes[0], sizes[1] * sizes[2], sizes[3], sizes[4] * sizes[5]
     outputs, columns = sizes[10] * sizes[11], sizes[13]
     for unit in range(begin, end):
@@ -38,12 +40,37 @@ def each_image(dy, where, weights, dx, sizes, begin, end):  # type: ignore[no-un
                 z = place % columns * sizes[7] - sizes[9]
                 tap = (m * channels + c) * taps
                 one_gradient(dy[at], weights, tap, dx, unit * plane, y, z, sizes)
+        if sizes[14]:
+            for k in range(unit * plane, (unit + 1) * plane):
+                dx[k] = dx[k] * derivative(sizes[14], x[k])
+
+
+# Nothing is read of what stands for the arrays that a problem has not.
+@native
+def of_all(dy, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients of all outputs."""
+    each_image(dy, sizes, dy, weights, dx, sizes, begin, end)
 
 
 @native
-def of_all(dy, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Gradients of all outputs: nothing is read of what stands for their places."""
-    each_image(dy, sizes, weights, dx, sizes, begin, end)
+def of_winners(dy, where, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients with their places."""
+    each_image(dy, where, dy, weights, dx, sizes, begin, end)
+
+
+@native
+def of_all_behind(dy, x, weights, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients of all outputs, of an activation's value."""
+    each_image(dy, sizes, x, weights, dx, sizes, begin, end)
+
+
+_KERNELS = {
+    (False, False): of_all,
+    (True, False): of_winners,
+    (False, True): of_all_behind,
+    (True, True): each_image,
+}
+"""By whether there are places, and an activation before."""
 
 
 class Loops(ArrayStrategy):
@@ -65,8 +92,10 @@ class Loops(ArrayStrategy):
         sizes = (
             p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,
             *p.layer.output_size, int(p.pool is not None), p.layer.conv_size[1],
+            ACTIVATION_CODES[p.before],
         )  # fmt: skip
-        return ArrayKernel(of_all if p.pool is None else each_image, p.batch * p.channels, sizes)
+        kernel = _KERNELS[p.pool is not None, p.before != "none"]
+        return ArrayKernel(kernel, p.batch * p.channels, sizes)
 
 
 STRATEGY = Loops()

@@ -35,7 +35,7 @@ _WRITTEN_OUT = 256
 
 
 class Nonzeros(HostStrategy):
-    """Takes all but huge masks and planes."""
+    """Takes all but huge masks and planes, and activations before."""
 
     operation = "conv2d_input_gradient"
     name = "nonzeros"
@@ -43,7 +43,9 @@ class Nonzeros(HostStrategy):
     summary = "only gradients that are not zero, a row of the mask in a vector"
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """It refuses masks of too many vectors, and huge planes."""
+        """It refuses masks of too many vectors, huge planes, and derivatives."""
+        if problem.before != "none":
+            return f"the derivative of {problem.before} is another pass"
         tall, wide = problem.mask
         if tall * len(taps(wide, vector.lanes())) > _WRITTEN_OUT:
             return f"a mask of {problem.mask} has more than {_WRITTEN_OUT} vectors"

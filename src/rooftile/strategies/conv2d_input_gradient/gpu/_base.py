@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
+from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
 
@@ -17,10 +18,11 @@ class GpuInputGradient(GpuStrategy):
         return None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes and the tunables."""
-        return {**gradient_macros(problem.layer), **config}
+        """The layer's sizes, the activation before and the tunables."""
+        before = {"BEFORE": ACTIVATION_CODES[problem.before]}
+        return {**gradient_macros(problem.layer), **before, **config}
 
 
 def arguments_of(problem: Conv2dInputGradient) -> tuple[str, ...]:
-    """The names of dy, where behind a pool, the weights and dx."""
+    """The names of dy, where behind a pool, x behind an activation, the weights and dx."""
     return tuple(array.name for array in problem.arrays)

@@ -9,10 +9,11 @@
 // It gathers and does not scatter: nobody writes where another writes, so that no atomic is
 // needed and sums have the same order in every run.
 //
-// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH].
 // Grid: x over images times the blocks of an image's pixels; y over four channels each.
 
+#include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
 #define ACROSS ((HEIGHT * WIDTH + BLOCK - 1) / BLOCK)
@@ -23,7 +24,7 @@
 #endif
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
+input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
                    const GLOBAL float* __restrict__ weights,
                GLOBAL float* __restrict__ dx)
 {
@@ -69,7 +70,9 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
                 }
     }
 
-    UNROLL for (int c = 0; c < 4; c++)
+    UNROLL for (int c = 0; c < 4; c++) {
+        int64 element = ((int64)n * CHANNELS + channel + c) * HEIGHT * WIDTH + pixel;
         if (pixel < HEIGHT * WIDTH && channel + c < CHANNELS)
-            dx[((int64)n * CHANNELS + channel + c) * HEIGHT * WIDTH + pixel] = sum[c];
+            dx[element] = TIMES_DERIVATIVE(sum[c], element);
+    }
 }

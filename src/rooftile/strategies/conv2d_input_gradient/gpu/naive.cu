@@ -1,12 +1,13 @@
 // Rung 1, naive: one thread gathers one pixel's gradient of one channel.
 //
-// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH].
 // Grid: x over the elements of dx.
 
+#include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
-__global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
+__global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
                                    const GLOBAL float* __restrict__ weights,
                                GLOBAL float* __restrict__ dx, int images)
 {
@@ -30,5 +31,5 @@ __global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUME
                     sum += dy[number] * mask[p * MASK_WIDTH + q];
             }
     }
-    dx[element] = sum;
+    dx[element] = TIMES_DERIVATIVE(sum, element);
 }

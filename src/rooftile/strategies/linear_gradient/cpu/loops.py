@@ -10,20 +10,7 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
-
-_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
-
-
-@native
-def derivative(code, y):  # type: ignore[no-untyped-def]
-    """Of an activation where its value is y."""
-    if code == 1:
-        return np.float32(y > 0)
-    if code == 2:
-        return y * (np.float32(1) - y)
-    if code == 3:
-        return np.float32(1) - y * y
-    return np.float32(1)
+from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 
 
 @native
@@ -72,7 +59,7 @@ class Loops(ArrayStrategy):
     def kernel(self, problem: LinearGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         p = problem
-        codes = _CODES[p.activation], _CODES[p.before]
+        codes = ACTIVATION_CODES[p.activation], ACTIVATION_CODES[p.before]
         return ArrayKernel(each_row, p.images + p.outputs, (p.images, p.inputs, p.outputs, *codes))
 
 

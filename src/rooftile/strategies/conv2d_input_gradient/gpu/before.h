@@ -1,0 +1,16 @@
+// The derivative of the activation, BEFORE, whose value the convolution's input is: an argument more
+// where there is one.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH].
+
+#pragma once
+
+#include "common/derivative.h"
+
+#if BEFORE
+#define X_ARGUMENT const GLOBAL float* __restrict__ x,
+#define TIMES_DERIVATIVE(sum, element) ((sum) * derivative(BEFORE, x[element]))
+#else
+#define X_ARGUMENT
+#define TIMES_DERIVATIVE(sum, element) (sum)
+#endif

@@ -109,6 +109,8 @@ def test_wrong_arguments_are_named():
         rooftile.loss_gradient(y, y[:, :2])
     with pytest.raises(InputError, match="dy"):
         rooftile.linear_gradient(y, y, y[:, :1], np.ones((3, 3), np.float32))
+    with pytest.raises(InputError, match="x and before"):
+        rooftile.conv2d_input_gradient(image, image, (7, 7), x=image)
     with pytest.raises(InputError, match="where"):
         rooftile.conv2d_weights_gradient(image, image, 1, pool=("max", 2))
     with pytest.raises(InputError, match="dy"):

@@ -1,0 +1,83 @@
+"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later.
+
+Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
+(transposed convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
+"""
+
+from __future__ import annotations
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_SIDE = 4
+"""Rows and columns of a window."""
+_WINDOWS = 8
+"""Windows beside each other in an instruction."""
+_STEPS = 4
+"""Instructions deep of a group of maps."""
+_MOST_WIDE = 8
+"""Columns of a mask, by the registers of its sums."""
+_CHANNELS = 4
+
+
+class Mma(GpuInputGradient):
+    """Takes winners of windows of 4 x 4, eight of them a row at most."""
+
+    devices = ("cuda",)
+    least_architecture = 80
+    tensor_cores = True
+    source = "mma"
+    tunables = (
+        Tunable("WARPS", (4, 5, 7, 8, 10), 5),
+        Tunable("BLOCKS", (1, 2, 3, 4), 2),
+        Tunable("BAND", (1, 2, 4), 4),
+    )
+
+    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+        """Other windows than of 4 x 4, strides, wide masks, and more than eight windows a row."""
+        pool = problem.pool
+        if pool is None or pool.window != (_SIDE, _SIDE) or pool.stride != (_SIDE, _SIDE):
+            return f"it is for max-pools of {_SIDE} x {_SIDE} that do not overlap"
+        if problem.stride != (1, 1):
+            return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        if (wide := problem.mask[1]) > _MOST_WIDE:
+            return f"a mask has {wide} columns, {_MOST_WIDE} at most"
+        if (columns := problem.layer.output_size[1]) > _WINDOWS:
+            return f"{columns} windows beside each other, {_WINDOWS} at most"
+        return self._beyond(problem, {"BLOCKS": 1})
+
+    def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
+        """As many blocks of a multiprocessor as there is shared memory for, two at most."""
+        two = {"WARPS": 5, "BLOCKS": 2, "BAND": 4}
+        return {"WARPS": 10, "BLOCKS": 1, "BAND": 4} if self._beyond(problem, two) else two
+
+    def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
+        """More shared memory than multiprocessors have."""
+        return self._beyond(problem, config)
+
+    def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the cores' type and the warps."""
+        return {**super().macros(problem, config), "CORES": CORES[self.precision].word}
+
+    def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel; blocks share out the images, two at a time."""
+        across = min(blocks(problem.batch, 2), self.machine.multiprocessors * config["BLOCKS"])
+        grid = (across, blocks(problem.channels, _CHANNELS), 1)
+        launch = Launch("input_gradient", grid, (32 * config["WARPS"], 1, 1), self._shared(problem))
+        return (Step(launch, (*arguments_of(problem), problem.batch)),)
+
+    def _beyond(self, problem: Conv2dInputGradient, config: Config) -> str | None:
+        shared, room = self._shared(problem), self.machine.shared_room(config["BLOCKS"])
+        return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
+
+    def _shared(self, problem: Conv2dInputGradient) -> int:
+        """Bytes of the masks, and of the gradients of two images."""
+        depth = CORES[self.precision].depth // _SIDE
+        steps = blocks(problem.maps, _STEPS * depth) * _STEPS
+        pairs = (_SIDE + problem.mask[1]) // 2
+        masks = problem.mask[0] * steps * pairs * 32
+        return 8 * (masks + 2 * problem.layer.output_size[0] * 2 * steps * _WINDOWS)

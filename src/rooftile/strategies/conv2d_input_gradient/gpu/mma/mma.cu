@@ -1,0 +1,214 @@
+// Rungs 3 to 5, mma: transposed convolution of winners on tensor cores.
+//
+// In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
+// winner elsewhere.  Here gradients stand among the zeros of their windows, and whole windows are
+// multiplied: an instruction's 16 rows are eight windows beside each other of two images, its terms
+// the four columns of a window's row of some maps, and its columns the pixels that these met, two
+// columns of four channels a time, by masks moved to each of the window's columns.  A warp makes BAND
+// rows of pixels: a row of the masks is read once for all of them, and a row of outputs moves on from
+// one to the next.  What windows beside each other brought to the same pixels is added by shuffles.
+// What it removes: looks that find nothing, and all but a few of shared memory's reads.
+//
+// Zeros make NaN of infinities: such pixels are made anew from what they met.
+//
+// dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dx[images][CHANNELS][HEIGHT][WIDTH].
+// Grid: x over pairs of images, which blocks share out; y over four channels each.
+// Block: WARPS warps, which share out the rows of pixels.
+
+#include "common/mma.h"
+#include "conv2d_input_gradient/gpu/before.h"
+#include "conv2d_input_gradient/gpu/met.h"
+#if CORES == TF32
+#include "common/tf32.h"
+#define ROUND(value) tf32(value)
+#define SLOT_MAPS 1
+#else
+#include "common/narrow.h"
+#define ROUND(value) widened(NARROW(value))
+#define SLOT_MAPS 2
+#endif
+
+#define SIDE 4
+#define WINDOWS 8
+#define STEPS 4
+// Slots are registers of operands: two of an instruction's terms, each of SLOT_MAPS maps.
+#define GROUP_SLOTS (2 * STEPS)
+#define GROUPS ((MAPS + GROUP_SLOTS * SLOT_MAPS - 1) / (GROUP_SLOTS * SLOT_MAPS))
+#define SLOTS (GROUPS * GROUP_SLOTS)
+#define PAIRS ((SIDE + MASK_WIDTH) / 2)
+#define BANDS ((HEIGHT + 2 * PAD_Y + BAND - 1) / BAND)
+#define VECTORS (PAD_X == 0 && WIDTH % 4 == 0)
+
+// A slot of what `value(k)` gives for its maps.
+#if CORES == TF32
+#define PACKED(value) __float_as_uint(tf32(value(0)))
+#else
+#define PACKED(value) pack(value(0), value(1))
+#endif
+
+// Masks as the lanes multiply them, taps[MASK_HEIGHT][GROUPS][STEPS][PAIRS][32]: a lane has a column
+// of pixels of a channel and a column of the window.
+__device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, int first)
+{
+    for (int at = threadIdx.x; at < MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32; at += 32 * WARPS) {
+        int lane = at % 32, pair = at / 32 % PAIRS, step = at / 32 / PAIRS % (GROUPS * STEPS);
+        int p = at / 32 / PAIRS / (GROUPS * STEPS), channel = first + lane / 8;
+        int q = 2 * pair + lane / 4 % 2 - lane % 4;
+        unsigned two[2];
+        UNROLL for (int half = 0; half < 2; half++) {
+            float tap[2] = {0.0f, 0.0f};
+            UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
+                int map = (2 * step + half) * SLOT_MAPS + k;
+                if (map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH)
+                    tap[k] = weights[((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q];
+            }
+#define TAP(k) tap[k]
+            two[half] = PACKED(TAP);
+        }
+        taps[at] = make_uint2(two[0], two[1]);
+    }
+}
+
+// Gradients of two images, held[2][ROWS][SLOTS][WINDOWS], with their numbers in their windows.
+__device__ __forceinline__ void hold_gradients(const float* dy, const int* where, uint2* held, int n,
+                                               int images)
+{
+    for (int at = threadIdx.x; at < 2 * ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
+        int column = at % WINDOWS, slot = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % ROWS;
+        int image = n + at / WINDOWS / SLOTS / ROWS;
+        float gradient[2] = {0.0f, 0.0f};
+        unsigned numbers = 0;
+        UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
+            int map = slot * SLOT_MAPS + k;
+            if (image < images && column < COLUMNS && map < MAPS) {
+                int64 number = ((int64)image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
+                int place = where[number], row = place / CONV_COLUMNS - r * SIDE;
+                gradient[k] = dy[number];
+                numbers |= (row * SIDE + place % CONV_COLUMNS - column * SIDE) << 16 * k;
+            }
+        }
+#define GRADIENT(k) gradient[k]
+        held[at] = make_uint2(PACKED(GRADIENT), numbers);
+    }
+}
+
+// The operands of a row of outputs of both images: zeros but for winners.
+__device__ __forceinline__ void take(unsigned word[STEPS][4], const uint2* held, int group, int row)
+{
+    int lane = threadIdx.x % 32, r = row / SIDE;
+    unsigned wanted = row % SIDE * SIDE + lane % 4;
+    bool inside = row >= 0 && row < ROWS * SIDE;
+    UNROLL for (int s = 0; s < STEPS; s++)
+        UNROLL for (int k = 0; k < 4; k++) {
+            int image = k % 2, slot = group * GROUP_SLOTS + 2 * s + k / 2;
+            uint2 one = make_uint2(0, 0);
+            if (inside) one = held[((image * ROWS + r) * SLOTS + slot) * WINDOWS + lane / 4];
+#if CORES == TF32
+            word[s][k] = one.y == wanted ? one.x : 0;
+#else
+            unsigned low = (one.y & 0xffff) == wanted ? one.x & 0xffff : 0;
+            word[s][k] = low | (one.y >> 16 == wanted ? one.x & 0xffff0000 : 0);
+#endif
+        }
+}
+
+// Adds what all rows of outputs brought to a band of BAND rows of pixels, from `top` on.
+__device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2* taps,
+                                         const uint2* held, int top)
+{
+    int lane = threadIdx.x % 32;
+    ROLLED for (int group = 0; group < GROUPS; group++) {
+        unsigned word[BAND][STEPS][4];
+        UNROLL for (int i = 0; i < BAND; i++) take(word[i], held, group, top + i);
+        UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+            if (top + BAND > p && top - p < ROWS * SIDE)
+                UNROLL for (int s = 0; s < STEPS; s++)
+                    UNROLL for (int pair = 0; pair < PAIRS; pair++) {
+                        int at = ((p * GROUPS + group) * STEPS + s) * PAIRS + pair;
+                        uint2 two = taps[at * 32 + lane];
+                        unsigned tap[2] = {two.x, two.y};
+                        UNROLL for (int i = 0; i < BAND; i++)
+                            multiply_add(sum[i][pair], word[i][s], tap);
+                    }
+            UNROLL for (int i = BAND - 1; i > 0; i--)
+                UNROLL for (int s = 0; s < STEPS; s++)
+                    UNROLL for (int k = 0; k < 4; k++) word[i][s][k] = word[i - 1][s][k];
+            if (p + 1 < MASK_HEIGHT) take(word[0], held, group, top - p - 1);
+        }
+    }
+}
+
+// What a pixel of the padded image met, one after another.
+__device__ __noinline__ float met(const float* dy, const int* where, const float* weights, int n,
+                                  int channel, int i, int j)
+{
+    float sum = 0.0f;
+    for (int m = 0; m < MAPS; m++)
+        for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
+            for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
+                int64 number = ((int64)n * MAPS + m) * GRADIENTS + r * COLUMNS + c;
+                int place = where[number], p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
+                if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
+                    sum += ROUND(dy[number]) *
+                           ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
+            }
+    return sum;
+}
+
+__global__ void RESIDENT_BOUNDS(32 * WARPS, BLOCKS)
+input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
+                   const GLOBAL float* __restrict__ weights,
+               GLOBAL float* __restrict__ dx, int images)
+{
+    extern __shared__ uint2 taps[];
+    uint2* held = taps + MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32;
+    int lane = threadIdx.x % 32, column = lane / 4, channel = blockIdx.y * 4 + lane % 4;
+    hold_masks(weights, taps, blockIdx.y * 4);
+
+    for (int n = 2 * blockIdx.x; n < images; n += 2 * gridDim.x) {
+        __syncthreads();
+        hold_gradients(dy, where, held, n, images);
+        __syncthreads();
+        for (int band = threadIdx.x / 32; band < BANDS; band += WARPS) {
+            float sum[BAND][PAIRS][4] = {};
+            add_band(sum, taps, held, band * BAND);
+            UNROLL for (int i = 0; i < BAND; i++)
+                UNROLL for (int image = 0; image < 2; image++) {
+                    // Of the pixels below the lane's window, and below that eight windows on.
+                    float pixel[2][4] = {};
+                    UNROLL for (int pair = 0; pair < PAIRS; pair++)
+                        UNROLL for (int e = 0; e < 2; e++) {
+                            int by = pair / 2, v = pair % 2 * 2 + e;
+                            float value = sum[i][pair][2 * image + e];
+                            if (by > 0) value = __shfl_sync(~0u, value, (lane - 4 * by) & 31);
+                            pixel[0][v] += column >= by ? value : 0.0f;
+                            pixel[1][v] += column >= by ? 0.0f : value;
+                        }
+                    int y = band * BAND + i - PAD_Y;
+                    bool there = n + image < images && channel < CHANNELS && y >= 0 && y < HEIGHT;
+                    UNROLL for (int far = 0; far < 2; far++) {
+                        int left = (column + far * WINDOWS) * SIDE - PAD_X;
+                        int64 row = (((int64)n + image) * CHANNELS + channel) * HEIGHT + y;
+                        UNROLL for (int v = 0; v < 4; v++) {
+                            if (!there || left + v < 0 || left + v >= WIDTH) continue;
+                            float value = pixel[far][v];
+                            if (value != value)
+                                value = met(dy, where, weights, n + image, channel, y + PAD_Y,
+                                            left + v + PAD_X);
+                            pixel[far][v] = TIMES_DERIVATIVE(value, row * WIDTH + left + v);
+                        }
+#if VECTORS
+                        if (there && left < WIDTH)
+                            *(float4*)(dx + row * WIDTH + left) = make_float4(
+                                pixel[far][0], pixel[far][1], pixel[far][2], pixel[far][3]);
+#else
+                        UNROLL for (int v = 0; v < 4; v++)
+                            if (there && left + v >= 0 && left + v < WIDTH)
+                                dx[row * WIDTH + left + v] = pixel[far][v];
+#endif
+                    }
+                }
+        }
+    }
+}

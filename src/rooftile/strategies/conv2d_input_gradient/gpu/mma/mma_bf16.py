@@ -1,0 +1,17 @@
+"""Rung 3, `mma_bf16`: transposed convolution of winners on tensor cores, in bfloat16."""
+
+from __future__ import annotations
+
+from rooftile.strategies.conv2d_input_gradient.gpu.mma._base import Mma
+
+
+class MmaBf16(Mma):
+    """Gradients and weights rounded to bfloat16, sums in float32."""
+
+    name = "mma_bf16"
+    order = 3
+    precision = "bf16"
+    summary = "whole windows on tensor cores, gradients and weights in bfloat16"
+
+
+STRATEGY = MmaBf16()

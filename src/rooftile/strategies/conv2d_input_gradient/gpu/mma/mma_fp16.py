@@ -1,0 +1,17 @@
+"""Rung 4, `mma_fp16`: transposed convolution of winners on tensor cores, in float16."""
+
+from __future__ import annotations
+
+from rooftile.strategies.conv2d_input_gradient.gpu.mma._base import Mma
+
+
+class MmaFp16(Mma):
+    """Gradients and weights rounded to float16, sums in float32."""
+
+    name = "mma_fp16"
+    order = 4
+    precision = "fp16"
+    summary = "whole windows on tensor cores, gradients and weights in float16"
+
+
+STRATEGY = MmaFp16()

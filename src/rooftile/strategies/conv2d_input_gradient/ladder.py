@@ -1,4 +1,7 @@
 """Which strategies of `conv2d_input_gradient` are picked without being named."""
 
-PREFERENCE = {"cpu": ("nonzeros", "threads", "loops"), "gpu": ("gathered", "naive")}
+PREFERENCE = {
+    "cpu": ("nonzeros", "threads", "loops"),
+    "gpu": ("mma_fp16", "mma_bf16", "mma_tf32", "gathered", "naive"),
+}
 """The fastest first; each says itself which problems it takes."""

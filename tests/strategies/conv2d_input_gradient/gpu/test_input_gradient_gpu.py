@@ -8,6 +8,9 @@ from gradient_rungs import EveryGpuRung
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 
+FOURS = Conv2dInputGradient(
+    3, 6, 17, 15, 5, (3, 4), padding=(1, 2), pool=Pool.of("max", 4), before="relu"
+)
 PLACED = Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), Pool.of("max", 2))
 
 
@@ -19,8 +22,9 @@ class TestRungs(EveryGpuRung):
         Conv2dInputGradient(2, 6, 8, 30, 2, (2, 19), (1, 1), (1, 2), before="sigmoid"),
         Conv2dInputGradient(2, 1, 60, 63, 9, (3, 4), pool=Pool.of("max", 3, 2)),
         PLACED,
+        FOURS,
     )
-    near = (PLACED,)
+    near = (PLACED, FOURS)
     compiled = (Conv2dInputGradient(64, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)), PLACED)
     wrong = Wrong(
         PLACED,

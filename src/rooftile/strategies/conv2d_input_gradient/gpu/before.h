@@ -9,8 +9,10 @@
 
 #if BEFORE
 #define X_ARGUMENT const GLOBAL float* __restrict__ x,
+#define X_GIVEN x,
 #define TIMES_DERIVATIVE(sum, element) ((sum) * derivative(BEFORE, x[element]))
 #else
 #define X_ARGUMENT
+#define X_GIVEN
 #define TIMES_DERIVATIVE(sum, element) (sum)
 #endif

@@ -6,6 +6,8 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 
 from __future__ import annotations
 
+import math
+
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
@@ -22,6 +24,7 @@ _STEPS = 4
 _MOST_WIDE = 8
 """Columns of a mask, by the registers of its sums."""
 _CHANNELS = 4
+_MANY_IMAGES = 128
 
 
 class Mma(GpuInputGradient):
@@ -32,28 +35,37 @@ class Mma(GpuInputGradient):
     tensor_cores = True
     source = "mma"
     tunables = (
-        Tunable("WARPS", (4, 5, 7, 8, 10), 5),
+        Tunable("WARPS", (2, 4, 5, 7, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
-        Tunable("BAND", (1, 2, 4), 4),
+        Tunable("BAND", (1, 2, 4), 2),
     )
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """Other windows than of 4 x 4, strides, wide masks, and more than eight windows a row."""
+        """Windows of other than 4 x 4, more than eight of them a row, strides, wide masks, and slopes
+        that a rounded x changes."""
         pool = problem.pool
         if pool is None or pool.window != (_SIDE, _SIDE) or pool.stride != (_SIDE, _SIDE):
             return f"it is for max-pools of {_SIDE} x {_SIDE} that do not overlap"
         if problem.stride != (1, 1):
             return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        if problem.before not in ("none", "relu"):
+            return f"a rounded value of {problem.before} gives no slope"
         if (wide := problem.mask[1]) > _MOST_WIDE:
             return f"a mask has {wide} columns, {_MOST_WIDE} at most"
         if (columns := problem.layer.output_size[1]) > _WINDOWS:
             return f"{columns} windows beside each other, {_WINDOWS} at most"
         return self._beyond(problem, {"BLOCKS": 1})
 
+    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
+        """Few images, two of which are a block's."""
+        if problem.batch < _MANY_IMAGES:
+            return f"it pays from {_MANY_IMAGES} images on"
+        return None
+
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
         """As many blocks of a multiprocessor as there is shared memory for, two at most."""
-        two = {"WARPS": 5, "BLOCKS": 2, "BAND": 4}
-        return {"WARPS": 10, "BLOCKS": 1, "BAND": 4} if self._beyond(problem, two) else two
+        many = {"WARPS": 8, "BLOCKS": 2, "BAND": 2}
+        return {"WARPS": 8, "BLOCKS": 1, "BAND": 4} if self._beyond(problem, many) else many
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
         """More shared memory than multiprocessors have."""
@@ -75,9 +87,10 @@ class Mma(GpuInputGradient):
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def _shared(self, problem: Conv2dInputGradient) -> int:
-        """Bytes of the masks, and of the gradients of two images."""
+        """Bytes of the masks, and of two images' gradients, as they are given and multiplied."""
         depth = CORES[self.precision].depth // _SIDE
         steps = blocks(problem.maps, _STEPS * depth) * _STEPS
         pairs = (_SIDE + problem.mask[1]) // 2
         masks = problem.mask[0] * steps * pairs * 32
-        return 8 * (masks + 2 * problem.layer.output_size[0] * 2 * steps * _WINDOWS)
+        held = 2 * problem.layer.output_size[0] * 2 * steps * _WINDOWS
+        return 8 * (masks + held + 2 * math.prod(problem.layer.output_shape[1:]))

@@ -38,13 +38,26 @@
 #define SLOTS (GROUPS * GROUP_SLOTS)
 #define PAIRS ((SIDE + MASK_WIDTH) / 2)
 #define BANDS ((HEIGHT + 2 * PAD_Y + BAND - 1) / BAND)
+// What a copy brings of an image's gradients or places.
+#if MAPS * GRADIENTS % 4 == 0
+#define PIECE float4
+#else
+#define PIECE float
+#endif
+#define GIVEN (MAPS * GRADIENTS)
+#define PIECES (GIVEN * 4 / (int)sizeof(PIECE))
 #define VECTORS (PAD_X == 0 && WIDTH % 4 == 0)
 
-// A slot of what `value(k)` gives for its maps.
+// A slot of what `value(k)` gives for its maps; 16 bits for each map, of which its winner's number in
+// the window is set; and a slot's gradients of winners with one number, zero in place of others.
 #if CORES == TF32
 #define PACKED(value) __float_as_uint(tf32(value(0)))
+#define BITS(number, k) (1u << (number))
+#define WINNERS(slot, wanted) ((slot).y >> (wanted) & 1 ? (slot).x : 0)
 #else
 #define PACKED(value) pack(value(0), value(1))
+#define BITS(number, k) (1u << (number) << 16 * (k))
+#define WINNERS(slot, wanted) ((slot).x & ((slot).y >> (wanted) & 0x10001) * 0xffff)
 #endif
 
 // Masks as the lanes multiply them, taps[MASK_HEIGHT][GROUPS][STEPS][PAIRS][32]: a lane has a column
@@ -70,26 +83,38 @@ __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, in
     }
 }
 
-// Gradients of two images, held[2][ROWS][SLOTS][WINDOWS], with their numbers in their windows.
-__device__ __forceinline__ void hold_gradients(const float* dy, const int* where, uint2* held, int n,
-                                               int images)
+// Starts to copy the gradients of two images and their places to given[2][2][MAPS][GRADIENTS].
+__device__ __forceinline__ void start(const float* dy, const int* where, float* given, int n,
+                                      int images)
+{
+    for (int at = threadIdx.x; at < 2 * PIECES; at += 32 * WARPS)
+        if (n + at / PIECES < images) {
+            int64 from = (int64)n * PIECES + at;
+            COPY_ASYNC(PIECE, (PIECE*)given + at, (const PIECE*)dy + from);
+            COPY_ASYNC(PIECE, (PIECE*)(given + 2 * GIVEN) + at, (const PIECE*)where + from);
+        }
+}
+
+// Gradients of two images, held[2][ROWS][SLOTS][WINDOWS], with bits for their numbers in their windows.
+__device__ __forceinline__ void hold_gradients(const float* given, uint2* held, int n, int images)
 {
     for (int at = threadIdx.x; at < 2 * ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
         int column = at % WINDOWS, slot = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % ROWS;
-        int image = n + at / WINDOWS / SLOTS / ROWS;
+        int image = at / WINDOWS / SLOTS / ROWS;
         float gradient[2] = {0.0f, 0.0f};
-        unsigned numbers = 0;
+        unsigned bits = 0;
         UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
             int map = slot * SLOT_MAPS + k;
-            if (image < images && column < COLUMNS && map < MAPS) {
-                int64 number = ((int64)image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
-                int place = where[number], row = place / CONV_COLUMNS - r * SIDE;
-                gradient[k] = dy[number];
-                numbers |= (row * SIDE + place % CONV_COLUMNS - column * SIDE) << 16 * k;
+            if (n + image < images && column < COLUMNS && map < MAPS) {
+                int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
+                int place = __float_as_int(given[2 * GIVEN + number]);
+                int row = place / CONV_COLUMNS - r * SIDE;
+                gradient[k] = given[number];
+                bits |= BITS(row * SIDE + place % CONV_COLUMNS - column * SIDE, k);
             }
         }
 #define GRADIENT(k) gradient[k]
-        held[at] = make_uint2(PACKED(GRADIENT), numbers);
+        held[at] = make_uint2(PACKED(GRADIENT), bits);
     }
 }
 
@@ -104,12 +129,7 @@ __device__ __forceinline__ void take(unsigned word[STEPS][4], const uint2* held,
             int image = k % 2, slot = group * GROUP_SLOTS + 2 * s + k / 2;
             uint2 one = make_uint2(0, 0);
             if (inside) one = held[((image * ROWS + r) * SLOTS + slot) * WINDOWS + lane / 4];
-#if CORES == TF32
-            word[s][k] = one.y == wanted ? one.x : 0;
-#else
-            unsigned low = (one.y & 0xffff) == wanted ? one.x & 0xffff : 0;
-            word[s][k] = low | (one.y >> 16 == wanted ? one.x & 0xffff0000 : 0);
-#endif
+            word[s][k] = WINNERS(one, wanted);
         }
 }
 
@@ -118,10 +138,13 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
                                          const uint2* held, int top)
 {
     int lane = threadIdx.x % 32;
+    UNROLL for (int i = 0; i < BAND; i++)
+        UNROLL for (int pair = 0; pair < PAIRS; pair++)
+            UNROLL for (int k = 0; k < 4; k++) sum[i][pair][k] = 0.0f;
     ROLLED for (int group = 0; group < GROUPS; group++) {
         unsigned word[BAND][STEPS][4];
         UNROLL for (int i = 0; i < BAND; i++) take(word[i], held, group, top + i);
-        UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+        ROLLED for (int p = 0; p < MASK_HEIGHT; p++) {
             if (top + BAND > p && top - p < ROWS * SIDE)
                 UNROLL for (int s = 0; s < STEPS; s++)
                     UNROLL for (int pair = 0; pair < PAIRS; pair++) {
@@ -140,8 +163,8 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
 }
 
 // What a pixel of the padded image met, one after another.
-__device__ __noinline__ float met(const float* dy, const int* where, const float* weights, int n,
-                                  int channel, int i, int j)
+__device__ float met(const float* dy, const int* where, const float* weights, int n, int channel,
+                     int i, int j)
 {
     float sum = 0.0f;
     for (int m = 0; m < MAPS; m++)
@@ -156,57 +179,83 @@ __device__ __noinline__ float met(const float* dy, const int* where, const float
     return sum;
 }
 
+// Makes NaN among four pixels anew, where zeros met an infinity.
+__device__ __noinline__ void mend(const float* dy, WHERE_ARGUMENT X_ARGUMENT const float* weights,
+                                  float* dx, int n, int channel, int y, int left)
+{
+    int64 row = (((int64)n * CHANNELS + channel) * HEIGHT + y) * WIDTH;
+    for (int j = left < 0 ? 0 : left; j < left + 4 && j < WIDTH; j++)
+        if (dx[row + j] != dx[row + j]) {
+            float sum = met(dy, where, weights, n, channel, y + PAD_Y, j + PAD_X);
+            dx[row + j] = TIMES_DERIVATIVE(sum, row + j);
+        }
+}
+
+// What windows beside each other brought to a row of an image: to the four pixels below the lane's
+// window, and to those below that eight windows on.
+__device__ __forceinline__ void join(const float sum[PAIRS][4], int image, float pixel[2][4])
+{
+    int lane = threadIdx.x % 32, column = lane / 4;
+    UNROLL for (int far = 0; far < 2; far++)
+        UNROLL for (int v = 0; v < 4; v++) pixel[far][v] = 0.0f;
+    UNROLL for (int pair = 0; pair < PAIRS; pair++)
+        UNROLL for (int e = 0; e < 2; e++) {
+            int by = pair / 2, v = pair % 2 * 2 + e;
+            float value = sum[pair][2 * image + e];
+            if (by > 0) value = __shfl_sync(~0u, value, (lane - 4 * by) & 31);
+            pixel[0][v] += column >= by ? value : 0.0f;
+            pixel[1][v] += column >= by ? 0.0f : value;
+        }
+}
+
+// Four pixels from `left` on; whether one of them is NaN.
+__device__ __forceinline__ bool store(const float pixel[4], X_ARGUMENT float* dx, int64 row, int left)
+{
+    bool nan = false;
+    float found[4];
+    UNROLL for (int v = 0; v < 4; v++) {
+        bool inside = left + v >= 0 && left + v < WIDTH;
+        found[v] = inside ? TIMES_DERIVATIVE(pixel[v], row + left + v) : 0.0f;
+        nan |= found[v] != found[v];
+        if (!VECTORS && inside) dx[row + left + v] = found[v];
+    }
+    if (VECTORS && left < WIDTH)
+        *(float4*)(dx + row + left) = make_float4(found[0], found[1], found[2], found[3]);
+    return nan;
+}
+
 __global__ void RESIDENT_BOUNDS(32 * WARPS, BLOCKS)
 input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
                    const GLOBAL float* __restrict__ weights,
                GLOBAL float* __restrict__ dx, int images)
 {
-    extern __shared__ uint2 taps[];
+    extern __shared__ __align__(16) uint2 taps[];
     uint2* held = taps + MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32;
-    int lane = threadIdx.x % 32, column = lane / 4, channel = blockIdx.y * 4 + lane % 4;
+    float* given = (float*)(held + 2 * ROWS * SLOTS * WINDOWS);
+    int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;
+    start(dy, where, given, 2 * blockIdx.x, images);
     hold_masks(weights, taps, blockIdx.y * 4);
 
     for (int n = 2 * blockIdx.x; n < images; n += 2 * gridDim.x) {
+        COPIES_DONE();
         __syncthreads();
-        hold_gradients(dy, where, held, n, images);
+        hold_gradients(given, held, n, images);
         __syncthreads();
+        start(dy, where, given, n + 2 * gridDim.x, images);
         for (int band = threadIdx.x / 32; band < BANDS; band += WARPS) {
-            float sum[BAND][PAIRS][4] = {};
+            float sum[BAND][PAIRS][4];
             add_band(sum, taps, held, band * BAND);
             UNROLL for (int i = 0; i < BAND; i++)
                 UNROLL for (int image = 0; image < 2; image++) {
-                    // Of the pixels below the lane's window, and below that eight windows on.
-                    float pixel[2][4] = {};
-                    UNROLL for (int pair = 0; pair < PAIRS; pair++)
-                        UNROLL for (int e = 0; e < 2; e++) {
-                            int by = pair / 2, v = pair % 2 * 2 + e;
-                            float value = sum[i][pair][2 * image + e];
-                            if (by > 0) value = __shfl_sync(~0u, value, (lane - 4 * by) & 31);
-                            pixel[0][v] += column >= by ? value : 0.0f;
-                            pixel[1][v] += column >= by ? 0.0f : value;
-                        }
+                    float pixel[2][4];
+                    join(sum[i], image, pixel);
                     int y = band * BAND + i - PAD_Y;
+                    int64 row = ((((int64)n + image) * CHANNELS + channel) * HEIGHT + y) * WIDTH;
                     bool there = n + image < images && channel < CHANNELS && y >= 0 && y < HEIGHT;
                     UNROLL for (int far = 0; far < 2; far++) {
-                        int left = (column + far * WINDOWS) * SIDE - PAD_X;
-                        int64 row = (((int64)n + image) * CHANNELS + channel) * HEIGHT + y;
-                        UNROLL for (int v = 0; v < 4; v++) {
-                            if (!there || left + v < 0 || left + v >= WIDTH) continue;
-                            float value = pixel[far][v];
-                            if (value != value)
-                                value = met(dy, where, weights, n + image, channel, y + PAD_Y,
-                                            left + v + PAD_X);
-                            pixel[far][v] = TIMES_DERIVATIVE(value, row * WIDTH + left + v);
-                        }
-#if VECTORS
-                        if (there && left < WIDTH)
-                            *(float4*)(dx + row * WIDTH + left) = make_float4(
-                                pixel[far][0], pixel[far][1], pixel[far][2], pixel[far][3]);
-#else
-                        UNROLL for (int v = 0; v < 4; v++)
-                            if (there && left + v >= 0 && left + v < WIDTH)
-                                dx[row * WIDTH + left + v] = pixel[far][v];
-#endif
+                        int left = (lane / 4 + far * WINDOWS) * SIDE - PAD_X;
+                        if (there && store(pixel[far], X_GIVEN dx, row, left))
+                            mend(dy, where, X_GIVEN weights, dx, n + image, channel, y, left);
                     }
                 }
         }

@@ -41,8 +41,8 @@ class Mma(GpuInputGradient):
     )
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """Windows of other than 4 x 4, more than eight of them a row, strides, wide masks, and slopes
-        that a rounded x changes."""
+        """Windows of other than 4 x 4, more than eight of them a row, strides, wide masks, and
+        slopes that a rounded x changes."""
         pool = problem.pool
         if pool is None or pool.window != (_SIDE, _SIDE) or pool.stride != (_SIDE, _SIDE):
             return f"it is for max-pools of {_SIDE} x {_SIDE} that do not overlap"

@@ -155,28 +155,6 @@ class Launches(Protocol):
         """Start everything on the present stream, with buffers in the order of their names."""
 
 
-class Branch(Protocol):
-    """Work that may run beside what the present stream is given meanwhile."""
-
-    def aside(self) -> contextlib.AbstractContextManager[None]:
-        """What is started inside comes after what the present stream has been given, and after
-        what was started aside before."""
-
-    def join(self) -> None:
-        """What the present stream is given next comes after all that was started aside."""
-
-
-class InOrder:
-    """A `Branch` of a queue that does one thing after another."""
-
-    def aside(self) -> contextlib.AbstractContextManager[None]:
-        """See `Branch`."""
-        return contextlib.nullcontext()
-
-    def join(self) -> None:
-        """See `Branch`."""
-
-
 class GpuDevice(Device, Protocol):
     """A GPU, or another processor that OpenCL drives like one."""
 
@@ -210,9 +188,6 @@ class GpuDevice(Device, Protocol):
     def turns(self) -> contextlib.AbstractContextManager[object]:
         """A block that may be entered again and again: what is started inside comes after what was
         started inside before, on whatever stream."""
-
-    def branch(self) -> Branch:
-        """Work beside the present stream's or queue's."""
 
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
         """A block whose launches the device's own clock measures."""

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.branches import Branch
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.description import describe
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
@@ -213,10 +212,6 @@ class CudaDevice(Described):
     def turns(self) -> Turns:
         """See `GpuDevice.turns`."""
         return Turns(self)
-
-    def branch(self) -> Branch:
-        """See `GpuDevice.branch`."""
-        return Branch(self)
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`: it waits for every stream of the device, not just ours."""

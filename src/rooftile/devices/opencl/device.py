@@ -22,7 +22,6 @@ from rooftile.devices.first_use import imported, once
 from rooftile.devices.gpu import (
     Described,
     Elapsed,
-    InOrder,
     Launch,
     key_of,
     macro_lines,
@@ -244,10 +243,6 @@ class OpenclDevice(Described):
     def between(self, before: Any, after: Any) -> float:
         """See `GpuDevice.between`."""
         return float(after.profile.end - before.profile.end) * 1e-6
-
-    def branch(self) -> InOrder:
-        """See `GpuDevice.branch`: its queue does one thing after another."""
-        return InOrder()
 
     def captured(self, work: Callable[[], object]) -> Callable[[], object]:
         """See `GpuDevice.captured`: OpenCL has no graphs."""

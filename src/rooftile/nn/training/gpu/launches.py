@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,8 +24,6 @@ class Start(NamedTuple):
     start: Callable[[], None]
     phase: str
     layer: str
-    aside: bool
-    """Whether what follows may run beside it, until all of that is joined."""
 
 
 class Work:
@@ -38,33 +35,12 @@ class Work:
         self.phase, self.layer = "", ""
         """What the launches that are appended next belong to."""
         self._held: list[Any] = []
-        self._is_aside = False
-        self._joins: set[int] = set()
-        self._rooms: dict[bool, list[tuple[int, Any]]] = {True: [], False: []}
+        self._rooms: list[tuple[int, Any]] = []
 
     def start(self) -> None:
-        """Start everything on the present stream, and beside it what is aside."""
-        branch = self.gpu.branch()
-        for number, one in enumerate(self.starts):
-            if number in self._joins:
-                branch.join()
-            with branch.aside() if one.aside else contextlib.nullcontext():
-                one.start()
-        branch.join()
-
-    @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
-        """What is appended inside may run beside what follows: nothing before the next `join` reads
-        what it writes, or writes what it reads."""
-        self._is_aside = True
-        try:
-            yield
-        finally:
-            self._is_aside = False
-
-    def join(self) -> None:
-        """What is appended next comes after all that was appended aside."""
-        self._joins.add(len(self.starts))
+        """Start everything on the present stream."""
+        for one in self.starts:
+            one.start()
 
     def floats(self, count: int) -> Any:
         """Memory for so many float32 or int32, zeros at first."""
@@ -103,12 +79,12 @@ class Work:
         self._append(call.launch.kernel, partial(launches.start, ()))
 
     def _append(self, name: str, start: Callable[[], None]) -> None:
-        self.starts.append(Start(name, start, self.phase, self.layer, self._is_aside))
+        self.starts.append(Start(name, start, self.phase, self.layer))
 
     def _room(self, counts: Sequence[int]) -> Iterator[Any]:
         """Memory for temporaries, which operations that follow each other share."""
-        rooms = self._rooms[self._is_aside]
         for number, count in enumerate(counts):
-            if number == len(rooms) or rooms[number][0] < count:
-                rooms[number : number + 1] = [(count, self.floats(count))]
-            yield rooms[number][1]
+            if number == len(self._rooms) or self._rooms[number][0] < count:
+                made = count, self.floats(count)
+                self._rooms[number : number + 1] = [made]
+            yield self._rooms[number][1]

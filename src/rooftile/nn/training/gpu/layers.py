@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, Protocol
 
 from rooftile.errors import InputError, UnsupportedProblem
@@ -47,7 +46,7 @@ class Stage(Protocol):
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """Append those that make the parameters' gradients and, unless ``dx`` is None, that of the
-        input: for that one the layers below wait, so that the others run aside."""
+        input."""
 
 
 def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any]) -> Stage:
@@ -100,9 +99,8 @@ class LinearStage:
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
             work.run(of_all, self._x, dz, dz, weights, to, *gradients)
             return
-        with work.aside() if dx is not None else nullcontext():
-            work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
-            work.run(Reduce((images, outputs), 0), dz, gradients[1])
+        work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
+        work.run(Reduce((images, outputs), 0), dz, gradients[1])
         if dx is not None:
             work.run(Matmul(images, outputs, inputs), dz, weights, dx)
             times_derivative(work, before, self._x, dx, images * inputs)
@@ -129,8 +127,7 @@ class ConvStage:
         p, work = self._problem, self._work
         pool = p.pool if len(dz) == 2 else None
         shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
-        with work.aside() if dx is not None else nullcontext():
-            work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
+        work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
         if dx is not None:
             of_input = Conv2dInputGradient(*shape, pool)
             work.run(of_input, *dz, dx, parameters=self._parameters[:1])

@@ -51,7 +51,6 @@ class Step:
         work.phase = "backward"
         self._back(row, dz)
         work.phase, work.layer = "update", ""
-        work.join()
         for call in held.update(loss, count):
             work.call(call)
 

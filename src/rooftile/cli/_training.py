@@ -55,11 +55,14 @@ class Speed:
         self._items, self._what = items, what
         self._start, self._from = time.perf_counter(), -1.0
 
+    def note(self, step: Progress) -> None:
+        """A step is done: of the first one it is kept where the run began."""
+        if self._from < 0:
+            self._from = step.epoch - 1 + (step.step - 1) / step.steps
+
     def words(self, step: Progress) -> str:
         """Items a second, and the time that is left."""
         done = step.epoch - 1 + step.step / step.steps
-        if self._from < 0:
-            self._from = step.epoch - 1 + (step.step - 1) / step.steps
         rate = (done - self._from) / max(time.perf_counter() - self._start, 1e-9)
         left = round((step.epochs - done) / rate)
         clock = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
@@ -85,13 +88,13 @@ def progress_bar(
             task = bars.add_task("training", total=options.epochs)
 
         def advance(step: Progress) -> None:
-            ended = step.step == step.steps
-            line = f"{_describe(step)}, {speed.words(step)}"
+            speed.note(step)
+            told = step.epoch % every == 0 or step.epoch in (1, step.epochs)
             if bars is not None:
                 done = step.epoch - 1 + step.step / step.steps
-                bars.update(task, completed=done, description=line)
-            if ended and (step.epoch % every == 0 or step.epoch in (1, step.epochs)):
-                epoch_line(output, line)
+                bars.update(task, completed=done, description=_line(step, speed))
+            if told and step.step == step.steps:
+                epoch_line(output, _line(step, speed))
             check()
 
         yield advance
@@ -102,13 +105,13 @@ def epoch_line(output: Output, line: str) -> None:
     output.progress.print(line, markup=False)
 
 
-def _describe(step: Progress) -> str:
+def _line(step: Progress, speed: Speed) -> str:
     line = f"epoch {step.epoch}/{step.epochs}: loss {step.loss:.4g}"
     if step.holdout_loss is not None:
         line += f", held-out loss {step.holdout_loss:.4g}"
     if step.holdout_accuracy is not None:
         line += f", held-out accuracy {percent_of(step.holdout_accuracy)}"
-    return line
+    return f"{line}, {speed.words(step)}"
 
 
 def epochs_json(ends: Iterable[Progress]) -> list[dict[str, Any]]:

@@ -144,7 +144,7 @@ def _train(
         )
     seconds = time.perf_counter() - start
     words, source = _command_line(arguments), f"{images.source}, {len(images)} images"
-    recorded = with_record(trained, words, options, source, test)
+    recorded = with_record(trained, words, options, source, test, arguments.device)
     recorded.save(out)
     loss = ends[-1].loss if ends else None
     extra: dict[str, Any] = {"epochs": epochs_json(ends)}

@@ -155,6 +155,17 @@ class Launches(Protocol):
         """Start everything on the present stream, with buffers in the order of their names."""
 
 
+class Branch(Protocol):
+    """A second line of work, which forks from the present stream and joins it again."""
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """What is started inside waits for all that the present stream and the branch were given
+        before, and the present stream does not wait for it."""
+
+    def join(self) -> None:
+        """What the present stream is given from now on waits for the branch."""
+
+
 class GpuDevice(Device, Protocol):
     """A GPU, or another processor that OpenCL drives like one."""
 
@@ -188,6 +199,9 @@ class GpuDevice(Device, Protocol):
     def turns(self) -> contextlib.AbstractContextManager[object]:
         """A block that may be entered again and again: what is started inside comes after what was
         started inside before, on whatever stream."""
+
+    def branch(self) -> Branch:
+        """A line of work beside the present stream's, where the device has such."""
 
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
         """A block whose launches the device's own clock measures."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.cuda.branch import CudaBranch
 from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.description import describe
 from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
@@ -212,6 +213,10 @@ class CudaDevice(Described):
     def turns(self) -> Turns:
         """See `GpuDevice.turns`."""
         return Turns(self)
+
+    def branch(self) -> CudaBranch:
+        """See `GpuDevice.branch`."""
+        return CudaBranch(self, self._device.create_stream())
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`: it waits for every stream of the device, not just ours."""

@@ -211,6 +211,10 @@ class OpenclDevice(Described):
         """See `GpuDevice.turns`: there is one queue."""
         return threading.Lock()
 
+    def branch(self) -> OneQueue:
+        """See `GpuDevice.branch`: there is one queue."""
+        return OneQueue()
+
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`."""
         self._queue.finish()
@@ -254,6 +258,17 @@ class OpenclDevice(Described):
         event = self._cl.enqueue_nd_range_kernel(self._queue, kernel, total, launch.block)
         if self._events is not None:
             self._events.append(event)
+
+
+class OneQueue:
+    """See `rooftile.devices.gpu.Branch`: what comes later waits for everything before it."""
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """See `Branch.aside`."""
+        return contextlib.nullcontext()
+
+    def join(self) -> None:
+        """See `Branch.join`."""
 
 
 class _Unheard:

@@ -8,9 +8,12 @@ import json
 import numpy as np
 
 from rooftile._version import __version__
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.nn.data import ImageSet
 from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.forward import outputs_on
 from rooftile.nn.training.loop import predict
+from rooftile.nn.training.losses import classes_of
 from rooftile.nn.training.options import TrainingOptions
 
 _FIRST = (100, 1000, 10000)
@@ -18,16 +21,26 @@ _FIRST = (100, 1000, 10000)
 
 
 def with_record(
-    network: Network, command: str, options: TrainingOptions, trained_on: str, test: ImageSet
+    network: Network,
+    command: str,
+    options: TrainingOptions,
+    trained_on: str,
+    test: ImageSet,
+    device: DeviceName | None = None,
 ) -> Network:
     """The network with metadata on its making: command, options, seed, data, accuracies.
 
     ``trained_on`` names the training images for a person to read.  The accuracy on the first 100,
     1,000 and 10,000 of the test images, or on all of fewer, is computed here, with the training
-    pass, and kept under ``accuracy_<n>``; what the labels stand for, where they have names, under
-    ``classes``.  Raises `InputError`.
+    pass on the training's ``device``, and kept under ``accuracy_<n>``; what the labels stand for,
+    where they have names, under ``classes``.  Raises `InputError`, and what opening the device
+    raises.
     """
-    right = predict(network, test.images, threads=options.threads) == test.labels
+    if device is None or parse_device(device)[0] == "cpu":
+        found = predict(network, test.images, threads=options.threads)
+    else:
+        found = classes_of(outputs_on(network, test.images, options, device))
+    right = found == test.labels
     counts = [count for count in _FIRST if count <= len(right)] or [len(right)]
     accuracies = {f"accuracy_{count}": f"{np.mean(right[:count]):.4f}" for count in counts}
     settings = dataclasses.asdict(dataclasses.replace(options, threads=None))

@@ -9,12 +9,13 @@ import pytest
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn import Network
-from rooftile.nn.data import FASHION
+from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
-from rooftile.nn.training import train
+from rooftile.nn.training import outputs, train, with_record
 from rooftile.nn.training.gpu import layers
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
+from rooftile.nn.training.gpu.forward import outputs_on
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.model import Model
@@ -94,16 +95,16 @@ def test_matrix_products_make_the_gradients_of_large_layers(device, monkeypatch)
         np.testing.assert_allclose(gradients[key], right, **CLOSE, err_msg=key)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, device):
+@pytest.mark.parametrize(("dtype", "flip"), [("uint8", True), ("float32", True), ("uint8", False)])
+def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, flip, device):
     from rooftile.nn.training.augment import augment
 
-    options = TrainingOptions(batch=5, flip=True, shift=3)
+    options = TrainingOptions(batch=5, flip=flip, shift=3)
     images = IMAGES if dtype == "uint8" else NETWORK.prepare(IMAGES)
     held = Resident(NETWORK, images, LABELS, options, device)
     order = np.random.default_rng(2).permutation(21)
     generator = np.random.default_rng(3)
-    variation = np.concatenate([variation_of(options, n, generator) for n in (5, 5, 5, 5, 1)])
+    variation = variation_of(options, (5, 5, 5, 5, 1), generator)
     held.begin_epoch(order, variation, np.zeros((5, 4), np.float32), 2)
     x, labels = np.empty((5, 1, 20, 20), np.float32), np.empty(5, np.int32)
     to = device.upload(x), device.upload(labels)
@@ -113,7 +114,7 @@ def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, device):
         device.copy_out(memory, array)
     generator, chosen = np.random.default_rng(3), order[10:15]
     for part in (order[:5], order[5:10], chosen):
-        varied = augment(images[part], generator, flip=True, shift=3)
+        varied = augment(images[part], generator, flip=flip, shift=3)
     expected = NETWORK.prepare(varied) if dtype == "uint8" else varied
     # Two products and three sums of levels up to 255, in another order.
     np.testing.assert_allclose(x, expected, rtol=0, atol=5e-7 * 255 * 2)
@@ -135,6 +136,32 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     names = [name for name, _ in step.launches]
     assert names[0] == "gather"
     assert names[-2:] == ["sgd", "note"]
+
+
+def test_only_the_update_waits_for_the_weights_of_later_layers(device):
+    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    held = Resident(NETWORK, IMAGES, LABELS, options, device)
+    starts = Step(NETWORK, held, 21).starts
+    aside = [(one.layer, one.name.split()[0]) for one in starts if one.aside]
+    assert aside == [("conv2", "conv2d_weights_gradient")]
+    assert [one.name for one in starts if one.joins] == ["sgd"]
+
+
+@pytest.mark.parametrize("options", [TrainingOptions(batch=8), TrainingOptions(dropout=0.5)])
+def test_outputs_on_a_device_are_those_of_the_cpu(options, device):
+    made = outputs_on(NETWORK, IMAGES, options, device.description.device)
+    np.testing.assert_allclose(made, outputs(NETWORK, IMAGES), **CLOSE)
+    rows = GENERATOR.normal(0, 1, (21, 5)).astype(np.float32)
+    network = ONE_LAYER.initialise(1)
+    made = outputs_on(network, rows, options, device.description.device)
+    np.testing.assert_allclose(made, outputs(network, rows), **CLOSE)
+
+
+def test_a_record_of_a_device_is_that_of_the_cpu(device):
+    given = NETWORK, "rooftile train small", TrainingOptions(batch=8), "some"
+    test = ImageSet(IMAGES, LABELS, "some")
+    expected = with_record(*given, test).metadata
+    assert with_record(*given, test, device.description.device).metadata == expected
 
 
 def test_what_only_the_cpu_trains_is_refused(device):

@@ -60,9 +60,12 @@ class SoftplusStage:
 
     def forward(self) -> None:
         """See `Stage`."""
+        self._work.call(self._softplus)
+
+    def _softplus(self) -> Call:
         program = self._work.gpu.compile(_text(), {})
         launch = Launch("softplus", (-(-self._count // _THREADS), 1, 1), (_THREADS, 1, 1))
-        self._work.call(Call(program, launch, (self._x, self.y, np.int32(self._count))))
+        return Call(program, launch, (self._x, self.y, np.int32(self._count)))
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
@@ -93,17 +96,17 @@ class DropoutStage:
 
     def forward(self) -> None:
         """See `Stage`."""
-        self._dropped(self._x, self.y)
+        self._work.call(self._dropped, self._x, self.y)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        self._dropped(dz, dx)
+        self._work.call(self._dropped, dz, dx)
         times_derivative(self._work, before, self._x, dx, self._count)
 
-    def _dropped(self, given: Any, to: Any) -> None:
+    def _dropped(self, given: Any, to: Any) -> Call:
         program = self._work.gpu.compile(_text(), self._macros)
         launch = Launch("dropout", (-(-self._count // (4 * _THREADS)), 1, 1), (_THREADS, 1, 1))
-        self._work.call(Call(program, launch, (given, to, *self._when, np.int32(self._count))))
+        return Call(program, launch, (given, to, *self._when, np.int32(self._count)))
 
 
 def _text() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,14 @@ class DeviceSteps:
             first = last
 
     def _of(self, count: int) -> Step:
-        """The step of so many images: an epoch's last one may have fewer."""
-        if count not in self._made:
-            self._made[count] = Step(self._network, self.held, count)
+        """The step of so many images: an epoch's last one may have fewer.
+
+        Both are compiled at the same time.
+        """
+        if not self._made:
+            batch = self.held.batches.size
+            sizes = {min(batch, self._count), self._count % batch or batch}
+            self._made = {size: Step(self._network, self.held, size) for size in sizes}
         return self._made[count]
 
 
@@ -122,16 +127,24 @@ def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.flo
 
 
 def variation_of(
-    options: TrainingOptions, count: int, generator: np.random.Generator
+    options: TrainingOptions, sizes: Sequence[int], generator: np.random.Generator
 ) -> NDArray[np.int32]:
-    """How some images are varied, as `augment` draws it: rows moved, columns moved << 8,
-    mirrored << 16."""
+    """How the images of steps of these sizes, all alike but the last, are varied, as `augment`
+    draws it step by step: rows moved, columns moved << 8, mirrored << 16."""
+    if options.flip and len(sizes) > 1:
+        return np.concatenate([variation_of(options, [n], generator) for n in sizes])
+    count, batch = sum(sizes), sizes[0]
     found = np.zeros(count, np.int32)
     if options.flip:
         found += (generator.random(count) < 0.5).astype(np.int32) << 16
     if options.shift:
-        down, right = generator.integers(0, 2 * options.shift + 1, size=(2, count))
-        found += (down + (right << 8)).astype(np.int32)
+        # Integers come one after another from the generator, however many a call asks for.
+        drawn = generator.integers(0, 2 * options.shift + 1, size=2 * count).astype(np.int32)
+        whole = count // batch * batch
+        for part, first, last in ((batch, 0, whole), (count - whole, whole, count)):
+            if last > first:
+                moved = drawn[2 * first : 2 * last].reshape(-1, 2, part)
+                found[first:last] += (moved[:, 0] + (moved[:, 1] << 8)).ravel()
     return found
 
 

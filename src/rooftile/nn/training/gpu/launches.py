@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from rooftile.devices import cpu
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.choice import decide
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 from rooftile.strategies.resident import Resident
+
+T = TypeVar("T")
 
 
 class Start(NamedTuple):
@@ -24,23 +29,60 @@ class Start(NamedTuple):
     start: Callable[[], None]
     phase: str
     layer: str
+    aside: bool
+    """Whether the launches behind it do not wait for it, up to the next one that joins."""
+    joins: bool
+    """Whether it waits for those aside."""
 
 
 class Work:
-    """Launches in a row on buffers that stay, and the memory that they work in."""
+    """Launches in a row on buffers that stay, and the memory that they work in.
+
+    Their kernels are compiled by several threads while the row is written; `starts` waits for them.
+    """
 
     def __init__(self, gpu: GpuDevice, precision: Precision = "ieee") -> None:
         self.gpu, self.precision = gpu, precision
-        self.starts: list[Start] = []
         self.phase, self.layer = "", ""
         """What the launches that are appended next belong to."""
+        self._aside, self._joins = False, False
+        self._branch = gpu.branch()
         self._held: list[Any] = []
-        self._rooms: list[tuple[int, Any]] = []
+        self._rooms: dict[bool, list[tuple[int, Any]]] = {False: [], True: []}
+        self._starts: list[Start] = []
+        self._promised: list[Callable[[], Start]] = []
+
+    @property
+    def starts(self) -> list[Start]:
+        """All launches, once their kernels are compiled.
+
+        Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
+        """
+        while self._promised:
+            self._starts.append(self._promised[0]())
+            self._promised.pop(0)
+        return self._starts
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is appended inside follows all before it; what comes behind the block does not wait
+        for it before `join`."""
+        self._aside = True
+        yield
+        self._aside = False
+
+    def join(self) -> None:
+        """What is appended next waits for everything aside."""
+        self._joins = True
 
     def start(self) -> None:
         """Start everything on the present stream."""
         for one in self.starts:
-            one.start()
+            if one.joins:
+                self._branch.join()
+            with self._branch.aside() if one.aside else contextlib.nullcontext():
+                one.start()
+        self._branch.join()
 
     def floats(self, count: int) -> Any:
         """Memory for so many float32 or int32, zeros at first."""
@@ -56,35 +98,66 @@ class Work:
         strategy: GpuStrategy | None = None,
     ) -> None:
         """Append an operation: buffers of its inputs and outputs, and of its parameters."""
-        gpu = self.gpu
         config = None
         if strategy is None:
-            choice = decide(problem, self.precision, gpu.description.device)
+            choice = decide(problem, self.precision, self.gpu.description.device)
             strategy, config = of_launches(choice.strategy), choice.config
-        resident = Resident(strategy.compile(problem, gpu, config), alone=True)
-        launches, counts = resident.launches(None)
-        given = [
-            zeros if own is None else own
-            for own, zeros in zip(parameters, resident.zeros, strict=True)
-        ]
-        self._held.append(resident)
-        buffers = [*arrays, *given, *self._room(counts)]
-        name = f"{problem.operation} {strategy.name}"
-        self._append(name, partial(launches.start, buffers))
+        rung, rooms = strategy, self._rooms[self._aside]
 
-    def call(self, call: Call) -> None:
-        """Append one launch, whose arguments are buffers and numbers."""
-        launches = self.gpu.launches([call], ())
-        self._held.append(call)
-        self._append(call.launch.kernel, partial(launches.start, ()))
+        def made() -> Resident:
+            return Resident(rung.compile(problem, self.gpu, config), alone=True)
 
-    def _append(self, name: str, start: Callable[[], None]) -> None:
-        self.starts.append(Start(name, start, self.phase, self.layer))
+        def bound(resident: Resident) -> tuple[str, Callable[[], None]]:
+            launches, counts = resident.launches(None)
+            given = [
+                zeros if own is None else own
+                for own, zeros in zip(parameters, resident.zeros, strict=True)
+            ]
+            self._held.append(resident)
+            buffers = [*arrays, *given, *self._room(rooms, counts)]
+            return f"{problem.operation} {rung.name}", partial(launches.start, buffers)
 
-    def _room(self, counts: Sequence[int]) -> Iterator[Any]:
+        self._append(made, bound)
+
+    def call(self, make: Callable[..., Call], *arguments: Any) -> None:
+        """Append the launch that a function makes, whose arguments are buffers and numbers."""
+
+        def bound(call: Call) -> tuple[str, Callable[[], None]]:
+            launches = self.gpu.launches([call], ())
+            self._held.append(call)
+            return call.launch.kernel, partial(launches.start, ())
+
+        self._append(partial(make, *arguments), bound)
+
+    def _append(
+        self, make: Callable[[], T], bound: Callable[[T], tuple[str, Callable[[], None]]]
+    ) -> None:
+        """``make`` compiles, in another thread; ``bound`` gives what came of it a name and a
+        start."""
+        compiled = compiling(self.gpu, make)
+        phase, layer, aside, joins = self.phase, self.layer, self._aside, self._joins
+        self._promised.append(lambda: Start(*bound(compiled.result()), phase, layer, aside, joins))
+        self._joins = False
+
+    def _room(self, rooms: list[tuple[int, Any]], counts: Sequence[int]) -> Iterator[Any]:
         """Memory for temporaries, which operations that follow each other share."""
         for number, count in enumerate(counts):
-            if number == len(self._rooms) or self._rooms[number][0] < count:
+            if number == len(rooms) or rooms[number][0] < count:
                 made = count, self.floats(count)
-                self._rooms[number : number + 1] = [made]
-            yield self._rooms[number][1]
+                rooms[number : number + 1] = [made]
+            yield rooms[number][1]
+
+
+def compiling(gpu: GpuDevice, make: Callable[[], T]) -> Future[T]:
+    """What ``make`` makes on a device, in a thread beside others: compilers leave Python alone."""
+
+    def there() -> T:
+        with gpu.on():
+            return make()
+
+    return _threads().submit(there)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cpu.cores(), "compile")

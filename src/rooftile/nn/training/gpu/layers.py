@@ -7,6 +7,7 @@ own dz.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -99,8 +100,9 @@ class LinearStage:
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
             work.run(of_all, self._x, dz, dz, weights, to, *gradients)
             return
-        work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
-        work.run(Reduce((images, outputs), 0), dz, gradients[1])
+        with work.aside() if dx is not None else contextlib.nullcontext():
+            work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
+            work.run(Reduce((images, outputs), 0), dz, gradients[1])
         if dx is not None:
             work.run(Matmul(images, outputs, inputs), dz, weights, dx)
             times_derivative(work, before, self._x, dx, images * inputs)
@@ -127,7 +129,8 @@ class ConvStage:
         p, work = self._problem, self._work
         pool = p.pool if len(dz) == 2 else None
         shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
-        work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
+        with work.aside() if dx is not None else contextlib.nullcontext():
+            work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
         if dx is not None:
             of_input = Conv2dInputGradient(*shape, pool)
             work.run(of_input, *dz, dx, parameters=self._parameters[:1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rooftile.devices.gpu import GpuDevice, Launch, Program
 from rooftile.devices.launches import Call
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.batches import Batches
+from rooftile.nn.training.gpu.launches import compiling
 from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
@@ -58,7 +60,7 @@ class Resident:
         self.scaling = gpu.upload(first) if precision == "fp16" else None
         """What the loss is multiplied by, and how many steps it has been."""
         self._overflowed = gpu.upload(np.zeros(1, np.int32))
-        self._updates = self._compiled()
+        self._updates = compiling(gpu, self._compiled)
 
     def _compiled(self) -> Program:
         """The kernels that change the parameters."""
@@ -118,14 +120,14 @@ class Resident:
         """Its gradient's memory."""
         return self.layout.part(self.gpu, self.arrays["gradients"], f"{layer}.{kind}")
 
-    def scaled(self, dz: Any, count: int) -> tuple[Call, ...]:
-        """The launch that scales the gradient of the loss, where that is done."""
+    def scaled(self, dz: Any, count: int) -> tuple[Callable[[], Call], ...]:
+        """What makes the launch that scales the gradient of the loss, where that is done."""
         if self.scaling is None:
             return ()
         return (self._over("scale", count, dz, self.scaling),)
 
-    def update(self, loss: Any, count: int) -> tuple[Call, ...]:
-        """The launches that change the parameters and note the loss."""
+    def update(self, loss: Any, count: int) -> tuple[Callable[[], Call], ...]:
+        """What makes the launches that change the parameters and note the loss."""
         elements = self.layout.count
         state = () if self.scaling is None else (self.scaling, self._overflowed)
         look = [self._over("look", elements, self.arrays["gradients"], self._overflowed)]
@@ -135,13 +137,16 @@ class Resident:
         return (
             *(look if state else ()),
             self._over(self.options.optimiser, elements, *arrays),
-            Call(self._updates, note, noted),
+            partial(self._call, note, noted),
         )
 
-    def _over(self, kernel: str, elements: int, *arrays: Any) -> Call:
-        """A launch with a thread for each element."""
+    def _over(self, kernel: str, elements: int, *arrays: Any) -> Callable[[], Call]:
+        """What makes a launch with a thread for each element."""
         launch = Launch(kernel, (-(-elements // _THREADS), 1, 1), (_THREADS, 1, 1))
-        return Call(self._updates, launch, (*arrays, np.int32(elements)))
+        return partial(self._call, launch, (*arrays, np.int32(elements)))
+
+    def _call(self, launch: Launch, arguments: tuple[Any, ...]) -> Call:
+        return Call(self._updates.result(), launch, arguments)
 
     def kept(self) -> list[tuple[Any, NDArray[Any]]]:
         """Copies of all that a step changes for good."""

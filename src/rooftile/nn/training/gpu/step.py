@@ -1,24 +1,23 @@
 """A training step on a device: forward, loss, backward, update, all of it a fixed list of launches.
 
-On CUDA the list is captured as one graph.  Batches are gathered from data that stay on the device,
-by the epoch's order; so are rates and what varies the images.  A step says nothing to the host:
-losses are noted on the device.
+On CUDA the list is captured as one graph; there the gradients of weights are a branch for which
+nothing but the update waits.  Batches are gathered from data that stay on the device, by the
+epoch's order; so are rates and what varies the images.  A step says nothing to the host: losses
+are noted on the device.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from rooftile.nn.layers import apart
 from rooftile.nn.network import Network
-from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
-from rooftile.nn.training.gpu.launches import Work
-from rooftile.nn.training.gpu.layers import Stage, stage, times_derivative
+from rooftile.nn.training.gpu.forward import stages
+from rooftile.nn.training.gpu.launches import Start, Work
+from rooftile.nn.training.gpu.layers import Stage, times_derivative
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
@@ -39,8 +38,9 @@ class Step:
         targets = work.floats(count * (self._outputs if held.batches.numbers else 1))
         loss, dz = work.floats(count), work.floats(count * self._outputs)
         work.phase = "data"
-        work.call(held.batches.gather(x, targets, count, held.step))
-        row = list(self._stages(x))
+        work.call(held.batches.gather, x, targets, count, held.step)
+        scores = self._loss.takes_scores
+        row = list(stages(work, network, held, count, x, scores=scores))
         work.phase = "forward"
         for (work.layer, _, _), one in row:
             one.forward()
@@ -51,32 +51,9 @@ class Step:
         work.phase = "backward"
         self._back(row, dz)
         work.phase, work.layer = "update", ""
+        work.join()
         for call in held.update(loss, count):
             work.call(call)
-
-    def _stages(self, x: Any) -> Iterator[tuple[Any, Stage]]:
-        """The stages from the input on, each with the layer's name, the shape of its input, and the
-        kinds of its parameters."""
-        held, work, network, number = self._held, self._work, self._network, 0
-        weighted = network.weighted(self._count)
-        for layer, (name, problem) in zip(network.layers, weighted, strict=True):
-            last, behind = layer is network.layers[-1], apart(layer.activation)
-            if last and self._loss.takes_scores:
-                behind = "none"
-                given: Any = problem
-                problem = dataclasses.replace(given, activation="none")
-            kinds = tuple(problem.parameter_shapes)
-            one = stage(work, problem, x, [held.parameter(name, kind) for kind in kinds])
-            yield (name, problem.input_shape, kinds), one
-            shape = problem.output_shape
-            if behind != "none":
-                one = activation_stage(work, behind, one.y, shape)
-                yield (f"{name}.{behind}", shape, ()), one
-            if held.options.dropout > 0 and not last:
-                draw = held.options.dropout, held.options.seed, number
-                one, number = DropoutStage(work, one.y, shape, draw, *held.when), number + 1
-                yield (f"{name}.dropout", shape, ()), one
-            x = one.y
 
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
         """The loss of outputs, and its gradient."""
@@ -102,8 +79,13 @@ class Step:
             dz = dx
 
     @property
+    def starts(self) -> list[Start]:
+        """What it starts, each behind those before it."""
+        return self._work.starts
+
+    @property
     def launches(self) -> list[tuple[str, Callable[[], None]]]:
-        """What it starts one after another, with names."""
+        """The same, with nothing but names."""
         return [(one.name, one.start) for one in self._work.starts]
 
     def profiled(self, phases: Phases) -> None:

@@ -54,7 +54,7 @@ class DeviceTrainer:
         order, batch = state.generator.permutation(count), options.batch or count
         sizes = [min(batch, count - first) for first in range(0, count, batch)]
         with self._phases.of("data"):
-            variation = np.concatenate([self._varied(n, state.generator) for n in sizes])
+            variation = self._varied(sizes, state.generator)
             rates = rates_of(options, epoch, len(sizes))
         begun = self._steps.losses(order, variation, rates, state.step, self._phases)
         while state.epoch == epoch:
@@ -90,8 +90,8 @@ class DeviceTrainer:
         state.end_step(loss, last)
         return Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
 
-    def _varied(self, count: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """How a step's images are varied; features are not."""
+    def _varied(self, sizes: list[int], generator: np.random.Generator) -> NDArray[np.int32]:
+        """How the images of steps of these sizes are varied; features are not."""
         if self._images:
-            return variation_of(self._options, count, generator)
-        return np.zeros(count, np.int32)
+            return variation_of(self._options, sizes, generator)
+        return np.zeros(sum(sizes), np.int32)

@@ -1,0 +1,87 @@
+"""A network's forward pass on a device: of a training step, and alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.devices.select import DeviceName, open_gpu
+from rooftile.nn.layers import apart
+from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
+from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.layers import Stage, stage
+from rooftile.nn.training.gpu.resident import Resident
+from rooftile.nn.training.options import TrainingOptions
+from rooftile.ops import Float32
+
+
+def stages(
+    work: Work, network: Network, held: Resident, count: int, x: Any, *, scores: bool
+) -> Iterator[tuple[Any, Stage]]:
+    """The stages of ``count`` items from the input on, each with the layer's name, the shape of its
+    input, and the kinds of its parameters.
+
+    ``scores``: the last one's activation is left out.
+    """
+    number, weighted = 0, network.weighted(count)
+    for layer, (name, problem) in zip(network.layers, weighted, strict=True):
+        last, behind = layer is network.layers[-1], apart(layer.activation)
+        if last and scores:
+            behind = "none"
+            given: Any = problem
+            problem = dataclasses.replace(given, activation="none")
+        kinds = tuple(problem.parameter_shapes)
+        one = stage(work, problem, x, [held.parameter(name, kind) for kind in kinds])
+        yield (name, problem.input_shape, kinds), one
+        shape = problem.output_shape
+        if behind != "none":
+            one = activation_stage(work, behind, one.y, shape)
+            yield (f"{name}.{behind}", shape, ()), one
+        if held.options.dropout > 0 and not last:
+            draw = held.options.dropout, held.options.seed, number
+            one, number = DropoutStage(work, one.y, shape, draw, *held.when), number + 1
+            yield (f"{name}.dropout", shape, ()), one
+        x = one.y
+
+
+def outputs_on(
+    network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
+) -> Float32:
+    """What the network makes of rows or images, float32[n, outputs], by the kernels with which it
+    is trained by these options on a device.
+
+    Raises what `DeviceSteps` raises.
+    """
+    count = options.batch or len(data)
+    # The last batch is filled up: one of another size would be other kernels.
+    order = np.arange(-(-len(data) // count) * count) % len(data)
+    whole, gpu = data[order], open_gpu(device)
+    options = dataclasses.replace(options, dropout=0.0, holdout=0, patience=None)
+    made = np.empty((len(whole), network.output_shape[0]), np.float32)
+    with gpu.on():
+        labels = np.zeros(len(whole), np.int64)
+        held = Resident(network, whole, labels, options, gpu, options.precision)
+        held.load("parameters", network.parameters)
+        work = Work(gpu, options.precision)
+        x = work.floats(count * math.prod(network.input_shape))
+        work.call(held.batches.gather, x, work.floats(count), count, held.step)
+        row = [one for _, one in stages(work, network, held, count, x, scores=False)]
+        for one in row:
+            one.forward()
+        # As many pixels as an image may move by, each way, leave it where it is.
+        shift = options.shift if data.ndim > 2 else 0
+        still = np.full(len(whole), shift + (shift << 8), np.int32)
+        rates = np.zeros((held.batches.steps, 4), np.float32)
+        held.begin_epoch(np.arange(len(whole)), still, rates, 0)
+        for number in range(held.batches.steps):
+            held.batches.before(number)
+            gpu.copy_in(np.full(1, number, np.int32), held.step)
+            work.start()
+            gpu.copy_out(row[-1].y, made[number * count : (number + 1) * count])
+    return made[: len(data)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import percent_of
 from rooftile.cli._output import Output
+from rooftile.errors import RooftileError
 
 if TYPE_CHECKING:
     from rooftile.cli._tables import Sheet
@@ -45,6 +46,27 @@ def stoppable() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def opened_meanwhile(device: str) -> Iterator[None]:
+    """A thread opens the GPU, if it is one, while the block runs; what is wrong with it is told to
+    whoever opens it next."""
+    from rooftile.devices import select
+
+    def attempt() -> None:
+        with contextlib.suppress(RooftileError):
+            select.open_gpu(device)
+
+    if select.parse_device(device)[0] == "cpu":
+        yield
+        return
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 class Speed:

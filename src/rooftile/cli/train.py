@@ -23,6 +23,7 @@ from rooftile.cli._output import Output
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
 from rooftile.cli._training import (
     epochs_json,
+    opened_meanwhile,
     profile_json,
     profile_of,
     profile_sheet,
@@ -101,7 +102,7 @@ def _images(
     """Those to train on and those to test with, which fit the network."""
     from rooftile.nn.data import load_images
 
-    with output.working("loading the images") as say:
+    with output.working("loading the images") as say, opened_meanwhile(arguments.device):
         data, report = (arguments.data, arguments.download), download_report(say)
         images = load_images("train", data[0], arguments.limit, data[1], report)
         test = load_images("test", data[0], None, data[1], report)

@@ -113,19 +113,25 @@ def test_what_is_forgotten_of_a_group_is_caught(before, after, tmp_path):
 
 
 def waves(blocks, operation="scan"):
-    """The rung on so many blocks, which follow each other here: a first launch publishes what a
-    second one finds."""
+    """The rung on so many blocks.  Several follow each other here, so a first launch publishes what
+    a second one finds."""
     rung = strategy(operation, "waves", "cuda")
     rung = copy.copy(rung.on(replace(rung.machine, multiprocessors=blocks)))
-    text = rung.whole_text
-    assert "while (!(unsigned)seen[k]) {" in text
-    rung.text = text.replace("while (!(unsigned)seen[k]) {", "if (!(unsigned)seen[k]) {")
-    steps = rung.steps
-    rung.steps = lambda problem, config: (*steps(problem, config), steps(problem, config)[-1])
+    rung.text = rung.whole_text
+    if blocks > 1:
+        assert "while (!(unsigned)seen[k]) {" in rung.text
+        rung.text = rung.text.replace("while (!(unsigned)seen[k]) {", "if (!(unsigned)seen[k]) {")
+        steps = rung.steps
+        rung.steps = lambda problem, config: (*steps(problem, config), steps(problem, config)[-1])
     return rung
 
 
 WAVES = {"THREADS": 64, "ROWS": 1, "STAGES": 3, "BLOCKS": 1}
+FEW = {
+    "scan": WAVES,
+    "segmented_scan": WAVES,
+    "compact": {"THREADS": 64, "STAGES": 3, "BLOCKS": 1},
+}
 
 
 @pytest.mark.parametrize(
@@ -140,11 +146,15 @@ WAVES = {"THREADS": 64, "ROWS": 1, "STAGES": 3, "BLOCKS": 1}
         (3, SegmentedScan(20_017, 7, exclusive=True), {"THREADS": 128, "ROWS": 2}),
         (2, SegmentedScan(9001, 12_000, "int32", MAX, index="int32"), {"STAGES": 4}),
         (40, SegmentedScan(20_001, 3), {}),
+        (1, Compact(10_007), {}),
+        (3, Compact(40_001, "int32", share=0.9), {"THREADS": 128, "STAGES": 4}),
+        (2, Compact(3), {}),
+        (40, Compact(100_000, share=0.01), {}),
     ],
 )
 def test_waves_of_tiles(blocks, problem, config, tmp_path):
     rung = waves(blocks, problem.operation)
-    assert judged(rung, problem, tmp_path, {**WAVES, **config}).passed
+    assert judged(rung, problem, tmp_path, {**FEW[problem.operation], **config}).passed
 
 
 @pytest.mark.parametrize(
@@ -161,6 +171,27 @@ def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):
     assert before in rung.text
     rung.text = rung.text.replace(before, after)
     assert not judged(rung, Scan((9001,)), tmp_path, WAVES).passed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("bits & ((1u << left) - 1)", "bits"),
+        ("left < TILE && left / 16 * 16 / PIECE == warp", "false"),
+        ("int shift = (int)(to % WIDTH)", "int shift = 0; to -= to % WIDTH"),
+        ("__popc(here & under)", "__popc(here & under | 1)"),
+        ("at >= shift && at + WIDTH <= end", "at + WIDTH <= end"),
+    ],
+)
+def test_elements_that_waves_lose_are_caught(before, after, tmp_path):
+    rung = waves(2, "compact")
+    assert before in rung.text
+    rung.text = rung.text.replace(before, after)
+    try:
+        passed = judged(rung, Compact(20_007), tmp_path, FEW["compact"]).passed
+    except AssertionError:  # Something reached beyond its array.
+        passed = False
+    assert not passed
 
 
 @pytest.mark.parametrize(
@@ -183,10 +214,10 @@ def test_segments_that_waves_join_or_cut_are_caught(blocks, before, after, tmp_p
     assert not judged(rung, SegmentedScan(40_001, 90), tmp_path, config).passed
 
 
-@pytest.mark.parametrize("problem", [Scan((5003,)), SegmentedScan(5003, 60)])
+@pytest.mark.parametrize("problem", [Scan((5003,)), SegmentedScan(5003, 60), Compact(10_007)])
 def test_waves_do_not_race(problem, tmp_path):
-    rung = waves(1, problem.operation)
-    assert judged(rung, problem, tmp_path, WAVES, sanitizer="thread").passed
+    rung, config = waves(1, problem.operation), FEW[problem.operation]
+    assert judged(rung, problem, tmp_path, config, sanitizer="thread").passed
 
 
 def test_kogge_and_stone_in_place_race(tmp_path):

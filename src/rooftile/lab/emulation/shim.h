@@ -174,7 +174,8 @@ template <class T> static T atomicOr(T* address, T value)
 }
 static void __threadfence() {}
 static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
-static void __nanosleep(unsigned) {}
+// Whoever pauses waits for another thread, which goes on meanwhile.
+static void __nanosleep(unsigned) { next_turn(); }
 static void load_word(unsigned long long& word, const unsigned long long* from)
 {
     word = __atomic_load_n(from, __ATOMIC_RELAXED);

@@ -19,3 +19,5 @@ __device__ __forceinline__ struct carry joined(struct carry before, carried valu
     before.high += value;
     return before;
 }
+
+__device__ __forceinline__ carried value_of(struct carry all) { return all.high; }

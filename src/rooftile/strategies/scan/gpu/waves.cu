@@ -12,6 +12,7 @@
 
 #define WARPS (THREADS / 32)
 #include "stages.h"
+#include "common/whole_tiles.h"
 
 // WARPS warps: what each one's piece comes to.
 __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* stages, int warp,
@@ -29,44 +30,6 @@ __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* 
         all = of_lanes(all);
         if (threadIdx.x % 32 == 0) totals[now.at][warp] = all;
         done(BARRIER(ring, SUMMED, now.at));
-        advance(&now, STAGES);
-    }
-}
-
-// A warp: tells others what tiles come to.
-__device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS], unsigned ring,
-                                              word* states, int64 tiles)
-{
-    struct turn now = {0, 0};
-    int lane = threadIdx.x % 32;
-    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, SUMMED, now.at), now.round);
-        carried all = of_lanes(lane < WARPS ? totals[now.at][lane] : IDENTITY);
-        if (lane == 0) tell(states + tile, all, false);
-        done(BARRIER(ring, KNOWN, now.at));
-        advance(&now, STAGES);
-    }
-}
-
-// A warp: what is before each piece.
-__device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
-                                              const carried (*totals)[WARPS], unsigned ring,
-                                              const word* states, int64 tiles)
-{
-    struct turn now = {0, 0};
-    struct carry carry = nothing();
-    int lane = threadIdx.x % 32;
-    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        carry = looked_up(carry, states, tile);
-        wait(BARRIER(ring, SUMMED, now.at), now.round);
-        carried sum = lane < WARPS ? totals[now.at][lane] : IDENTITY;
-        UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {
-            carried other = __shfl_up_sync(EVERY_LANE, sum, reach);
-            if (lane >= reach) sum = combined(other, sum);
-        }
-        carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
-        if (lane < WARPS) before[now.at][lane] = value_of(lane ? joined(carry, earlier) : carry);
-        done(BARRIER(ring, KNOWN, now.at));
         advance(&now, STAGES);
     }
 }

@@ -1,0 +1,165 @@
+// Rung 6, waves: a single pass of resident blocks, whose warps have a job each.
+//
+// As scan's rung of this name (`common/waves.h`).  A warp has pieces of 32 times 32 elements; lane r
+// knows which of the r-th 32 are kept.  What a piece keeps gathers in shared memory, placed to a
+// vector as it will lie in y, and leaves by vectors.
+// What it removes: waiting with nothing under way.
+//
+// x[count], mask[count], y[count], kept[1], states[tiles].
+// Grid: x over ALL blocks, launched together.
+// Block: x over WARPS warps that move, WARPS that count, and three.
+
+#define WARPS (THREADS / 32)
+#include "counts.h"
+#include "flags.h"
+#include "items.h"
+#include "common/whole_tiles.h"
+
+#define WIDTH (16 / SIZE)
+#define PIECE 1024
+#define TILE (WARPS * PIECE)
+#define FLAGS (TILE * SIZE)
+#define STAGE_BYTES (TILE * (SIZE + 1))
+// Vectors of what a warp gathers, with places before it in the first.
+#define GATHERED (PIECE / WIDTH + 1)
+
+struct __align__(16) vector { item of[WIDTH]; };
+
+// One thread: fills stages with elements and flags of tiles, as far as these have whole vectors.
+__device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const item* x,
+                                           const unsigned char* mask, int64 tiles, int64 count)
+{
+    struct turn now = {0, 0};
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        int64 low = tile * TILE, left = count - low;
+        unsigned whole = (unsigned)(left < TILE ? left : TILE) / 16 * 16;
+        unsigned full = BARRIER(ring, FILLED, now.at), to = stages + now.at * STAGE_BYTES;
+        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
+        expect_bytes(whole * (SIZE + 1), full);
+        if (whole) {
+            copy_bytes(to + FLAGS, mask + low, whole, full);
+            copy_bytes(to, x + low, whole * SIZE, full);
+        }
+        advance(&now, STAGES);
+    }
+}
+
+// Brings the elements behind the last whole vectors, where they are of this warp's piece.
+__device__ __forceinline__ void bring_rest(char* stage, int warp, const item* x,
+                                           const unsigned char* mask, int64 low, int64 count)
+{
+    int64 left = count - low, at = left / 16 * 16 + threadIdx.x % 32;
+    if (left < TILE && left / 16 * 16 / PIECE == warp && at < left) {
+        ((item*)stage)[at] = x[low + at];
+        ((unsigned char*)stage)[FLAGS + at] = mask[low + at];
+    }
+    __syncwarp();
+}
+
+// Which of a lane's 32 elements are kept.
+__device__ __forceinline__ unsigned kept_bits(const char* stage, int warp, int64 left)
+{
+    int first = warp * PIECE + threadIdx.x % 32 * 32;
+    const unsigned* flags = (const unsigned*)(stage + FLAGS + first);
+    unsigned bits = 0;
+    UNROLL for (int k = 0; k < 8; k++) bits |= bits_of(flags[k]) << 4 * k;
+    left -= first;
+    return left >= 32 ? bits : left <= 0 ? 0 : bits & ((1u << left) - 1);
+}
+
+// WARPS warps: how many each one's piece keeps, and which.
+__device__ __forceinline__ void count_tiles(carried (*totals)[WARPS], unsigned (*bits)[THREADS],
+                                            char* stages, unsigned ring, const item* x,
+                                            const unsigned char* mask, int64 tiles, int64 count)
+{
+    struct turn now = {0, 0};
+    int thread = threadIdx.x - THREADS, warp = thread / 32;
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        char* stage = stages + now.at * STAGE_BYTES;
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        bring_rest(stage, warp, x, mask, tile * TILE, count);
+        unsigned own = kept_bits(stage, warp, count - tile * TILE);
+        bits[now.at][thread] = own;
+        carried all = of_lanes(__popc(own));
+        if (thread % 32 == 0) totals[now.at][warp] = all;
+        done(BARRIER(ring, SUMMED, now.at));
+        advance(&now, STAGES);
+    }
+}
+
+// Gathers what a piece keeps from the `shift`-th place on; returns how many places are taken then.
+__device__ __forceinline__ int gather(item* gathered, int shift, const item* piece, unsigned bits)
+{
+    int lane = threadIdx.x % 32, own = __popc(bits), sum = own;
+    UNROLL for (int reach = 1; reach < 32; reach *= 2) {
+        int other = __shfl_up_sync(EVERY_LANE, sum, reach);
+        if (lane >= reach) sum += other;
+    }
+    int end = shift + __shfl_sync(EVERY_LANE, sum, 31), before = shift + sum - own;
+    unsigned under = (1u << lane) - 1;
+    UNROLL for (int row = 0; row < 32; row++) {
+        unsigned here = __shfl_sync(EVERY_LANE, bits, row);
+        int at = __shfl_sync(EVERY_LANE, before, row) + __popc(here & under);
+        if (here >> lane & 1) gathered[at] = piece[32 * row + lane];
+    }
+    __syncwarp();
+    return end;
+}
+
+// Stores the places from `shift` to `end`, which begin at a vector of y.
+__device__ __forceinline__ void put(item* y, const item* gathered, int shift, int end)
+{
+    for (int at = threadIdx.x % 32 * WIDTH; at < end; at += 32 * WIDTH) {
+        if (at >= shift && at + WIDTH <= end) {
+            *(struct vector*)(y + at) = *(const struct vector*)(gathered + at);
+        } else {
+            UNROLL for (int e = 0; e < WIDTH; e++)
+                if (at + e >= shift && at + e < end) y[at + e] = gathered[at + e];
+        }
+    }
+    __syncwarp();
+}
+
+// WARPS warps: move what pieces keep.
+__device__ __forceinline__ void move_tiles(struct vector* vectors, const char* stages,
+                                           const carried (*before)[WARPS],
+                                           const unsigned (*bits)[THREADS], unsigned ring, item* y,
+                                           int64* kept, int64 tiles)
+{
+    struct turn now = {0, 0};
+    int warp = threadIdx.x / 32;
+    item* gathered = (item*)(vectors + warp * GATHERED);
+    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
+        wait(BARRIER(ring, FILLED, now.at), now.round);
+        wait(BARRIER(ring, KNOWN, now.at), now.round);
+        int64 to = before[now.at][warp];
+        int shift = (int)(to % WIDTH);
+        const item* piece = (const item*)(stages + now.at * STAGE_BYTES) + warp * PIECE;
+        int end = gather(gathered, shift, piece, bits[now.at][threadIdx.x]);
+        done(BARRIER(ring, EMPTIED, now.at));
+        put(y + (to - shift), gathered, shift, end);
+        if (tile == tiles - 1 && threadIdx.x == THREADS - 1) *kept = to - shift + end;
+        advance(&now, STAGES);
+    }
+}
+
+__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void compact_waves(
+    const item* __restrict__ x, const unsigned char* __restrict__ mask, item* __restrict__ y,
+    int64* __restrict__ kept, word* states, int64 tiles, int64 count)
+{
+    SHARED_ARRAY(char, stages);
+    __shared__ word events[EVENTS * STAGES];
+    __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
+    __shared__ unsigned bits[STAGES][THREADS];
+    __shared__ struct vector gathered[WARPS * GATHERED];
+    unsigned ring = (unsigned)__cvta_generic_to_shared(events);
+    int warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) set_up(ring, 1);
+    __syncthreads();
+    if (warp < WARPS) move_tiles(gathered, stages, before, bits, ring, y, kept, tiles);
+    else if (warp < 2 * WARPS) count_tiles(totals, bits, stages, ring, x, mask, tiles, count);
+    else if (warp == 2 * WARPS) publish_tiles(totals, ring, states, tiles);
+    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, ring, states, tiles);
+    else if (threadIdx.x % 32 == 0)
+        load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, mask, tiles, count);
+}

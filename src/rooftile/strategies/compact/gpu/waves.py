@@ -1,0 +1,92 @@
+"""Rung 6, `waves`: a single pass of resident blocks, whose warps have a job each.
+
+Sources: as of `look_back`, and of `scan`'s rung of this name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
+from rooftile.analysis.cooperation import chain
+from rooftile.ops.compact import Compact
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
+from rooftile.strategies.compact.gpu._base import GpuCompact
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_PIECE = 1024
+"""Elements of a warp."""
+_BARRIERS = 32
+"""Bytes of a stage's."""
+_ROW = 9
+"""Operations of a lane for each 32 elements of its warp."""
+
+
+class CompactWaves(GpuCompact):
+    """Takes elements of 32 bits; launched as a whole, as `scan`'s."""
+
+    name = "waves"
+    order = 6
+    devices = ("cuda",)
+    summary = "resident blocks whose warps load, count, look up and move different tiles"
+    summing = "compact_waves"
+    least_architecture = LEAST_ARCHITECTURE
+    tunables = (
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("STAGES", (3, 4, 6, 8), 4),
+        Tunable("BLOCKS", (1, 2, 3), 2),
+    )
+
+    def why_not(self, problem: Compact) -> str | None:
+        """Other sizes."""
+        return None if problem.itemsize == 4 else "its elements have 32 bits"
+
+    def why_slow(self, problem: Compact) -> str | None:
+        """The first wave is counted before anything is moved."""
+        few = self.waves(problem, self.defaults(problem)).few
+        return "there are few waves of tiles" if few else None
+
+    def defaults(self, problem: Compact) -> dict[str, int]:
+        """As many blocks as shared memory has room for."""
+        made = super().defaults(problem)
+        fitting = (b for b in (2, 1) if not self.invalid(problem, {**made, "BLOCKS": b}))
+        return {**made, "BLOCKS": next(fitting, 1)}
+
+    def invalid(self, problem: Compact, config: Config) -> str | None:
+        """Too much shared memory."""
+        return self.waves(problem, config).invalid()
+
+    def waves(self, problem: Compact, config: Config) -> Waves:
+        """The tiles.  A bit is kept for each element of a stage, two sums and what gathers for each
+        warp."""
+        warps = config["THREADS"] // 32
+        kept = config["STAGES"] * (_BARRIERS + warps * (_PIECE // 8 + 16))
+        kept += warps * (4 * _PIECE + 16)
+        tiles = blocks(problem.count, warps * _PIECE)
+        return Waves(self.machine, config, tiles, 5 * warps * _PIECE, kept)
+
+    def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
+        """Also all blocks."""
+        return {**super().macros(problem, config), "ALL": self.waves(problem, config).all}
+
+    def workspace(self, problem: Compact, config: Config) -> dict[str, int]:
+        """A state a tile."""
+        return {"states": 2 * self.waves(problem, config).tiles}
+
+    def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
+        """States are cleared, then tiles are compacted."""
+        waves = self.waves(problem, config)
+        numbers = map(np.int64, (waves.tiles, problem.count))
+        return waves.steps("compact_waves", "x", "mask", "y", "kept", "states", *numbers)
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """Elements and flags once; what is kept, all of it at most, passes shared memory again."""
+        waves, count = self.waves(problem, config), problem.count
+        made = beside(count, 4, 4) + beside(count, 1, 4) + stored_beside(count, 4)
+        made += chain(count * _ROW, 32 * _ROW)
+        made += Accesses(shared_reads=3 * count / WARP)
+        return {"clear": waves.zeros, "compact_waves": made + waves.looked_up}
+
+
+STRATEGY = CompactWaves()

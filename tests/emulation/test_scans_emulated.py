@@ -162,7 +162,7 @@ def test_waves_of_tiles(blocks, problem, config, tmp_path):
     [
         ("bool counts = at >= 0 &&", "bool counts = at > 0 &&"),
         ("joined(cut ? nothing() : carry, of_lanes(all))", "joined(nothing(), of_lanes(all))"),
-        ("first + 32 * k;\n        seen", "first + 32 * k + 1;\n        seen"),
+        ("threadIdx.x % 32 + 32 * k;", "threadIdx.x % 32 + 32 * k + 1;"),
         ("lane ? joined(carry, earlier) : carry", "carry"),
     ],
 )
@@ -178,9 +178,8 @@ def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):
     [
         ("bits & ((1u << left) - 1)", "bits"),
         ("left < TILE && left / 16 * 16 / PIECE == warp", "false"),
-        ("int shift = (int)(to % WIDTH)", "int shift = 0; to -= to % WIDTH"),
         ("__popc(here & under)", "__popc(here & under | 1)"),
-        ("at >= shift && at + WIDTH <= end", "at + WIDTH <= end"),
+        ("sum - own, row)", "sum, row)"),
     ],
 )
 def test_elements_that_waves_lose_are_caught(before, after, tmp_path):

@@ -91,20 +91,24 @@ __device__ __forceinline__ carried of_lanes(carried value)
     return value;
 }
 
-// What is before a tile, by what was before the block's last one; for a warp.
-__device__ __forceinline__ struct carry looked_up(struct carry carry, const word* states, int64 tile)
+// Asks for the states of the tiles before one, back to the block's last one; for a warp.
+__device__ __forceinline__ void ask(word* seen, const word* states, int64 tile)
 {
-    int lane = threadIdx.x % 32;
-    int64 first = tile - ALL + lane;
-    word seen[LOOKS];
     UNROLL for (int k = 0; k < LOOKS; k++) {
-        int64 at = first + 32 * k;
+        int64 at = tile - ALL + threadIdx.x % 32 + 32 * k;
         seen[k] = at >= 0 && at < tile ? seen_of(states + at) : TOLD;
     }
+}
+
+// What is before a tile, by what was before the block's last one, and by the answers.
+__device__ __forceinline__ struct carry looked_up(struct carry carry, word* seen,
+                                                  const word* states, int64 tile)
+{
+    int lane = threadIdx.x % 32;
     carried all = IDENTITY;
     bool cut = false;
     UNROLL for (int k = 0; k < LOOKS; k++) {
-        int64 at = first + 32 * k;
+        int64 at = tile - ALL + lane + 32 * k;
         while (!(unsigned)seen[k]) {
             __nanosleep(PAUSE_NS);
             seen[k] = seen_of(states + at);

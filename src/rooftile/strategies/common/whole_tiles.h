@@ -28,8 +28,12 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
     struct turn now = {0, 0};
     struct carry carry = nothing();
     int lane = threadIdx.x % 32;
+    word seen[LOOKS];
+    ask(seen, states, blockIdx.x);
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        carry = looked_up(carry, states, tile);
+        carry = looked_up(carry, seen, states, tile);
+        // The next answers are on their way while this one is passed on.
+        if (tile + ALL < tiles) ask(seen, states, tile + ALL);
         wait(BARRIER(ring, SUMMED, now.at), now.round);
         carried sum = lane < WARPS ? totals[now.at][lane] : IDENTITY;
         UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {

@@ -1,8 +1,8 @@
 // Rung 6, waves: a single pass of resident blocks, whose warps have a job each.
 //
 // As scan's rung of this name (`common/waves.h`).  A warp has pieces of 32 times 32 elements; lane r
-// knows which of the r-th 32 are kept.  What a piece keeps gathers in shared memory, placed to a
-// vector as it will lie in y, and leaves by vectors.
+// knows which of the r-th 32 are kept.  Rows leave one by one: what each keeps lies beside each other,
+// and few threads' stores are as fast as anything that gathers them before, since none waits for them.
 // What it removes: waiting with nothing under way.
 //
 // x[count], mask[count], y[count], kept[1], states[tiles].
@@ -15,15 +15,10 @@
 #include "items.h"
 #include "common/whole_tiles.h"
 
-#define WIDTH (16 / SIZE)
 #define PIECE 1024
 #define TILE (WARPS * PIECE)
 #define FLAGS (TILE * SIZE)
 #define STAGE_BYTES (TILE * (SIZE + 1))
-// Vectors of what a warp gathers, with places before it in the first.
-#define GATHERED (PIECE / WIDTH + 1)
-
-struct __align__(16) vector { item of[WIDTH]; };
 
 // One thread: fills stages with elements and flags of tiles, as far as these have whole vectors.
 __device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const item* x,
@@ -87,58 +82,37 @@ __device__ __forceinline__ void count_tiles(carried (*totals)[WARPS], unsigned (
     }
 }
 
-// Gathers what a piece keeps from the `shift`-th place on; returns how many places are taken then.
-__device__ __forceinline__ int gather(item* gathered, int shift, const item* piece, unsigned bits)
+// Stores what a piece keeps, row by row; returns behind the last.
+__device__ __forceinline__ item* put(item* to, const item* piece, unsigned bits)
 {
     int lane = threadIdx.x % 32, own = __popc(bits), sum = own;
     UNROLL for (int reach = 1; reach < 32; reach *= 2) {
         int other = __shfl_up_sync(EVERY_LANE, sum, reach);
         if (lane >= reach) sum += other;
     }
-    int end = shift + __shfl_sync(EVERY_LANE, sum, 31), before = shift + sum - own;
     unsigned under = (1u << lane) - 1;
     UNROLL for (int row = 0; row < 32; row++) {
         unsigned here = __shfl_sync(EVERY_LANE, bits, row);
-        int at = __shfl_sync(EVERY_LANE, before, row) + __popc(here & under);
-        if (here >> lane & 1) gathered[at] = piece[32 * row + lane];
+        int at = __shfl_sync(EVERY_LANE, sum - own, row) + __popc(here & under);
+        if (here >> lane & 1) to[at] = piece[32 * row + lane];
     }
-    __syncwarp();
-    return end;
-}
-
-// Stores the places from `shift` to `end`, which begin at a vector of y.
-__device__ __forceinline__ void put(item* y, const item* gathered, int shift, int end)
-{
-    for (int at = threadIdx.x % 32 * WIDTH; at < end; at += 32 * WIDTH) {
-        if (at >= shift && at + WIDTH <= end) {
-            *(struct vector*)(y + at) = *(const struct vector*)(gathered + at);
-        } else {
-            UNROLL for (int e = 0; e < WIDTH; e++)
-                if (at + e >= shift && at + e < end) y[at + e] = gathered[at + e];
-        }
-    }
-    __syncwarp();
+    return to + __shfl_sync(EVERY_LANE, sum, 31);
 }
 
 // WARPS warps: move what pieces keep.
-__device__ __forceinline__ void move_tiles(struct vector* vectors, const char* stages,
-                                           const carried (*before)[WARPS],
+__device__ __forceinline__ void move_tiles(const char* stages, const carried (*before)[WARPS],
                                            const unsigned (*bits)[THREADS], unsigned ring, item* y,
                                            int64* kept, int64 tiles)
 {
     struct turn now = {0, 0};
     int warp = threadIdx.x / 32;
-    item* gathered = (item*)(vectors + warp * GATHERED);
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
         wait(BARRIER(ring, FILLED, now.at), now.round);
         wait(BARRIER(ring, KNOWN, now.at), now.round);
-        int64 to = before[now.at][warp];
-        int shift = (int)(to % WIDTH);
         const item* piece = (const item*)(stages + now.at * STAGE_BYTES) + warp * PIECE;
-        int end = gather(gathered, shift, piece, bits[now.at][threadIdx.x]);
+        item* end = put(y + before[now.at][warp], piece, bits[now.at][threadIdx.x]);
         done(BARRIER(ring, EMPTIED, now.at));
-        put(y + (to - shift), gathered, shift, end);
-        if (tile == tiles - 1 && threadIdx.x == THREADS - 1) *kept = to - shift + end;
+        if (tile == tiles - 1 && threadIdx.x == THREADS - 1) *kept = end - y;
         advance(&now, STAGES);
     }
 }
@@ -151,12 +125,11 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void compact_waves(
     __shared__ word events[EVENTS * STAGES];
     __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
     __shared__ unsigned bits[STAGES][THREADS];
-    __shared__ struct vector gathered[WARPS * GATHERED];
     unsigned ring = (unsigned)__cvta_generic_to_shared(events);
     int warp = threadIdx.x / 32;
     if (threadIdx.x == 0) set_up(ring, 1);
     __syncthreads();
-    if (warp < WARPS) move_tiles(gathered, stages, before, bits, ring, y, kept, tiles);
+    if (warp < WARPS) move_tiles(stages, before, bits, ring, y, kept, tiles);
     else if (warp < 2 * WARPS) count_tiles(totals, bits, stages, ring, x, mask, tiles, count);
     else if (warp == 2 * WARPS) publish_tiles(totals, ring, states, tiles);
     else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, ring, states, tiles);

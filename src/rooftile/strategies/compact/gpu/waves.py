@@ -33,9 +33,9 @@ class CompactWaves(GpuCompact):
     summing = "compact_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
-        Tunable("THREADS", (64, 128, 256), 128),
-        Tunable("STAGES", (3, 4, 6, 8), 4),
-        Tunable("BLOCKS", (1, 2, 3), 2),
+        Tunable("THREADS", (64, 128, 256), 256),
+        Tunable("STAGES", (3, 4, 5, 8, 10), 5),
+        Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
     def why_not(self, problem: Compact) -> str | None:
@@ -48,21 +48,19 @@ class CompactWaves(GpuCompact):
         return "there are few waves of tiles" if few else None
 
     def defaults(self, problem: Compact) -> dict[str, int]:
-        """As many blocks as shared memory has room for."""
+        """As many threads as shared memory has room for."""
         made = super().defaults(problem)
-        fitting = (b for b in (2, 1) if not self.invalid(problem, {**made, "BLOCKS": b}))
-        return {**made, "BLOCKS": next(fitting, 1)}
+        fitting = (n for n in (256, 128) if not self.invalid(problem, {**made, "THREADS": n}))
+        return {**made, "THREADS": next(fitting, 64)}
 
     def invalid(self, problem: Compact, config: Config) -> str | None:
         """Too much shared memory."""
         return self.waves(problem, config).invalid()
 
     def waves(self, problem: Compact, config: Config) -> Waves:
-        """The tiles.  A bit is kept for each element of a stage, two sums and what gathers for each
-        warp."""
+        """The tiles; a bit is kept for each element of a stage, two sums for each warp."""
         warps = config["THREADS"] // 32
         kept = config["STAGES"] * (_BARRIERS + warps * (_PIECE // 8 + 16))
-        kept += warps * (4 * _PIECE + 16)
         tiles = blocks(problem.count, warps * _PIECE)
         return Waves(self.machine, config, tiles, 5 * warps * _PIECE, kept)
 
@@ -81,11 +79,11 @@ class CompactWaves(GpuCompact):
         return waves.steps("compact_waves", "x", "mask", "y", "kept", "states", *numbers)
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
-        """Elements and flags once; what is kept, all of it at most, passes shared memory again."""
+        """Elements and flags once, through shared memory; all are kept, at most."""
         waves, count = self.waves(problem, config), problem.count
         made = beside(count, 4, 4) + beside(count, 1, 4) + stored_beside(count, 4)
         made += chain(count * _ROW, 32 * _ROW)
-        made += Accesses(shared_reads=3 * count / WARP)
+        made += Accesses(shared_reads=2 * count / WARP)
         return {"clear": waves.zeros, "compact_waves": made + waves.looked_up}
 
 

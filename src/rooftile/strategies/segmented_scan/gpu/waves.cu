@@ -1,14 +1,16 @@
 // Rung 4, waves: a single pass of resident blocks, whose warps have a job each.
 //
-// As scan's rung of this name.  One more warp sets a bit for each element of a tile at which a segment
+// As scan's rung of this name.  Two more warps set a bit for each element of a tile at which a segment
 // begins, while the copy engine brings the tile; what crosses such a bit is cut off, as in `look_back`.
 // What it removes: waiting with nothing under way.
 //
 // x[count], offsets[segments + 1], y[count], firsts[tiles + 1], states[tiles].
 // Grid: x over ALL blocks, launched together.
-// Block: x over WARPS warps that scan, WARPS that sum, and four.
+// Block: x over WARPS warps that scan, WARPS that sum, three, and MARKERS.
 
 #define WARPS (THREADS / 32)
+#define MARKERS 2
+#define MARKING (32 * MARKERS)
 #define AT_ONCE 4
 #include "scan/gpu/stages.h"
 typedef OFFSET offset;
@@ -22,28 +24,31 @@ __device__ __forceinline__ void load_places(int* places, const offset* offsets, 
                                             int64 last, int64 tile)
 {
     UNROLL for (int k = 0; k < AT_ONCE; k++) {
-        int64 at = s + 32 * k < last ? offsets[s + 32 * k] - tile * TILE : -1;
+        int64 at = s + k * MARKING < last ? offsets[s + k * MARKING] - tile * TILE : -1;
         // Offsets that do not rise must not reach beyond the bits.
         places[k] = at >= 0 && at < TILE ? (int)at : -1;
     }
 }
 
-// A warp: sets the bits of tiles.
-__device__ __forceinline__ void mark_tiles(stage_heads* heads, unsigned ring,
+// MARKERS warps: set the bits of tiles.
+__device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsigned ring,
                                            const offset* offsets, const int64* firsts, int64 tiles)
 {
     struct turn now = {0, 0};
-    int lane = threadIdx.x % 32;
+    int64 next_first = 0, next_last = 0;
+    if (blockIdx.x < tiles) next_first = firsts[blockIdx.x], next_last = firsts[blockIdx.x + 1];
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        int64 first = firsts[tile], last = firsts[tile + 1];
+        int64 first = next_first, last = next_last;
         int places[AT_ONCE];
-        load_places(places, offsets, first + lane, last, tile);
+        // Of the next tile, they are on their way while this one is marked.
+        if (tile + ALL < tiles) next_first = firsts[tile + ALL], next_last = firsts[tile + ALL + 1];
+        load_places(places, offsets, first + thread, last, tile);
         wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
         while (first < last) {
             UNROLL for (int k = 0; k < AT_ONCE; k++)
                 if (places[k] >= 0) atomicOr(heads[now.at] + places[k] / 32, 1u << places[k] % 32);
-            first += 32 * AT_ONCE;
-            load_places(places, offsets, first + lane, last, tile);
+            first += AT_ONCE * MARKING;
+            load_places(places, offsets, first + thread, last, tile);
         }
         done(BARRIER(ring, FILLED, now.at));
         advance(&now, STAGES);
@@ -115,8 +120,12 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
     struct carry carry = nothing();
     int lane = threadIdx.x % 32;
     unsigned up_to = 0xffffffffu >> (31 - lane);
+    word seen[LOOKS];
+    ask(seen, states, blockIdx.x);
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        carry = looked_up(carry, states, tile);
+        carry = looked_up(carry, seen, states, tile);
+        // The next answers are on their way while this one is passed on.
+        if (tile + ALL < tiles) ask(seen, states, tile + ALL);
         wait(BARRIER(ring, SUMMED, now.at), now.round);
         unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.at][lane]);
         int first = 31 - __clz((begins & up_to) | 1);
@@ -159,7 +168,7 @@ __device__ __forceinline__ void store_tiles(const char* stages, stage_heads* hea
     }
 }
 
-__global__ __launch_bounds__(2 * THREADS + 128, BLOCKS) void scan_segments(
+__global__ __launch_bounds__(2 * THREADS + 96 + MARKING, BLOCKS) void scan_segments(
     const given* __restrict__ x, const offset* __restrict__ offsets, result* __restrict__ y,
     const int64* __restrict__ firsts, word* states, int64 tiles, int64 count)
 {
@@ -172,14 +181,15 @@ __global__ __launch_bounds__(2 * THREADS + 128, BLOCKS) void scan_segments(
     int warp = threadIdx.x / 32;
     for (int e = threadIdx.x; e < STAGES * (TILE / 32); e += blockDim.x)
         heads[e / (TILE / 32)][e % (TILE / 32)] = 0;
-    if (threadIdx.x == 0) set_up(ring, 2);
+    if (threadIdx.x == 0) set_up(ring, 1 + MARKERS);
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, heads, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS)
         sum_tiles(totals, cut_warps, stages, heads, warp - WARPS, ring, x, tiles, count);
     else if (warp == 2 * WARPS) publish_tiles(totals, cut_warps, ring, states, tiles);
     else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, cut_warps, ring, states, tiles);
-    else if (warp == 2 * WARPS + 2) mark_tiles(heads, ring, offsets, firsts, tiles);
+    else if (warp > 2 * WARPS + 2)
+        mark_tiles(heads, threadIdx.x - 2 * THREADS - 96, ring, offsets, firsts, tiles);
     else if (threadIdx.x % 32 == 0)
         load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, tiles, count);
 }

@@ -19,8 +19,10 @@ from rooftile.strategies.segmented_scan.gpu._finding import finding, found
 _WIDTH = 4
 _KEPT = 32
 """Bytes of a stage's barriers."""
-_OTHERS = 4
+_OTHERS = 5
 """Warps that neither sum nor store."""
+_SHORT = 64
+"""Elements a segment, by measurements."""
 
 
 class SegmentedWaves(GpuSegmentedScan):
@@ -33,10 +35,10 @@ class SegmentedWaves(GpuSegmentedScan):
     summing = "scan_segments"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
-        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("THREADS", (64, 128, 256), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8), 6),
         Tunable("STAGES", (3, 4, 6, 8, 12), 8),
-        Tunable("BLOCKS", (1, 2, 3), 2),
+        Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
     def why_not(self, problem: SegmentedScan) -> str | None:
@@ -51,7 +53,9 @@ class SegmentedWaves(GpuSegmentedScan):
         return None
 
     def why_slow(self, problem: SegmentedScan) -> str | None:
-        """The first wave is summed before anything is stored."""
+        """The first wave is summed before anything is stored; two warps mark all beginnings."""
+        if problem.count < _SHORT * problem.segments:
+            return "segments are short"
         few = self.waves(problem, self.defaults(problem)).few
         return "there are few waves of tiles" if few else None
 

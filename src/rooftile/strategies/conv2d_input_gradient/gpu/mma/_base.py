@@ -92,5 +92,5 @@ class Mma(GpuInputGradient):
         steps = blocks(problem.maps, _STEPS * depth) * _STEPS
         pairs = (_SIDE + problem.mask[1]) // 2
         masks = problem.mask[0] * steps * pairs * 32
-        held = 2 * problem.layer.output_size[0] * 2 * steps * _WINDOWS
+        held = 2 * (problem.layer.output_size[0] + 1) * 2 * steps * _WINDOWS
         return 8 * (masks + held + 2 * math.prod(problem.layer.output_shape[1:]))

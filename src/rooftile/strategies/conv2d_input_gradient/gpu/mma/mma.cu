@@ -36,6 +36,7 @@
 #define GROUP_SLOTS (2 * STEPS)
 #define GROUPS ((MAPS + GROUP_SLOTS * SLOT_MAPS - 1) / (GROUP_SLOTS * SLOT_MAPS))
 #define SLOTS (GROUPS * GROUP_SLOTS)
+#define HELD_ROWS (ROWS + 1)
 #define PAIRS ((SIDE + MASK_WIDTH) / 2)
 #define BANDS ((HEIGHT + 2 * PAD_Y + BAND - 1) / BAND)
 // What a copy brings of an image's gradients or places.
@@ -95,17 +96,18 @@ __device__ __forceinline__ void start(const float* dy, const int* where, float* 
         }
 }
 
-// Gradients of two images, held[2][ROWS][SLOTS][WINDOWS], with bits for their numbers in their windows.
+// Gradients of two images, held[2][HELD_ROWS][SLOTS][WINDOWS], with bits for their numbers in their
+// windows; those of the last row are zeros.
 __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, int n, int images)
 {
-    for (int at = threadIdx.x; at < 2 * ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
-        int column = at % WINDOWS, slot = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % ROWS;
-        int image = at / WINDOWS / SLOTS / ROWS;
+    for (int at = threadIdx.x; at < 2 * HELD_ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
+        int column = at % WINDOWS, slot = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % HELD_ROWS;
+        int image = at / WINDOWS / SLOTS / HELD_ROWS;
         float gradient[2] = {0.0f, 0.0f};
         unsigned bits = 0;
         UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
             int map = slot * SLOT_MAPS + k;
-            if (n + image < images && column < COLUMNS && map < MAPS) {
+            if (n + image < images && r < ROWS && column < COLUMNS && map < MAPS) {
                 int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
                 int place = __float_as_int(given[2 * GIVEN + number]);
                 int row = place / CONV_COLUMNS - r * SIDE;
@@ -121,14 +123,12 @@ __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, 
 // The operands of a row of outputs of both images: zeros but for winners.
 __device__ __forceinline__ void take(unsigned word[STEPS][4], const uint2* held, int group, int row)
 {
-    int lane = threadIdx.x % 32, r = row / SIDE;
-    unsigned wanted = row % SIDE * SIDE + lane % 4;
-    bool inside = row >= 0 && row < ROWS * SIDE;
+    int lane = threadIdx.x % 32, r = row >= 0 && row < ROWS * SIDE ? row / SIDE : ROWS;
+    unsigned wanted = (row & SIDE - 1) * SIDE + lane % 4;
     UNROLL for (int s = 0; s < STEPS; s++)
         UNROLL for (int k = 0; k < 4; k++) {
             int image = k % 2, slot = group * GROUP_SLOTS + 2 * s + k / 2;
-            uint2 one = make_uint2(0, 0);
-            if (inside) one = held[((image * ROWS + r) * SLOTS + slot) * WINDOWS + lane / 4];
+            uint2 one = held[((image * HELD_ROWS + r) * SLOTS + slot) * WINDOWS + lane / 4];
             word[s][k] = WINNERS(one, wanted);
         }
 }
@@ -144,7 +144,7 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
     ROLLED for (int group = 0; group < GROUPS; group++) {
         unsigned word[BAND][STEPS][4];
         UNROLL for (int i = 0; i < BAND; i++) take(word[i], held, group, top + i);
-        ROLLED for (int p = 0; p < MASK_HEIGHT; p++) {
+        UNROLL_BY(BAND) for (int p = 0; p < MASK_HEIGHT; p++) {
             if (top + BAND > p && top - p < ROWS * SIDE)
                 UNROLL for (int s = 0; s < STEPS; s++)
                     UNROLL for (int pair = 0; pair < PAIRS; pair++) {
@@ -203,8 +203,8 @@ __device__ __forceinline__ void join(const float sum[PAIRS][4], int image, float
             int by = pair / 2, v = pair % 2 * 2 + e;
             float value = sum[pair][2 * image + e];
             if (by > 0) value = __shfl_sync(~0u, value, (lane - 4 * by) & 31);
-            pixel[0][v] += column >= by ? value : 0.0f;
-            pixel[1][v] += column >= by ? 0.0f : value;
+            if (column >= by) pixel[0][v] += value;
+            else pixel[1][v] += value;
         }
 }
 
@@ -231,7 +231,7 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
 {
     extern __shared__ __align__(16) uint2 taps[];
     uint2* held = taps + MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32;
-    float* given = (float*)(held + 2 * ROWS * SLOTS * WINDOWS);
+    float* given = (float*)(held + 2 * HELD_ROWS * SLOTS * WINDOWS);
     int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;
     start(dy, where, given, 2 * blockIdx.x, images);
     hold_masks(weights, taps, blockIdx.y * 4);

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import pytest
 from every_rung import Wrong
 from gradient_rungs import EveryGpuRung
 
 from rooftile.ops import Pool
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_input_gradient import NAMED, Conv2dInputGradient
+from rooftile.runtime.choice import choose
+from rooftile.strategies import strategy
 
 FOURS = Conv2dInputGradient(
     3, 6, 17, 15, 5, (3, 4), padding=(1, 2), pool=Pool.of("max", 4), before="relu"
@@ -31,3 +36,33 @@ class TestRungs(EveryGpuRung):
         ("naive", "q >= 0 && q < MASK_WIDTH", "q > 0 && q < MASK_WIDTH"),
         ("gathered", "sum[1] += gradient * tap.y", "sum[1] += gradient * tap.x"),
     )
+
+
+def test_many_images_are_the_tensor_cores_at_their_precisions():
+    build, _ = NAMED["lenet-conv2"]
+    found = {
+        (precision, batch): choose(build(batch), precision, "cuda").name
+        for precision in ("ieee", "tf32", "bf16", "fp16")
+        for batch in (64, 1024)
+    }
+    assert {name for (precision, _), name in found.items() if precision == "ieee"} == {"gathered"}
+    for precision in ("tf32", "bf16", "fp16"):
+        assert found[precision, 64] == "gathered"
+        assert found[precision, 1024] == f"mma_{precision}"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "4 x 4"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (3, 9)}, "9 columns"),
+        ({"before": "tanh"}, "no slope"),
+        ({"width": 50}, "windows beside each other"),
+        ({"maps": 400}, "shared memory"),
+    ],
+)
+def test_tensor_cores_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
+    assert why in strategy("conv2d_input_gradient", "mma_bf16", "cuda").why_not(problem)

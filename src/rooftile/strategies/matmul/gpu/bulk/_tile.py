@@ -20,14 +20,16 @@ _ALIGNED = 16
 _MOST_STAGES, _MOST_REGISTERS, _COPIER_REGISTERS = 16, 240, 24
 _OTHER_REGISTERS = 30
 """Registers that a thread wants beside its sums."""
+_SHARE = 4
+"""Columns by which blocks share those of a tile: with 36 each the engine's swizzle goes on."""
 _BARRIERS = 1024
 """Bytes between stages and the buffers of results, which begin on so many."""
 
 # What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
-# the last-level cache, where its neighbour reads as well and where that idles, and into shared
-# memory.  Clocks of a tile, of a part and of a cluster, beside the slices, of a slice that blocks
-# share, and of one that each warpgroup takes to registers.
-_CACHE_RATE, _LONE_CACHE_RATE, _FILL_RATE = 26, 36, 57
+# the last-level cache, where its neighbour reads as well and where that idles, into shared memory,
+# and in and out of it.  Clocks of a tile, of a part and of a cluster, beside the slices, of a slice
+# that blocks share, and of one that each warpgroup takes to registers.
+_CACHE_RATE, _LONE_CACHE_RATE, _FILL_RATE, _SHARED_RATE = 26, 36, 57, 128
 _TILE_CLOCKS, _PART_CLOCKS, _CLUSTER_CLOCKS, _MEETING_CLOCKS, _HELD_CLOCKS = 1500, 1500, 500, 80, 20
 
 
@@ -189,6 +191,11 @@ class Tile:
         return _BARRIERS + 2 * self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
 
     @property
+    def _read_bytes(self) -> int:
+        """Bytes of a slice that products read: every warpgroup its rows and all columns."""
+        return self.products * self.config["WARPGROUPS"] * _LINE * (64 + self.columns)
+
+    @property
     def held(self) -> int:
         """Registers that a thread wants."""
         return self.columns // 2 + _OTHER_REGISTERS
@@ -215,8 +222,8 @@ class Tile:
             return "the cores want lines of the right matrix to be columns"
         if right.lies_across and self.columns % line:
             return f"{self.columns} columns in boxes of {line}"
-        if self.columns // self.config["ROW_BLOCKS"] % 8:
-            return f"{self.config['ROW_BLOCKS']} blocks share {self.columns} columns by eights"
+        if self.columns // self.config["ROW_BLOCKS"] % _SHARE:
+            return f"{self.config['ROW_BLOCKS']} blocks share {self.columns} columns by fours"
         if self.config["PARTS"] > 1 and self.sharing > 1:
             return "blocks of a cluster share rows and columns, or terms"
         if self.cluster > 8:
@@ -227,8 +234,9 @@ class Tile:
         sums = 4 * (self.rows + 8) * (self.columns + 8)
         if self.config["PARTS"] > 1 and sums > self.stages * self.stage_bytes:
             return f"{sums} bytes of sums"
-        if self.held > self.entry:
-            return f"{self.held} registers where threads begin with {self.entry}"
+        room = self.registers or self.entry
+        if self.held > room:
+            return f"{self.held} registers of a thread, where {room} are"
         return None
 
     @property
@@ -243,6 +251,7 @@ class Tile:
             self.products * 2 * self.rows * self.columns / 64,
             self.numbers * _LINE * shared / (_LONE_CACHE_RATE if alone else _CACHE_RATE),
             self.stage_bytes / _FILL_RATE,
+            (self.stage_bytes + self._read_bytes) / _SHARED_RATE,
         )
         if self.sides[0].lies_across and self.element_bytes == 4:
             # Rows pass through registers.

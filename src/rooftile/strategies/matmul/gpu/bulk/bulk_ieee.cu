@@ -3,8 +3,10 @@
 // In warpgroups_ieee and turned_ieee every tile splits its rows anew, in registers, while the cores
 // wait; only one of the matrices is split once.  Here one launch splits both, as they lie, and the
 // product is that of bulk_fp16 with stages of four planes, high and low numbers of both matrices:
-// three products stand for one.  Cores cut sums off, so a slice's sum, which is short, is added to
-// the total in float32, while the other warpgroup's products go on.
+// three products stand for one.  Low numbers are scaled by 2^11 more than high ones, so hardly any
+// is too small for float16, and products with them have sums of their own.  Cores cut sums off, so
+// the sum of a slice's high numbers, which is short, is added to the total in float32, while the
+// other warpgroup's products go on; what is cut off sums with low numbers is too little to count.
 // What it removes: all but one in a tile's splits of an element, and registers on their way.
 //
 // See bulk.cu for tiles and clusters.  Results in doubt (common/scaled_numbers.h) are computed from
@@ -25,16 +27,17 @@
 // From a descriptor of high numbers to that of the low ones.
 #define LOW (PLANE_BYTES >> 4)
 
-// Begins the products of a slice, the small ones first.
-__device__ __forceinline__ void begin(float sum[SUMS], word a, word b)
+// Begins the products of a slice: first those that sum up to `sum`.
+__device__ __forceinline__ void begin(float sum[SUMS], float with_low[SUMS], word a, word b)
 {
     begin_products();
     UNROLL for (int step = 0; step < 4; step++)
-        WGMMA(sum, a + step * LEFT_STEP, b + LOW + step * RIGHT_STEP, step > 0);
+        WGMMA(sum, a + step * LEFT_STEP, b + step * RIGHT_STEP, step > 0);
+    end_products();
     UNROLL for (int step = 0; step < 4; step++)
-        WGMMA(sum, a + LOW + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
+        WGMMA(with_low, a + step * LEFT_STEP, b + LOW + step * RIGHT_STEP, 1);
     UNROLL for (int step = 0; step < 4; step++)
-        WGMMA(sum, a + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
+        WGMMA(with_low, a + LOW + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
     end_products();
 }
 
@@ -42,17 +45,23 @@ __device__ __forceinline__ void accumulate(float total[SUMS], struct work work, 
                                            unsigned barriers, struct turn* turn)
 {
     int group = threadIdx.x / 128 - 1;
-    UNROLL for (int e = 0; e < SUMS; e++) total[e] = 0.0f;
+    unsigned taken = 0;
+    float with_low[SUMS];
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = with_low[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
         wait(FULL(barriers, turn->at), turn->round);
         unsigned stage = stages + turn->at * STAGE_BYTES;
         float sum[SUMS];
-        begin(sum, rows_at(stage + group * 64 * 128), columns_at(stage + A_BYTES));
-        COMPLETE(sum, 0);
-        unsigned taken = EMPTY(barriers, turn->at, STAGES);
+        begin(sum, with_low, rows_at(stage + group * 64 * 128), columns_at(stage + A_BYTES));
+        // The products of the slice before are done, and so is its stage.
+        COMPLETE(sum, 1);
         leave(&taken);
+        taken = EMPTY(barriers, turn->at, STAGES);
         UNROLL for (int e = 0; e < SUMS; e++) total[e] += sum[e];
     }
+    COMPLETE(with_low, 0);
+    leave(&taken);
+    UNROLL for (int e = 0; e < SUMS; e++) total[e] = fmaf(with_low[e], 0x1p-11f, total[e]);
 }
 
 #if CLUSTER > 1

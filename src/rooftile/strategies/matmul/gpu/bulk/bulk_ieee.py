@@ -26,13 +26,13 @@ _NUMBERS, _PRODUCTS = 2, 3
 """Of an element, and that stand for one."""
 _SPLIT_THREADS, _PLACES = 512, 16
 """Of a block that splits, and the rows or columns that it splits."""
-_LEAST_ROWS = 256
-"""From about so many rows on, what splitting b before saves is more than it takes."""
-_COLUMNS = (64, 80, 96, 128)
+_FEW = 256
+"""With so few rows or columns, to split the other matrix before takes more than it saves."""
+_COLUMNS = (64, 72, 80, 96, 128)
 
 
 class _SplitTile(Tile):
-    """Stages hold both numbers of both matrices, and a thread sums beside its totals."""
+    """Stages hold both numbers of both matrices, and a thread two sums beside its totals."""
 
     numbers = _NUMBERS
     products = _PRODUCTS
@@ -45,7 +45,7 @@ class _SplitTile(Tile):
     @property
     def held(self) -> int:
         """Registers that a thread wants."""
-        return super().held + self.columns // 2
+        return super().held + self.columns
 
 
 class BulkIeee(Bulk):
@@ -69,9 +69,9 @@ class BulkIeee(Bulk):
         return too_short(problem.inner) or super().why_not(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, products or terms: it has a launch that splits both matrices."""
-        if problem.rows < _LEAST_ROWS:
-            return f"it pays from {_LEAST_ROWS} rows on"
+        """Few rows, columns, products or terms: it has a launch that splits both matrices."""
+        if min(problem.rows, problem.columns) <= _FEW:
+            return f"it pays beyond {_FEW} rows and columns"
         return few_terms(problem) or super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:

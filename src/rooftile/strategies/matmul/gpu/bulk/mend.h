@@ -17,12 +17,12 @@ __device__ __forceinline__ struct place place_of_sum(struct work work, int e)
 }
 
 // A sum scaled back by its row's unit and its column's, or NaN where it is in doubt: where what
-// small numbers miss, times the largest that they meet, may reach a unit of its last place.  Small
-// numbers that meet zeros alone miss nothing.
+// small numbers miss, up to 2^-36, times the largest that they meet, 2^15, may reach a unit of its
+// last place.  Small numbers that meet zeros alone miss nothing.
 __device__ __forceinline__ float scaled_back(float sum, struct span row, struct span column)
 {
     float small = (column.unit == 0.0f ? 0.0f : row.small) + (row.unit == 0.0f ? 0.0f : column.small);
-    if (!(fabsf(sum) >= 0x1p14f * small)) return __int_as_float(0x7fffffff);
+    if (!(fabsf(sum) >= 8.0f * small)) return __int_as_float(0x7fffffff);
     // The smaller unit comes first: so nothing overflows that the product does not.
     return finite(sum) * 0x1p-28f * fminf(row.unit, column.unit) * fmaxf(row.unit, column.unit);
 }

@@ -90,9 +90,9 @@ __device__ __forceinline__ void fetch(const struct matrices numbers[NUMBERS], un
             unsigned full = FULL(barriers, turn.at);
             wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
             expect_bytes(STAGE_BYTES, full);
-            unsigned stage = stages + turn.at * STAGE_BYTES;
             UNROLL for (int n = 0; n < NUMBERS; n++)
-                start_slice(numbers[n].left, numbers[n].right, stage + n * PLANE_BYTES, full, work, s);
+                start_slice(numbers[n].left, numbers[n].right,
+                            stages + turn.at * STAGE_BYTES + n * PLANE_BYTES, full, work, s);
         }
     }
 }

@@ -8,6 +8,8 @@
 // Places, rows of a or columns of b, of a block.
 #define PLACES (SPLIT_THREADS / 32)
 #define LANES_ACROSS (PLACES / 4)
+// Fours of a thread that stay in registers from the search for the largest to the split.
+#define HELD 8
 
 __device__ __forceinline__ float4 greatest(float4 x, float4 y)
 {
@@ -24,17 +26,22 @@ __device__ __forceinline__ float4 from_lane(float4 x, int apart)
                        __shfl_xor_sync(~0u, x.z, apart), __shfl_xor_sync(~0u, x.w, apart));
 }
 
+// Low numbers of those below 2^-13 miss up to 2^-36.
+__device__ __forceinline__ float missing(float scaled)
+{
+    return scaled != 0.0f && fabsf(scaled) < 0x1p-13f ? 1.0f : 0.0f;
+}
+
 // Splits four neighbours.  Returns which of them are small.
 __device__ __forceinline__ float4 split_four(float4 x, float4 scale, narrow* high, narrow* low)
 {
-    pair first = pack(x.x * scale.x, x.y * scale.y), next = pack(x.z * scale.z, x.w * scale.w);
+    x.x *= scale.x, x.y *= scale.y, x.z *= scale.z, x.w *= scale.w;
+    pair first = pack(x.x, x.y), next = pack(x.z, x.w);
     *(uint2*)high = make_uint2(first, next);
-    *(uint2*)low = make_uint2(pack(fmaf(x.x, scale.x, -widened(first)),
-                                   fmaf(x.y, scale.y, -widened(first >> 16))),
-                              pack(fmaf(x.z, scale.z, -widened(next)),
-                                   fmaf(x.w, scale.w, -widened(next >> 16))));
-    return make_float4(is_small(x.x, scale.x), is_small(x.y, scale.y), is_small(x.z, scale.z),
-                       is_small(x.w, scale.w));
+    *(uint2*)low =
+        make_uint2(pack(0x1p11f * (x.x - widened(first)), 0x1p11f * (x.y - widened(first >> 16))),
+                   pack(0x1p11f * (x.z - widened(next)), 0x1p11f * (x.w - widened(next >> 16))));
+    return make_float4(missing(x.x), missing(x.y), missing(x.z), missing(x.w));
 }
 
 __device__ __forceinline__ struct span span_of(float most, float small)
@@ -51,8 +58,13 @@ __device__ __forceinline__ void split_lines(const float* from, narrow* high, nar
     if (place >= places) return;
     int64 line = (int64)place * terms;
     from += line, high += line, low += line;
-    float4 zeros = make_float4(0.0f, 0.0f, 0.0f, 0.0f), four = zeros;
-    UNROLL_BY(8) for (int k = start; k < terms; k += 128)
+    float4 zeros = make_float4(0.0f, 0.0f, 0.0f, 0.0f), four = zeros, held[HELD];
+    UNROLL for (int h = 0; h < HELD; h++) {
+        int k = start + 128 * h;
+        held[h] = k < terms ? *(const float4*)(from + k) : zeros;
+    }
+    UNROLL for (int h = 0; h < HELD; h++) four = greatest(four, held[h]);
+    UNROLL_BY(8) for (int k = start + 128 * HELD; k < terms; k += 128)
         four = greatest(four, *(const float4*)(from + k));
     float most = fmaxf(fmaxf(four.x, four.y), fmaxf(four.z, four.w));
     UNROLL for (int apart = 1; apart < 32; apart *= 2)
@@ -60,7 +72,11 @@ __device__ __forceinline__ void split_lines(const float* from, narrow* high, nar
     float one = scale_to(most);
     float4 scale = make_float4(one, one, one, one);
     four = zeros;
-    UNROLL_BY(8) for (int k = start; k < terms; k += 128)
+    UNROLL for (int h = 0; h < HELD; h++) {
+        int k = start + 128 * h;
+        if (k < terms) four = added(four, split_four(held[h], scale, high + k, low + k));
+    }
+    UNROLL_BY(8) for (int k = start + 128 * HELD; k < terms; k += 128)
         four = added(four, split_four(*(const float4*)(from + k), scale, high + k, low + k));
     float small = four.x + four.y + (four.z + four.w);
     UNROLL for (int apart = 1; apart < 32; apart *= 2) small += __shfl_xor_sync(~0u, small, apart);
@@ -94,13 +110,23 @@ __device__ __forceinline__ void split_columns(const float* from, narrow* high, n
     const int apart = SPLIT_THREADS / LANES_ACROSS;
     int place = first + threadIdx.x % LANES_ACROSS * 4, start = threadIdx.x / LANES_ACROSS;
     int end = place < places ? terms : 0;
-    float4 zeros = make_float4(0.0f, 0.0f, 0.0f, 0.0f), most = zeros, small = zeros;
-    UNROLL_BY(8) for (int k = start; k < end; k += apart)
+    float4 zeros = make_float4(0.0f, 0.0f, 0.0f, 0.0f), most = zeros, small = zeros, held[HELD];
+    UNROLL for (int h = 0; h < HELD; h++) {
+        int k = start + apart * h;
+        held[h] = k < end ? *(const float4*)(from + (int64)k * places + place) : zeros;
+    }
+    UNROLL for (int h = 0; h < HELD; h++) most = greatest(most, held[h]);
+    UNROLL_BY(8) for (int k = start + apart * HELD; k < end; k += apart)
         most = greatest(most, *(const float4*)(from + (int64)k * places + place));
     most = of_column(most, true);
     float4 scale = make_float4(scale_to(most.x), scale_to(most.y), scale_to(most.z),
                                scale_to(most.w));
-    UNROLL_BY(8) for (int k = start; k < end; k += apart) {
+    UNROLL for (int h = 0; h < HELD; h++) {
+        int64 at = (int64)(start + apart * h) * places + place;
+        if (start + apart * h < end)
+            small = added(small, split_four(held[h], scale, high + at, low + at));
+    }
+    UNROLL_BY(8) for (int k = start + apart * HELD; k < end; k += apart) {
         int64 at = (int64)k * places + place;
         small = added(small, split_four(*(const float4*)(from + at), scale, high + at, low + at));
     }

@@ -23,8 +23,9 @@ from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
-_LEAST_ROWS, _MOST_PRODUCTS = 9, 2**30
-"""Fewer rows are for `few_rows`; with more products to lay b before takes no time that counts."""
+_LEAST_ROWS, _FEW_ROWS, _MOST_PRODUCTS = 9, 256, 2**30
+"""Fewer rows are for `few_rows`; with many rows and products to lay b before takes no time that
+counts."""
 _PIECE = 4
 """float32 of 16 bytes, in which the copy engine counts lines."""
 _WARPGROUPS = 2
@@ -71,9 +72,11 @@ class TurnedIeee(GpuMatmul):
         return too_short(problem.inner) or super().why_not(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Few products, or terms, very few rows; and many products."""
-        if problem.rows < _LEAST_ROWS or problem.flops > 2 * _MOST_PRODUCTS:
-            return f"it pays from {_LEAST_ROWS} rows on, up to {_MOST_PRODUCTS} products"
+        """Few products, or terms, very few rows; and many rows and products."""
+        many = problem.rows > _FEW_ROWS and problem.flops > 2 * _MOST_PRODUCTS
+        if problem.rows < _LEAST_ROWS or many:
+            most = f"{_FEW_ROWS} rows or {_MOST_PRODUCTS} products"
+            return f"it pays from {_LEAST_ROWS} rows on, up to {most}"
         return few_terms(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:

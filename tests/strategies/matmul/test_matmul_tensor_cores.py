@@ -169,3 +169,15 @@ def test_a_pass_over_b_is_for_many_rows():
     for name in ("matmul-64x4096", "matmul-1x4096"):
         assert "from 256 rows" in rung.why_slow(named("matmul", name))
     assert "products" in rung.why_slow(Matmul(256, 128, 128))
+
+
+def test_both_matrices_are_split_before_where_both_are_large():
+    def slow(name, *sizes):
+        return strategy("matmul", name, "cuda").why_slow(Matmul(*sizes))
+
+    assert slow("bulk_ieee", 257, 4096, 264) is None
+    assert "beyond 256" in slow("bulk_ieee", 256, 4096, 4096)
+    assert "beyond 256" in slow("bulk_ieee", 4096, 4096, 256)
+    assert "are few" in slow("bulk_ieee", 257, 200, 264)
+    assert slow("turned_ieee", 256, 4096, 4096) is None
+    assert "256 rows or" in slow("turned_ieee", 257, 4096, 4096)

@@ -162,6 +162,7 @@ ALL_FORMS = {**LAST, "X_NARROW": 1, "OUT_NARROW": 1}
     [
         # As it lies; packed from its own order; pixels along the rows, which two warpgroups share.
         ("fp16", 40, ALL_FORMS),
+        ("tf32", 36, LAST),
         ("bf16", 33, {**ALL_FORMS, "STRIPS": 0, "PIXELS": 32}),
         ("tf32", 33, {**LAST, "STRIPS": 0, "PIXELS": 48}),
     ],

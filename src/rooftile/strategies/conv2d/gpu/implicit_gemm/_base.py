@@ -148,15 +148,17 @@ class ImplicitGemm(GpuConv2d):
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Two kernels pack the image and multiply; one where the image is read as it lies."""
         pack, multiply, maps = self._launches(problem, config)
+        pack, multiply = (replace(launch, overlaps=True) for launch in (pack, multiply))
         product = Step(multiply, (*maps, "bias", "out", problem.batch))
         if self._reads_image(problem, config):
             return (product,)
         return (Step(pack, ("x", "packed", problem.batch)), product)
 
     def _reads_image(self, problem: Conv2d, config: Config) -> bool:
-        """Whether the engine copies from the image itself."""
-        own = config.get("X_NARROW") and config.get("X_LAST")
-        return bool(own) and problem.channels * self._cores.bytes % 16 == 0
+        """Whether the engine copies from the image itself; it rounds to TF32."""
+        own = self.precision == "tf32" or config.get("X_NARROW")
+        whole = problem.channels * self._cores.bytes % 16 == 0
+        return bool(own and config.get("X_LAST")) and whole
 
     def _launches(
         self, problem: Conv2d, config: Config
@@ -166,8 +168,11 @@ class ImplicitGemm(GpuConv2d):
         runs = blocks(problem.height * problem.width, _PACK_PIXELS)
         grid = (runs, layout.chunks, min(images, MOST_BLOCKS))
         rows, chunk = math.prod(layout.weights[:-1]), layout.chunk
-        source = "x" if self._reads_image(problem, config) else "packed"
-        patches = TensorMap(source, layout.image, (1, layout.rows, layout.line, chunk), cores.bytes)
+        as_it_lies = self._reads_image(problem, config)
+        box = (1, layout.rows, layout.line, chunk)
+        rounded = as_it_lies and cores.bytes == 4
+        source = "x" if as_it_lies else "packed"
+        patches = TensorMap(source, layout.image, box, cores.bytes, rounded)
         stages = TensorMap(
             "stages", (rows, chunk), (self.numbers * layout.maps, chunk), cores.bytes
         )

@@ -1,7 +1,7 @@
 // Rungs 30 to 32, implicit_gemm: the convolution as a matrix product on Hopper's warpgroups.
 //
 // A first kernel packs the image with its channels innermost, in the cores' type; an image that lies
-// so is read as it lies.  The bulk copy engine then brings a chunk's patch, the tile's pixels and
+// so is read as it lies, and float32 rounded to TF32 on its way.  Launches overlap.  The bulk copy engine then brings a chunk's patch, the tile's pixels and
 // the halo around them, to shared memory once: a tap is only another start address in it, since
 // eight pixels beside each other are eight rows of 128 bytes whose swizzle follows from their
 // addresses.  Ghost cells are what the engine fills in beyond the image.  A persistent grid: one
@@ -42,6 +42,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_image(const given* __restri
                                                            element* __restrict__ packed,
                                                            int images)
 {
+    await_earlier();
     for (int n = blockIdx.z; n < images; n += gridDim.z)
         pack_run(x + (size_t)n * IMAGE_SIZE, packed, 1.0f, n, images);
 }
@@ -81,6 +82,7 @@ IN_CLUSTERS __global__ __launch_bounds__(384, 1) void conv2d(const __grid_consta
 {
     extern __shared__ __align__(1024) char shared[];
     struct places in = set_up(shared);
+    await_earlier();
     if (fetches(&image, &stages, in, images)) return;
     struct reader reader = {{0, 0}, {0, 0}, 0, 0};
     for (int index = blockIdx.x / PARTS; index < images * TILES; index += gridDim.x / PARTS) {

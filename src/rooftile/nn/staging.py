@@ -231,12 +231,19 @@ class _Filling:
             self._copy(piece)
 
     def next(self) -> Iterator[AnyArray]:
-        """See `Source.next`: waits for each piece."""
-        first = self._given * self._pieces
+        """See `Source.next`: waits for a piece, and gives those behind it that are there too."""
+        number = self._given
         self._given += 1
-        for piece in range(first, min(first + self._pieces, len(self._done))):
-            self._done[piece].acquire()
-            yield self._ends(piece)[1]
+        filled = self._filled[number % len(self._filled)][: len(self._parts[number])]
+        pieces = self._done[number * self._pieces : (number + 1) * self._pieces]
+        first = 0
+        while first < len(pieces):
+            pieces[first].acquire()
+            end = first + 1
+            while end < len(pieces) and pieces[end].acquire(blocking=False):
+                end += 1
+            yield filled[first * self._step : end * self._step]
+            first = end
 
     def sent(self, mark: Any) -> None:
         """See `Source.sent`: waits for the copy before the last, whose buffer is free then."""

@@ -16,6 +16,7 @@
 // y blocks of BLOCK_GROUPS groups of maps.
 // Block: x threads over the band's windows, y groups of THREAD_MAPS maps.
 
+#include "common/overlapping.h"
 #include "conv2d/gpu/direct_tile/direct.h"
 #if ROUNDED
 #include "common/rounded.h"
@@ -131,6 +132,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     int stages = (bands < BLOCK_BANDS ? bands : BLOCK_BANDS) * CHANNEL_TILES;
     float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS];
 
+    LET_NEXT_BEGIN();
 #if ROUNDED
     for (int e = thread; e < BUFFERS * BUFFER_SIZE; e += THREADS) held[e] = 0.0f;
     __syncthreads();

@@ -23,7 +23,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented, lengths
 from rooftile.strategies.segmented_reduce.gpu._join import joined, joining, left_by_tiles
 
-_SHORT = 48
+_SHORT = 96
 """The most elements of a segment that one thread takes."""
 _SYSTEMS = 1024
 """Bytes of a block's shared memory that the system takes."""
@@ -41,9 +41,9 @@ class ByTiles(GpuSegmented):
     summary = "a tile in shared memory, a short segment a thread, a long one a warp"
     summing = "reduce_tiles"
     tunables = (
-        Tunable("THREADS", (128, 256, 512), 256),
+        Tunable("THREADS", (128, 256, 512), 128),
         Tunable("PER", (16, 32), 32),
-        Tunable("RESIDENT", (1, 2, 4, 5, 6, 8), 5),
+        Tunable("RESIDENT", (1, 2, 4, 5, 6, 8, 10), 10),
     )
 
     def why_not(self, problem: SegmentedReduce) -> str | None:
@@ -59,11 +59,12 @@ class ByTiles(GpuSegmented):
         return None
 
     def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
-        """Smaller tiles, and more of them, where segments or numbers in shared memory are many."""
+        """Tiles of as many elements, of 128 threads where warps have long segments to take; fewer
+        where numbers in shared memory are long."""
         small = lengths(problem) <= _SHORT or CARRIED_BYTES[problem.carried] == 8
-        per, wanted = (16, 8) if small else (32, 5)
-        resident = self.machine.shared_bytes // (_shared_bytes(problem, 256 * per) + _SYSTEMS)
-        return {"THREADS": 256, "PER": per, "RESIDENT": max(1, min(wanted, resident))}
+        threads, per, wanted = (256, 16, 8) if small else (128, 32, 10)
+        resident = self.machine.shared_bytes // (_shared_bytes(problem, threads * per) + _SYSTEMS)
+        return {"THREADS": threads, "PER": per, "RESIDENT": max(1, min(wanted, resident))}
 
     def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
         """More shared memory than as many blocks have."""

@@ -10,7 +10,8 @@
 // the number of the square that the row comes from: so neither the columns that are written nor
 // the rows that are read share banks.
 //
-// Tiles follow each other down a band of TILES_DOWN of them, and then across.
+// Tiles follow each other down a band of TILES_DOWN of them, and then across.  What is loaded and
+// stored leaves the last-level cache before other lines.
 //
 // Rows and columns are multiples of SIDE, so that a square is inside or outside as a whole.
 //
@@ -19,6 +20,14 @@
 // Block: x over SQUARES squares beside each other, y over as many below each other.
 
 #include "common/bytes.h"
+
+#ifdef __CUDACC_RTC__
+#define NEEDED_ONCE(from) __ldcs(from)
+#define PUT_ONCE(to, vector) __stcs(to, vector)
+#else
+#define NEEDED_ONCE(from) (*(from))
+#define PUT_ONCE(to, vector) (*(to) = (vector))
+#endif
 
 #define TILE (SQUARES * SIDE)
 #define WORDS (SIDE * BYTES / 4)
@@ -93,7 +102,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
             unsigned given[SIDE * WORDS], made[SIDE * WORDS];
             UNROLL
             for (int k = 0; k < SIDE; k++)
-                loaded[k] = x[(b * rows + row + k) * pitch + column];
+                loaded[k] = NEEDED_ONCE(x + (b * rows + row + k) * pitch + column);
             UNROLL
             for (int k = 0; k < SIDE; k++) {
                 given[k * WORDS] = loaded[k].x;
@@ -120,8 +129,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
         if (row_out < columns && column_out < pitch_out) {
             UNROLL
             for (int k = 0; k < SIDE; k++)
-                y[(b * columns + row_out + k) * pitch_out + column_out] =
-                    exchanged[(down * SIDE + k) * SQUARES + (across ^ down)];
+                PUT_ONCE(y + (b * columns + row_out + k) * pitch_out + column_out,
+                         exchanged[(down * SIDE + k) * SQUARES + (across ^ down)]);
         }
         __syncthreads();
     }

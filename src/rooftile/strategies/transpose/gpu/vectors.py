@@ -12,7 +12,7 @@ from rooftile.strategies.transpose.gpu._base import MatrixTranspose
 
 _SQUARES = 16
 """Squares of a tile, in either direction."""
-_MOST_TILES = 2**25
+_MOST_TILES = 2**23
 """In either direction: so many times TILES_DOWN are counted in 32 bits."""
 _SIDES = {1: 8, 2: 8, 4: 4, 8: 2}
 """Elements of a square's side by the bytes of an element: a vector of 8 or 16 bytes."""
@@ -24,7 +24,7 @@ class Vectors(MatrixTranspose):
     name = "vectors"
     order = 5
     kernel = "vectors"
-    tunables = (Tunable("TILES_DOWN", (1, 4, 8, 16, 32), 1),)
+    tunables = (Tunable("TILES_DOWN", (1, 8, 32, 128), 128),)
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
     def tile(self, problem: Transpose) -> int:
@@ -47,10 +47,6 @@ class Vectors(MatrixTranspose):
         if rows % side or columns % side:
             return f"{rows} rows and {columns} columns, which must be multiples of {side}"
         return None
-
-    def defaults(self, problem: Transpose) -> dict[str, int]:
-        """Bands of one tile, or of many where elements have 16 bits, as timed on an H200."""
-        return {"TILES_DOWN": 32 if problem.itemsize == 2 else 1}
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
         """Also the sizes of a square and of a tile in squares."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from every_rung import EveryRung, Wrong
@@ -86,10 +88,26 @@ def test_nothing_is_written_behind_what_is_kept():
         assert (y[kept[0] :] == 7).all()
 
 
-def test_every_run_gives_the_same_and_many_tiles_look_back(cuda_device):
-    rung = strategy("compact", "look_back", "cuda")
-    for problem in (Compact(20_000_003), Compact(20_000_003, "uint8", share=0.9)):
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("look_back", "float32"), ("look_back", "uint8"), ("waves", "float32")]
+)
+def test_every_run_gives_the_same_of_many_tiles(name, dtype, cuda_device):
+    problem, rung = Compact(20_000_003, dtype, share=0.7), strategy("compact", name, "cuda")
+    if rung.why_not_on(cuda_device.description.architecture) is None:
         verify(problem, rung, device=cuda_device, hard=True, neighbours=False).raise_if_wrong()
+
+
+def test_waves_take_what_fits():
+    rung, problem = strategy("compact", "waves", "cuda"), Compact(2**28)
+    config = rung.config(problem)
+    assert [step.launch.together for step in rung.steps(problem, config)] == [False, True]
+    assert rung.invalid(problem, config) is None
+    assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 2})
+    small = rung.on(replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376))
+    assert small.invalid(problem, small.defaults(problem)) is None
+    assert rung.why_slow(problem) is None
+    assert "few waves" in rung.why_slow(Compact(2**22))
+    assert rung.why_not(Compact(9, "uint8")) is not None
 
 
 def test_problems():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -45,15 +47,17 @@ def test_right_on_every_device(problem, device):
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_right_on_cuda(problem, cuda_device):
+    architecture = cuda_device.description.architecture
     for rung in CUDA:
-        if rung.why_not(problem) is None:
+        if rung.why_not(problem) is None and rung.why_not_on(architecture) is None:
             verify(problem, rung, device=cuda_device, hard=True).raise_if_wrong()
 
 
 def test_many_tiles_on_cuda(cuda_device):
-    rung = strategy("segmented_scan", "look_back", "cuda")
-    for segments in (1, 100, 10**6):
-        problem = SegmentedScan(5_000_011, segments)
+    for name, segments in product(("look_back", "waves"), (1, 100, 10**6)):
+        rung, problem = strategy("segmented_scan", name, "cuda"), SegmentedScan(5_000_011, segments)
+        if rung.why_not_on(cuda_device.description.architecture) is not None:
+            continue
         verify(problem, rung, device=cuda_device, neighbours=False).raise_if_wrong()
 
 
@@ -90,6 +94,22 @@ def test_compiles_without_spills(rung):
     macros = rung.macros(problem, rung.config(problem))
     code = compile_cubin(rung.text, macros, specific("sm_90"), rung.folders)
     assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
+
+
+def test_waves_take_what_fits():
+    rung, problem = strategy("segmented_scan", "waves", "cuda"), SegmentedScan(2**28, 10**6)
+    config = rung.config(problem)
+    launches = [step.launch for step in rung.steps(problem, config)]
+    assert [launch.together for launch in launches] == [False, False, True]
+    assert rung.invalid(problem, config) is None
+    assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 3})
+    small = rung.on(replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376))
+    assert small.invalid(problem, small.defaults(problem)) is None
+    assert rung.why_slow(problem) is None
+    assert "few waves" in rung.why_slow(SegmentedScan(2**20, 1000))
+    assert "short" in rung.why_slow(SegmentedScan(2**28, 2**26))
+    for other in (SegmentedScan(9, 2, "float16"), SegmentedScan(9, 2, "int64", LAST)):
+        assert rung.why_not(other) is not None
 
 
 def test_problems():

@@ -29,7 +29,7 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
     struct carry carry = nothing();
     int lane = threadIdx.x % 32;
     word seen[LOOKS];
-    ask(seen, states, blockIdx.x);
+    if (blockIdx.x < tiles) ask(seen, states, blockIdx.x);
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
         carry = looked_up(carry, seen, states, tile);
         // The next answers are on their way while this one is passed on.

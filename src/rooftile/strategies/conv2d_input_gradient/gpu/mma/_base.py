@@ -24,7 +24,6 @@ _STEPS = 4
 _MOST_WIDE = 8
 """Columns of a mask, by the registers of its sums."""
 _CHANNELS = 4
-_MANY_IMAGES = 128
 
 
 class Mma(GpuInputGradient):
@@ -34,6 +33,8 @@ class Mma(GpuInputGradient):
     least_architecture = 80
     tensor_cores = True
     source = "mma"
+    pays_from = 128
+    """Images from which on it is faster than `gathered`."""
     tunables = (
         Tunable("WARPS", (2, 4, 5, 7, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
@@ -58,8 +59,8 @@ class Mma(GpuInputGradient):
 
     def why_slow(self, problem: Conv2dInputGradient) -> str | None:
         """Few images, two of which are a block's."""
-        if problem.batch < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images on"
+        if problem.batch < self.pays_from:
+            return f"it pays from {self.pays_from} images on"
         return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:

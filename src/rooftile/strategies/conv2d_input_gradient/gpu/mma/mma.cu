@@ -144,7 +144,7 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
     ROLLED for (int group = 0; group < GROUPS; group++) {
         unsigned word[BAND][STEPS][4];
         UNROLL for (int i = 0; i < BAND; i++) take(word[i], held, group, top + i);
-        UNROLL_BY(BAND) for (int p = 0; p < MASK_HEIGHT; p++) {
+        ROLLED for (int p = 0; p < MASK_HEIGHT; p++) {
             if (top + BAND > p && top - p < ROWS * SIDE)
                 UNROLL for (int s = 0; s < STEPS; s++)
                     UNROLL for (int pair = 0; pair < PAIRS; pair++) {
@@ -208,14 +208,43 @@ __device__ __forceinline__ void join(const float sum[PAIRS][4], int image, float
         }
 }
 
-// Four pixels from `left` on; whether one of them is NaN.
-__device__ __forceinline__ bool store(const float pixel[4], X_ARGUMENT float* dx, int64 row, int left)
+// Where the lane's pixels begin in a row of an image that is there: below its window, or eight on.
+#define LEFT(far) ((threadIdx.x % 32 / 4 + (far) * WINDOWS) * SIDE - PAD_X)
+
+#if BEFORE
+// Which of eight pixels of a row have a slope, a bit each: relu's is one or none.
+__device__ __forceinline__ unsigned slopes(const float* x, int64 row)
+{
+    unsigned bits = 0;
+    UNROLL for (int far = 0; far < 2; far++) {
+        float four[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        int left = LEFT(far);
+        if (VECTORS) {
+            if (left < WIDTH) *(float4*)four = *(const float4*)(x + row + left);
+        } else {
+            UNROLL for (int v = 0; v < 4; v++)
+                if (left + v >= 0 && left + v < WIDTH) four[v] = x[row + left + v];
+        }
+        UNROLL for (int v = 0; v < 4; v++) bits |= (four[v] > 0.0f) << (4 * far + v);
+    }
+    return bits;
+}
+#define SLOPES(x, row) slopes(x, row)
+#define SLOPED(value, bits, k) ((value) * ((bits) >> (k) & 1 ? 1.0f : 0.0f))
+#else
+#define SLOPES(x, row) 0
+#define SLOPED(value, bits, k) (value)
+#endif
+
+// Four pixels of a row; whether one of them is NaN.
+__device__ __forceinline__ bool store(const float pixel[4], unsigned bits, float* dx, int64 row, int far)
 {
     bool nan = false;
+    int left = LEFT(far);
     float found[4];
     UNROLL for (int v = 0; v < 4; v++) {
         bool inside = left + v >= 0 && left + v < WIDTH;
-        found[v] = inside ? TIMES_DERIVATIVE(pixel[v], row + left + v) : 0.0f;
+        found[v] = inside ? SLOPED(pixel[v], bits, 4 * far + v) : 0.0f;
         nan |= found[v] != found[v];
         if (!VECTORS && inside) dx[row + left + v] = found[v];
     }
@@ -223,6 +252,11 @@ __device__ __forceinline__ bool store(const float pixel[4], X_ARGUMENT float* dx
         *(float4*)(dx + row + left) = make_float4(found[0], found[1], found[2], found[3]);
     return nan;
 }
+
+// Of a band's rows of pixels, whether there is one, and where it begins.
+#define Y(i) (band * BAND + (i) - PAD_Y)
+#define THERE(i, image) (n + (image) < images && channel < CHANNELS && Y(i) >= 0 && Y(i) < HEIGHT)
+#define ROW(i, image) ((((int64)(n + (image)) * CHANNELS + channel) * HEIGHT + Y(i)) * WIDTH)
 
 __global__ void RESIDENT_BOUNDS(32 * WARPS, BLOCKS)
 input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
@@ -243,20 +277,22 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
         __syncthreads();
         start(dy, where, given, n + 2 * gridDim.x, images);
         for (int band = threadIdx.x / 32; band < BANDS; band += WARPS) {
+            // Slopes are asked for before there is anything to multiply by them.
+            unsigned bits[BAND][2];
+            UNROLL for (int i = 0; i < BAND; i++)
+                UNROLL for (int image = 0; image < 2; image++)
+                    bits[i][image] = THERE(i, image) ? SLOPES(x, ROW(i, image)) : 0;
             float sum[BAND][PAIRS][4];
             add_band(sum, taps, held, band * BAND);
             UNROLL for (int i = 0; i < BAND; i++)
                 UNROLL for (int image = 0; image < 2; image++) {
                     float pixel[2][4];
                     join(sum[i], image, pixel);
-                    int y = band * BAND + i - PAD_Y;
-                    int64 row = ((((int64)n + image) * CHANNELS + channel) * HEIGHT + y) * WIDTH;
-                    bool there = n + image < images && channel < CHANNELS && y >= 0 && y < HEIGHT;
-                    UNROLL for (int far = 0; far < 2; far++) {
-                        int left = (lane / 4 + far * WINDOWS) * SIDE - PAD_X;
-                        if (there && store(pixel[far], X_GIVEN dx, row, left))
-                            mend(dy, where, X_GIVEN weights, dx, n + image, channel, y, left);
-                    }
+                    int64 row = ROW(i, image);
+                    bool there = THERE(i, image);
+                    UNROLL for (int far = 0; far < 2; far++)
+                        if (there && store(pixel[far], bits[i][image], dx, row, far))
+                            mend(dy, where, X_GIVEN weights, dx, n + image, channel, Y(i), LEFT(far));
                 }
         }
     }

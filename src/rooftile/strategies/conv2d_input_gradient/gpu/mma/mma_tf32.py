@@ -11,6 +11,7 @@ class MmaTf32(Mma):
     name = "mma_tf32"
     order = 5
     precision = "tf32"
+    pays_from = 256
     summary = "whole windows on tensor cores, gradients and weights in TF32"
 
 

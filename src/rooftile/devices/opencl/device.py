@@ -52,6 +52,8 @@ _BUILT = 128
 """Programs that a device keeps built: a text that is bound anew is not built anew."""
 _STALE_S = 2.0
 """Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
+_building = threading.Lock()
+"""PyOpenCL's cache and the filters of warnings take one thread at a time."""
 _INSTALL = 'pip install "pyopencl>=2025.1" "pocl-binary-distribution>=3.0", with PoCL for the CPU'
 
 
@@ -187,7 +189,7 @@ class OpenclDevice(Described):
         directory = cache_directory() / "opencl"
         try:
             # Some compilers talk even of success.
-            with _unheard(self._cl.CompilerWarning):
+            with _building, _unheard(self._cl.CompilerWarning):
                 place = str(_unlocked(directory)) if keeping else False
                 return program.build(list(options), cache_dir=place)
         except self._cl.RuntimeError as error:

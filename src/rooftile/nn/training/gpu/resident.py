@@ -126,18 +126,23 @@ class Resident:
             return ()
         return (self._over("scale", count, dz, self.scaling),)
 
-    def update(self, loss: Any, count: int) -> tuple[Callable[[], Call], ...]:
-        """What makes the launches that change the parameters and note the loss."""
+    def note(self, loss: Any, count: int) -> Callable[[], Call]:
+        """What makes the launch that notes the mean loss and counts the step."""
+        launch = Launch("note", (1, 1, 1), (_THREADS, 1, 1))
+        return partial(self._call, launch, (loss, self.losses, self.step, np.int32(count)))
+
+    def update(self) -> tuple[Callable[[], Call], ...]:
+        """What makes the launches that change the parameters, once the step is counted."""
         elements = self.layout.count
-        state = () if self.scaling is None else (self.scaling, self._overflowed)
-        look = [self._over("look", elements, self.arrays["gradients"], self._overflowed)]
-        arrays = (*self.arrays.values(), self._rates, self.step, *state)
-        note = Launch("note", (1, 1, 1), (_THREADS, 1, 1))
-        noted = (loss, self.losses, self.step, *state, np.int32(count))
+        arrays = (*self.arrays.values(), self._rates, self.step)
+        if self.scaling is None:
+            return (self._over(self.options.optimiser, elements, *arrays),)
+        state = self.scaling, self._overflowed
+        one = Launch("rescale", (1, 1, 1), (1, 1, 1))
         return (
-            *(look if state else ()),
-            self._over(self.options.optimiser, elements, *arrays),
-            partial(self._call, note, noted),
+            self._over("look", elements, self.arrays["gradients"], self._overflowed),
+            self._over(self.options.optimiser, elements, *arrays, *state),
+            partial(self._call, one, state),
         )
 
     def _over(self, kernel: str, elements: int, *arrays: Any) -> Callable[[], Call]:

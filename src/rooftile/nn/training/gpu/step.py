@@ -49,10 +49,10 @@ class Step:
         self._end(last.y, targets, loss, dz)
         times_derivative(work, last.before, last.y, dz, count * self._outputs)
         work.phase = "backward"
-        self._back(row, dz)
+        self._back(row, dz, loss)
         work.phase, work.layer = "update", ""
         work.join()
-        for call in held.update(loss, count):
+        for call in held.update():
             work.call(call)
 
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
@@ -68,15 +68,27 @@ class Step:
         for call in held.scaled(dz, count * outputs):
             work.call(call)
 
-    def _back(self, row: list[tuple[Any, Stage]], dz: Any) -> None:
-        """The gradients of all parameters, from the last stage to the first."""
+    def _back(self, row: list[tuple[Any, Stage]], dz: Any, loss: Any) -> None:
+        """The gradients of all parameters, from the last stage to the first.
+
+        The loss is noted beside the first one's: nobody reads the step's number there.
+        """
         for number in reversed(range(len(row))):
             (name, shape, kinds), one = row[number]
+            if number == 0:
+                self._note(loss)
             self._work.layer = name
             gradients = [self._held.gradient(name, kind) for kind in kinds]
             dx = self._work.floats(math.prod(shape)) if number else None
             one.backward(dz, gradients, dx, row[number - 1][1].before if number else "none")
             dz = dx
+
+    def _note(self, loss: Any) -> None:
+        work, phase = self._work, self._work.phase
+        work.phase, work.layer = "update", ""
+        with work.aside():
+            work.call(self._held.note(loss, self._count))
+        work.phase = phase
 
     @property
     def starts(self) -> list[Start]:

@@ -10,6 +10,7 @@
 //
 // rates[][4]: of each step of the epoch the learning rate (of Adam divided by what frees the mean of
 // bias), what weight decay leaves, the root of what frees the mean square of bias, and the epoch.
+// Parameters change behind `note`, which has counted the step.
 
 #if SCALED
 #define GROWTH 2000.0f
@@ -33,8 +34,8 @@ __global__ void look(const GLOBAL float* __restrict__ gradients, GLOBAL int* __r
     if (i < count && !(fabsf(gradients[i]) < INFINITY)) overflowed[0] = 1;
 }
 
-// The next step's scale.
-__device__ __forceinline__ void rescale(GLOBAL float* scaling, GLOBAL int* overflowed)
+// The next step's scale.  One thread.
+__global__ void rescale(GLOBAL float* __restrict__ scaling, GLOBAL int* __restrict__ overflowed)
 {
     scaling[1] += 1.0f;
     if (overflowed[0]) {
@@ -45,12 +46,10 @@ __device__ __forceinline__ void rescale(GLOBAL float* scaling, GLOBAL int* overf
     overflowed[0] = 0;
 }
 #define OVERFLOWED overflowed[0]
-#define RESCALE() rescale(scaling, overflowed)
 #else
 #define SCALING_ARGUMENTS
 #define GRADIENT(i) gradients[i]
 #define OVERFLOWED 0
-#define RESCALE()
 #endif
 
 // velocity = MOMENTUM velocity + gradient; parameter = kept parameter - rate velocity.
@@ -61,7 +60,7 @@ __global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* _
 {
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
-    const GLOBAL float* rate = rates + 4 * step[0];
+    const GLOBAL float* rate = rates + 4 * (step[0] - 1);
     float kept = i < DECAYED ? rate[1] : 1.0f, moved = MOMENTUM * velocity[i] + GRADIENT(i);
     velocity[i] = moved;
     parameters[i] = kept * parameters[i] - rate[0] * moved;
@@ -75,7 +74,7 @@ __global__ void adam(GLOBAL float* __restrict__ parameters,
 {
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
-    const GLOBAL float* rate = rates + 4 * step[0];
+    const GLOBAL float* rate = rates + 4 * (step[0] - 1);
     float kept = i < DECAYED ? rate[1] : 1.0f, gradient = GRADIENT(i);
     float first = mean[i] + MEAN_SHARE * (gradient - mean[i]);
     float second = square[i] + SQUARE_SHARE * (gradient * gradient - square[i]);
@@ -86,7 +85,7 @@ __global__ void adam(GLOBAL float* __restrict__ parameters,
 // The mean of loss[count] becomes losses[step], and the step is counted.  One block of 256.
 __global__ void LAUNCH_BOUNDS(256)
 note(const GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ losses,
-     GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
+     GLOBAL int* __restrict__ step, int count)
 {
     __shared__ float joined[256];
     float sum = 0.0f;
@@ -99,6 +98,5 @@ note(const GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ losses,
     if (threadIdx.x == 0) {
         losses[step[0]] = joined[0] / (float)count;
         step[0] += 1;
-        RESCALE();
     }
 }

@@ -184,3 +184,15 @@ def test_blocks_share_a_tile(rung, parts, pool, hopper):
     problem = Conv2d(2, 200, 13, 14, 70, (3, 3), padding=(1, 1), activation="relu", pool=pool)
     config = {"PARTS": parts, "PIXELS": 64, "STRIPS": 1}
     check(rung, problem, hopper, config=config)
+
+
+@pytest.mark.parametrize(("channels", "kernels"), [(36, 1), (33, 2)])
+def test_channels_last_are_rounded_to_tf32_on_their_way(channels, kernels):
+    rung, problem = strategy("conv2d", "implicit_gemm_tf32", "cuda"), PROBLEMS[1]
+    problem = replace(problem, channels=channels)
+    config = rung.config(problem, {"X_LAST": 1, "OUT_LAST": 1})
+    *packing, product = rung.steps(problem, config)
+    assert len(packing) + 1 == kernels
+    assert ("packed" in rung.workspace(problem, config)) == bool(packing)
+    patches = product.arguments[0]
+    assert (patches.array, patches.rounded) == (("packed", False) if packing else ("x", True))

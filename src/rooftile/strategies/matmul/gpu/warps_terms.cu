@@ -10,6 +10,7 @@
 
 #define TILE_R 32
 #define TILE_C 16
+#define TILE_K 16
 #define THREADS (32 * WARPS)
 #define LOADERS 32
 

@@ -11,8 +11,8 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 from rooftile.strategies.matmul.gpu.register_tile import fours_loaded, vectors
 
-_ROWS, _COLUMNS = 32, 16
-"""Of a tile."""
+_ROWS, _COLUMNS, _DEEP = 32, 16, 16
+"""Of a tile, and the terms of it that a warp has at a time."""
 _MOST_PRODUCTS = 2**25
 """Of more, tiles are many enough for other rungs."""
 
@@ -23,20 +23,12 @@ class WarpsTerms(TiledMatmul):
     name = "warps_terms"
     order = 33
     summary = "small tiles, each by all warps of a block, a warp its own terms"
-    tunables = (
-        Tunable("WARPS", (4, 8, 16), 8),
-        Tunable("TILE_K", (8, 16), 16),
-    )
+    tunables = (Tunable("WARPS", (4, 8), 8),)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Many products."""
         many = problem.flops > 2 * _MOST_PRODUCTS
         return f"it pays up to {_MOST_PRODUCTS} products" if many else None
-
-    def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """Shared memory."""
-        held = 4 * config["WARPS"] * config["TILE_K"] * (_ROWS + _COLUMNS + 8)
-        return f"{held} bytes of shared memory" if held > 48 * 1024 else None
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """And which matrices have rows of whole 16 bytes."""
@@ -59,14 +51,13 @@ class WarpsTerms(TiledMatmul):
         """Tiles loaded in vectors of four; a lane reads four rows' values and four columns' of
         each term of its warp, and at the end every warp's sums."""
         down, across = blocks(problem.rows, _ROWS), blocks(problem.columns, _COLUMNS)
-        deep = config["TILE_K"]
         found = fours_loaded(
-            problem.arrays[0].shape, across, _ROWS if problem.transpose_a else deep
+            problem.arrays[0].shape, across, _ROWS if problem.transpose_a else _DEEP
         )
         found += fours_loaded(
-            problem.arrays[1].shape, down, deep if problem.transpose_b else _COLUMNS
+            problem.arrays[1].shape, down, _DEEP if problem.transpose_b else _COLUMNS
         )
-        share = config["WARPS"] * deep
+        share = config["WARPS"] * _DEEP
         steps = blocks(problem.inner, share) * share
         added = _ROWS * _COLUMNS // 32 * config["WARPS"]
         found += Accesses(shared_reads=down * across * (2 * steps + added))

@@ -113,6 +113,7 @@ CONFIGS = {
     "coarsened": {"TILE": 8, "STRIP": 4},
     "two_by_two": {"HALF": 8},
     "register_tile": {"TILE_R": 128, "TILE_C": 64, "TILE_K": 16, "RESULTS_R": 4, "RESULTS_C": 8},
+    "warps_terms": {"WARPS": 4},
 }
 
 
@@ -192,6 +193,9 @@ WRONG = {
     "a thread short": ("rectangular", ("if (tx < DEPTH)", "if (tx < DEPTH - 1)")),
     "next tile into the present buffer": (
         "register_tile", ("keep(left[buffer ^ 1]", "keep(left[buffer]"),
+    ),
+    "the first warp's terms forgotten": (
+        "warps_terms", ("for (int warp = 0; warp < WARPS", "for (int warp = 1; warp < WARPS"),
     ),
 }  # fmt: skip
 

@@ -202,3 +202,15 @@ def test_register_tiles(problem):
     loads = (problem.rows * across + problem.columns * down) * problem.inner
     assert found.loads == pytest.approx(loads)
     assert found.stores == problem.rows * problem.columns
+
+
+@unhurried
+@given(problem=problems)
+def test_tiles_of_all_warps(problem):
+    config, found = model(problem, "warps_terms")
+    across, down = -(-problem.columns // 16), -(-problem.rows // 32)
+    loads = (problem.rows * across + problem.columns * down) * problem.inner
+    assert found.loads == pytest.approx(loads)
+    assert found.stores == problem.rows * problem.columns
+    # Forty terms at most: each of the warps reads sixteen terms twice, and all their sums are read.
+    assert found.shared_reads == down * across * config["WARPS"] * (2 * 16 + 16)

@@ -46,11 +46,13 @@ def test_nothing_beyond_arrays_is_touched(rung, tmp_path):
     assert np.allclose(found, problem.reference(*given), atol=1e-4)
 
 
-def test_half_a_block_finds_where_tiles_begin(tmp_path):
-    rung = strategy("spmv", "csr_merge", "cuda")
-    problem = problem_of(rung)
-    found, given = result(rung, problem, tmp_path, {"THREADS": 64, "PER": 7, "TOGETHER": 1})
-    assert np.allclose(found, problem.reference(*given), atol=1e-4)
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("one_row", [False, True])
+def test_rows_of_many_tiles(tiled, one_row, tmp_path):
+    problem = Spmv(900, 157, 60_000, tiled=tiled)
+    given = problem.hard(0)["one row has all entries"] if one_row else problem.random(0)
+    found = emulate(strategy("spmv", "csr_merge", "cuda"), problem, given, (), None, tmp_path)
+    assert np.allclose(found, problem.reference(*given), atol=1e-4 if not one_row else 1e-2)
 
 
 def test_a_block_that_ends_beyond_the_columns_is_caught(tmp_path):

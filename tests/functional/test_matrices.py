@@ -235,7 +235,10 @@ def test_other_errors():
         (lambda: matrix @ DENSE, "b"),
         (lambda: rooftile.cg(SQUARE, X, preconditioner="ilu"), "preconditioner"),
         (lambda: rooftile.cg(SQUARE, X, limit=-1), "limit"),
+        (lambda: rooftile.cg(SQUARE, X, limit=True), "limit"),
         (lambda: rooftile.cg(SQUARE, X, "tight"), "tolerance"),
+        (lambda: rooftile.cg(SQUARE, X, True), "tolerance"),
+        (lambda: rooftile.cg(SQUARE, X, np.nan), "tolerance"),
         (lambda: matrix.estimates(0), "gbps"),
         (lambda: rooftile.to_packets(matrix, 0), "size"),
     ):
@@ -329,6 +332,18 @@ def test_conjugate_gradients_on_a_device(device):
     turned = rooftile.sparse(-matrix, "dia")
     with pytest.raises(InputError, match="positive definite"):
         rooftile.cg(turned, b, preconditioner=None, device=device.name)
+
+
+def test_conjugate_gradients_of_rows_of_different_lengths_on_a_device(device):
+    size = 400
+    matrix = np.diag(np.full(size, 3.0))
+    matrix[0, 1:] = matrix[1:, 0] = 0.1
+    held = rooftile.sparse(matrix)
+    assert held.problem(resident=True).tiled
+    b = GENERATOR.standard_normal(size)
+    found = rooftile.cg(held, b, device=device.name)
+    assert found.converged
+    assert np.allclose(found.x, np.linalg.solve(matrix, b), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("diagonals", [0, 7])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rooftile.analysis.spmv import Estimate, Structure, described, estimates, fastest
+from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
@@ -238,13 +239,13 @@ class Sparse:
         rule of thumb."""
         return "\n".join([repr(self), *described(self.structure, gbps, machine_of(device))])
 
-    def problem(self, *, updated: bool = False) -> Spmv:
-        """The problem of its product with a vector."""
-        return self._operands.problem(updated)
+    def problem(self, *, updated: bool = False, resident: bool = False) -> Spmv:
+        """The problem of its product with a vector; ``resident``: on a GPU, where it stays."""
+        return self._operands.problem(updated, resident)
 
-    def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
-        """The arrays where x lies."""
-        return self._operands.on(given, x)
+    def on(self, given: Arguments[Any], x: Taken, tiled: bool = False) -> tuple[Taken, ...]:
+        """The arrays where x lies; ``tiled``: as `Spmv.tiled` says."""
+        return self._operands.on(given, x, tiled)
 
 
 def sparse(
@@ -326,8 +327,8 @@ def spmv(
             return scale(factors[1], y, device=device, out=out)
         return of_nothing(given, vector, matrix.shape[:1], summed, device, out)
     updated = factors != (1.0, 0.0)
-    problem = matrix.problem(updated=updated)
-    inputs = [*matrix.on(given, vector), vector]
+    problem = matrix.problem(updated=updated, resident=isinstance(vector, CudaArray))
+    inputs = [*matrix.on(given, vector, problem.tiled), vector]
     if updated:
         inputs += [beside(given, vector, factor, summed) for factor in factors]
         if start is None:

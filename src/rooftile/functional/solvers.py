@@ -20,6 +20,7 @@ from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import resident_of
+from rooftile.runtime.scalars import number
 
 _CHUNK = 2**13
 """Elements of a unit of work."""
@@ -164,7 +165,8 @@ def _copied(
         gpu: Any = open_gpu(place)
     x = np.zeros_like(b) if start is None else np.array(start)
     with gpu.on():
-        matrix = [gpu.upload(array) for array in A.on(Arguments(b), b)]
+        held = A.on(Arguments(b), b, A.problem(resident=True).tiled)
+        matrix = [gpu.upload(array) for array in held]
         to, right = gpu.upload(x), gpu.upload(b)
         weights = None if inverse is None else gpu.upload(inverse)
         found = _solved(A, gpu, place, matrix, to, right, weights, tolerance, limit)
@@ -184,7 +186,8 @@ def _in_place(
     """With arrays in the GPU's memory, on a stream of its own behind the caller's."""
     gpu: Any = cuda.lent_device(b.device)
     nbytes, caller = b.shape[0] * (8 if b.dtype == "float64" else 4), given.library.stream(b)
-    matrix = [array.address for array in A.on(given, b)]
+    held = A.on(given, b, A.problem(resident=True).tiled)
+    matrix = [array.address for array in held]
     with gpu.on(caller):
         x = given.library.result(b.shape, gpu, b.dtype)
         if start is None:
@@ -213,7 +216,7 @@ def _solved(
     limit: int,
 ) -> Solution:
     """The solution's numbers; x itself is in the device's memory."""
-    problem = A.problem()
+    problem = A.problem(resident=True)
     resident = resident_of(decide(problem, "ieee", place), gpu)
     _, counts = resident.launches(None)
     room = [gpu.allocate(4 * count) for count in counts]
@@ -242,11 +245,12 @@ def _check(A: Any, tolerance: Any, preconditioner: Any, limit: Any) -> np.dtype[
     if not isinstance(A, Sparse) or A.shape[0] != A.shape[1]:
         found = A.shape if isinstance(A, Sparse) else f"a {type(A).__name__}"
         raise InputError("A", found, "a square matrix of rooftile.sparse")
-    if not isinstance(tolerance, int | float | np.number) or not tolerance > 0:
+    if not number("tolerance", tolerance) > 0:
         raise InputError("tolerance", repr(tolerance), "a number above 0")
     if preconditioner not in ("jacobi", None):
         raise InputError("preconditioner", repr(preconditioner), "'jacobi' or None")
-    if limit is not None and (not isinstance(limit, int | np.integer) or limit < 0):
+    whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
+    if limit is not None and (not whole or limit < 0):
         raise InputError("limit", repr(limit), "a whole number of at least 0, or None")
     return np.dtype(np.float64 if A.dtype == np.float64 else np.float32)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rooftile.errors import InputError
 from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import ARRAYS, Form
+from rooftile.ops.sparse_tiles import tile_rows
 from rooftile.ops.spmv import Spmv
 from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.scalars import placed
@@ -36,14 +38,18 @@ class Operands:
             "column_index": np.zeros((1, shape[0]), self._index),
         }
         self._arrays = arrays if entries else padding
-        self._problems: dict[bool, Spmv] = {}
+        self._problems: dict[tuple[bool, bool], Spmv] = {}
         self._there: dict[Any, tuple[Taken, ...]] = {}
+        self._tiled: dict[Any, Taken] = {}
 
-    def problem(self, updated: bool) -> Spmv:
-        """The problem of a product with a vector."""
-        if updated not in self._problems:
-            self._problems[updated] = self._problem(updated)
-        return self._problems[updated]
+    def problem(self, updated: bool, resident: bool = False) -> Spmv:
+        """The problem of a product with a vector; of a matrix that stays ``resident`` on a GPU,
+        and whose rows are of different lengths, with what `Spmv.tiled` says."""
+        if (updated, resident) not in self._problems:
+            made = self._problem(updated)
+            tiled = resident and made.form == "csr" and not made.even
+            self._problems[updated, resident] = replace(made, tiled=tiled)
+        return self._problems[updated, resident]
 
     def _problem(self, updated: bool) -> Spmv:
         form, held = self._form, kept(self._arrays)
@@ -66,16 +72,23 @@ class Operands:
             values[1] if form == "bsr" else 0,
         )
 
-    def on(self, given: Arguments[Any], x: Taken) -> tuple[Taken, ...]:
-        """The arrays where x lies."""
+    def on(self, given: Arguments[Any], x: Taken, tiled: bool = False) -> tuple[Taken, ...]:
+        """The arrays where x lies; ``tiled``: behind them where tiles begin."""
         arrays = self._arrays
         if not isinstance(x, CudaArray):
-            return tuple(arrays.values())
+            return (*arrays.values(), *([self._tiles()] if tiled else []))
         key = given.library.title, x.device
         if key not in self._there:
             lent = arrays.lent(x.device) if isinstance(arrays, DeviceArrays) else None
             self._there[key] = lent or tuple(placed(given, x, a) for a in arrays.values())
-        return self._there[key]
+        if not tiled:
+            return self._there[key]
+        if key not in self._tiled:
+            self._tiled[key] = placed(given, x, self._tiles())
+        return *self._there[key], self._tiled[key]
+
+    def _tiles(self) -> AnyArray:
+        return tile_rows(self._arrays["row_offsets"])
 
 
 def check_length(name: str, array: Taken, expected: int) -> None:

@@ -27,6 +27,7 @@ from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_patterns import PATTERNS, Pattern
 from rooftile.ops.sparse_reading import triplets
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
+from rooftile.ops.sparse_tiles import tile_rows, tiles_of
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
 """Of the matrix's values; x and y are float32, or float64 beside float64."""
@@ -67,6 +68,8 @@ class Spmv(Problem):
     """Rows and columns of a block of BSR."""
     pattern: Pattern = "random"
     """Where the entries of `random` lie; it changes no kernel."""
+    tiled: bool = False
+    """Whether CSR comes with what `rooftile.ops.sparse_tiles.tile_rows` says of it."""
 
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, columns=self.columns, entries=self.entries)
@@ -80,6 +83,8 @@ class Spmv(Problem):
             check_positive(tail=self.tail)
         if self.form == "bsr":
             check_positive(block=self.block)
+        if self.tiled and self.form != "csr":
+            raise InputError("tiled", f"with {self.form}", "False: tiles are CSR's")
         if self.index == "int32" and max(a.size for a in self.arrays) >= 2**31:
             raise InputError("index", "int32", "int64: there are 2^31 elements or more")
 
@@ -89,14 +94,21 @@ class Spmv(Problem):
         return "float64" if self.dtype == "float64" else "float32"
 
     @property
+    def even(self) -> bool:
+        """Whether the longest row is known and has at most twice an average row's entries."""
+        return 0 < self.width * self.rows <= 2 * self.entries
+
+    @property
     def block_grid(self) -> tuple[int, int]:
         """Rows and columns of blocks."""
         return -(-self.rows // self.block), -(-self.columns // self.block)
 
     @cached_property
     def matrix_arrays(self) -> tuple[Array, ...]:
-        """The arrays of the matrix, as `ARRAYS` names them."""
+        """The arrays of the matrix, as `ARRAYS` names them, and where tiles begin."""
         shapes = dict(zip(ARRAYS[self.form], self._shapes(), strict=True))
+        if self.tiled:
+            shapes["tile_rows"] = (tiles_of(self.rows, self.entries) + 1,)
         return tuple(
             Array(name, shape, self.dtype if name.endswith("values") else self.index)
             for name, shape in shapes.items()
@@ -166,7 +178,7 @@ class Spmv(Problem):
 
     def _split(self, arrays: Sequence[AnyArray]) -> tuple[Mapping[str, AnyArray], Any, list[Any]]:
         """The matrix's arrays by name, x, and alpha, beta and start where there are any."""
-        names = ARRAYS[self.form]
+        names = [array.name for array in self.matrix_arrays]
         x, *more = arrays[len(names) :]
         return dict(zip(names, arrays, strict=False)), x, more
 
@@ -198,6 +210,8 @@ class Spmv(Problem):
             return rows.values, rows.columns, rows.offsets
         width = self.width if self.form in ("ell", "hybrid") else None
         made = laid_out(self._rows(generator), self.form, width=width, block=self.block or 4)
+        if self.tiled:
+            made["tile_rows"] = tile_rows(made["row_offsets"])
         return tuple(made[array.name] for array in self.matrix_arrays)
 
     def _rows(self, generator: np.random.Generator) -> Rows:
@@ -240,7 +254,13 @@ class Spmv(Problem):
         if self.form == "csr":
             offsets = np.zeros_like(given[2])
             offsets[self.rows // 2 + 1 :] = self.entries
-            made["one row has all entries"] = (*given[:2], offsets, *given[3:])
+            tiles = (tile_rows(offsets),) if self.tiled else ()
+            made["one row has all entries"] = (
+                *given[:2],
+                offsets,
+                *tiles,
+                *given[3 + len(tiles) :],
+            )
         return made
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
@@ -299,6 +319,7 @@ class Spmv(Problem):
         return Spmv(
             *(rows, columns, entries, self.form, self.dtype, self.index, self.updated),
             *(width, tail, block),
+            tiled=self.tiled,
         )
 
 

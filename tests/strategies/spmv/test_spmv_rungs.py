@@ -34,6 +34,7 @@ class TestRungs(EveryRung):
     problems = (
         *each_form("float16", "int64", updated=True, forms=("csr", "csc", "hybrid")),
         *each_form("float64", updated=True, forms=("bsr", "coo", "csc", "jds_t")),
+        Spmv(301, 157, 1400, tiled=True),
         *PLAIN,
     )
     near = PLAIN

@@ -66,7 +66,7 @@ reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict
     }
     for (; e < stop; e++) own.total = combined(own.total, slots[e].value);
 
-    scan(runs, &own);
+    scan(runs, &own, THREADS);
     if (last > begin) MADE(begin) = combined(own.total, head);
     if (thread == THREADS - 1) tails[blockIdx.x] = runs[thread].total;
     __syncthreads();

@@ -20,7 +20,7 @@ join_tiles(const GLOBAL int64* tile_ends, const GLOBAL carried* tails, GLOBAL ca
         own.total = tails[tile];
         own.ended = tile_ends[tile + 1] > tile_ends[tile];
     }
-    scan(runs, &own);
+    scan(runs, &own, THREADS);
     if (tile < tiles) {
         carries[tile] = own.total;
         opens[tile] = !own.ended;

@@ -35,14 +35,15 @@ __device__ __forceinline__ struct run after(struct run before, struct run own)
     return own;
 }
 
-// The runs of a block's threads up to each, and in `own` up to the thread before; all threads call it.
-__device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
+// The runs of so many threads that have the same threadIdx.y up to each, and in `own` up to the thread
+// before; all threads of a block call it.
+__device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own, int threads)
 {
     int thread = threadIdx.x;
     struct run nothing = {IDENTITY, 0};
 #ifdef __OPENCL_VERSION__
     runs[thread] = *own;
-    for (int reach = 1; reach < THREADS; reach *= 2) {
+    for (int reach = 1; reach < threads; reach *= 2) {
         __syncthreads();
         struct run before = runs[thread >= reach ? thread - reach : 0];
         __syncthreads();
@@ -51,6 +52,7 @@ __device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
             runs[thread] = *own;
         }
     }
+    __syncthreads();
 #else
     // Within warps by shuffles; then each warp's first threads take what the warps before have.
     UNROLL
@@ -60,14 +62,19 @@ __device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own)
         before.ended = __shfl_up_sync(0xffffffffu, own->ended, reach);
         if (thread % 32 >= reach) *own = after(before, *own);
     }
-    if (thread % 32 == 31) runs[thread / 32] = *own;
-    __syncthreads();
-    struct run earlier = nothing;
-    for (int warp = 0; warp < thread / 32; warp++) earlier = after(earlier, runs[warp]);
-    *own = after(earlier, *own);
-    __syncthreads();
+    if (threads > 32) {
+        if (thread % 32 == 31) runs[thread / 32] = *own;
+        __syncthreads();
+        struct run earlier = nothing;
+        for (int warp = 0; warp < thread / 32; warp++) earlier = after(earlier, runs[warp]);
+        *own = after(earlier, *own);
+        __syncthreads();
+    }
     runs[thread] = *own;
+    if (threads > 32)
+        __syncthreads();
+    else
+        __syncwarp();
 #endif
-    __syncthreads();
     *own = thread > 0 ? runs[thread - 1] : nothing;
 }

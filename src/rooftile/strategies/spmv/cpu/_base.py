@@ -19,9 +19,9 @@ class CpuSpmv(HostStrategy):
     forms: ClassVar[tuple[Form, ...]]
 
     def why_not(self, problem: Spmv) -> str | None:
-        """Another format."""
+        """Another format; a matrix that comes with tiles, which are a GPU's."""
         if problem.form in self.forms:
-            return None
+            return "tiles are for GPUs" if problem.tiled else None
         return f"it is for {', '.join(self.forms)}, not for {problem.form}"
 
 

@@ -8,13 +8,18 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
-from rooftile.ops.sparse_rows import Form
+from rooftile.ops.sparse_rows import ARRAYS, Form
+from rooftile.ops.sparse_tiles import TILE, tiles_of
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_BLOCKS = 2**31 - 1
+SPAN = 128
+"""Threads of blocks that do not sum tiles, and tiles whose first rows one of them finishes."""
+_TEAM = 32
+"""Threads of a tile."""
 _TYPES = {"int64": "int64", "int32": "int"}
 _COUNTS = {"int64": "size_t", "int32": "unsigned"}
 
@@ -46,11 +51,6 @@ class GpuSpmv(GpuStrategy):
         }
 
 
-def even(problem: Spmv) -> bool:
-    """Whether the longest row is known and has at most twice an average row's entries."""
-    return 0 < problem.width * problem.rows <= 2 * problem.entries
-
-
 def update_of(problem: Spmv) -> tuple[str, ...]:
     """The arrays behind the others of a kernel that finishes rows."""
     return ("alpha", "beta", "start", "y") if problem.updated else ("y",)
@@ -58,7 +58,7 @@ def update_of(problem: Spmv) -> tuple[str, ...]:
 
 def matrix_of(problem: Spmv) -> tuple[str, ...]:
     """The matrix's arrays, and x."""
-    return (*(array.name for array in problem.matrix_arrays), "x")
+    return (*ARRAYS[problem.form], "x")
 
 
 class RowSpmv(GpuSpmv):
@@ -107,71 +107,71 @@ class ScatterSpmv(GpuSpmv):
 class MergedSpmv(GpuSpmv):
     """Entries and ends of rows in tiles of equal work, see ``merged.h``; the same in every run."""
 
-    tunables = (
-        Tunable("THREADS", (64, 128, 256), 128),
-        Tunable("PER", (7, 11, 15, 19), 11),
-        # Whether half a block looks for a bound, in few rounds of loads instead of some twenty.
-        Tunable("TOGETHER", (0, 1), 0),
-    )
+    tunables = (Tunable("TEAMS", (2, 4, 8), 4),)
     adds: ClassVar[int] = 0
     """Whether y has sums already, which the kernels add to."""
 
     def why_not(self, problem: Spmv) -> str | None:
         """More tiles than a grid has blocks."""
         reason = super().why_not(problem)
-        if reason is None and self.tiles(problem, {"THREADS": 64, "PER": 7}) > MOST_BLOCKS:
+        if reason is None and self.tiles(problem) > MOST_BLOCKS:
             return f"{problem.entries} entries"
         return reason
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Also whether sums are added to y."""
-        return {**super().macros(problem, config), "ADDS": self.adds}
+        """Also items of a thread, tiles of a span, and whether sums are added to y."""
+        more = {"PER": TILE // _TEAM, "SPAN": SPAN, "ADDS": self.adds}
+        return {**super().macros(problem, config), **more}
 
     def invalid(self, problem: Spmv, config: Config) -> str | None:
         """More shared memory than a block has."""
-        threads, wide = config["THREADS"], CARRIED_BYTES[problem.summed]
-        slots = threads * config["PER"] + 1
-        return beyond_block(threads, slots * wide + threads * 2 * wide + 80)
+        teams, wide = config["TEAMS"], CARRIED_BYTES[problem.summed]
+        return beyond_block(teams * _TEAM, teams * wide * (TILE + 1 + 2 * _TEAM))
 
     def merged_entries(self, problem: Spmv) -> int:
         """Entries that are merged with the ends of rows."""
         return problem.entries
 
-    def tiles(self, problem: Spmv, config: Config) -> int:
+    def tiles(self, problem: Spmv) -> int:
         """Tiles of all items."""
-        items = self.merged_entries(problem) + problem.rows
-        return blocks(items, config["THREADS"] * config["PER"])
+        return tiles_of(problem.rows, self.merged_entries(problem))
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
-        """What tiles and spans of tiles leave for each other."""
-        tiles, words = self.tiles(problem, config), CARRIED_BYTES[problem.summed] // 4
-        return {"tile_ends": 2 * (tiles + 1), "heads": words * tiles, "tails": words * tiles}
+        """What tiles leave for each other, and where they begin, if nobody knows."""
+        tiles, words = self.tiles(problem), CARRIED_BYTES[problem.summed] // 4
+        found = {"heads": words * tiles, "tails": words * tiles}
+        return found if problem.tiled else {**found, "tile_rows": index_words(problem, tiles + 1)}
 
     def merged_steps(
         self, problem: Spmv, config: Config, values: str, columns: str, offsets: str
     ) -> tuple[Step, ...]:
-        """The tiles, and what they lack of each other."""
-        threads = config["THREADS"]
-        tiles, block = self.tiles(problem, config), (threads, 1, 1)
-        sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem))
-        update, between = update_of(problem), ("tile_ends", "heads", "tails")
+        """Where tiles begin, if nobody knows; the tiles, and what they lack of each other."""
+        teams, tiles, span = config["TEAMS"], self.tiles(problem), (SPAN, 1, 1)
+        sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem)), tiles
+        update, between = update_of(problem), ("tile_rows", "heads", "tails")
         given = (values, columns, offsets, "x", *update, *between)
-        return (
-            Step(Launch("sum_tiles", (tiles, 1, 1), block), (*given, *sizes)),
+        steps = (
             Step(
-                Launch("finish_rows", (blocks(tiles, threads), 1, 1), block, overlaps=True),
+                Launch("sum_tiles", (blocks(tiles, teams), 1, 1), (_TEAM, teams, 1)),
+                (*given, *sizes),
+            ),
+            Step(
+                Launch("finish_rows", (blocks(tiles, SPAN), 1, 1), span, overlaps=True),
                 (*between, *update, tiles),
             ),
         )
+        if problem.tiled:
+            return steps
+        finding = Launch("find_tiles", (blocks(tiles + 1, SPAN), 1, 1), span)
+        return (Step(finding, (offsets, "tile_rows", *sizes)), *steps)
 
-    def row_starts(self, problem: Spmv, config: Config, rows: str) -> Step:
+    def row_starts(self, problem: Spmv, rows: str) -> Step:
         """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
-        threads, entries = config["THREADS"], self.merged_entries(problem)
-        grid = (blocks(problem.rows + 1, threads), 1, 1)
-        launch = Launch("row_starts", grid, (threads, 1, 1))
-        return Step(launch, (rows, "row_offsets", np.int64(problem.rows), np.int64(entries)))
+        launch = Launch("row_starts", (blocks(problem.rows + 1, SPAN), 1, 1), (SPAN, 1, 1))
+        sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem))
+        return Step(launch, (rows, "row_offsets", *sizes))
 
 
-def offset_words(problem: Spmv) -> int:
-    """float32 elements that hold where rows begin."""
-    return (problem.rows + 1) * (2 if problem.index == "int64" else 1)
+def index_words(problem: Spmv, count: int) -> int:
+    """float32 elements that hold so many indices."""
+    return count * (2 if problem.index == "int64" else 1)

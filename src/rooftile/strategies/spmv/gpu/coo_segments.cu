@@ -4,8 +4,8 @@
 // What it costs: a search for where each row begins.
 //
 // values[entries], row_index[entries], column_index[entries], x[columns], y[rows].
-// Grid: x over blocks of rows, over tiles, or over spans of THREADS tiles.
-// Block: x over THREADS threads.
+// Grid: x over blocks of rows, over TEAMS tiles, or over spans of SPAN tiles.
+// Block: x over SPAN threads, or x over the threads of a tile and y over TEAMS tiles.
 
 #include "merged.h"
 #include "row_starts.h"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.spmv.gpu._base import MergedSpmv, offset_words
+from rooftile.strategies.spmv.gpu._base import MergedSpmv, index_words
 
 
 class CooSegments(MergedSpmv):
@@ -22,12 +22,15 @@ class CooSegments(MergedSpmv):
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
         """Also where rows begin."""
-        return {**super().workspace(problem, config), "row_offsets": offset_words(problem)}
+        return {
+            **super().workspace(problem, config),
+            "row_offsets": index_words(problem, problem.rows + 1),
+        }
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
         """Where rows begin, and then as `csr_merge`."""
         merged = self.merged_steps(problem, config, "values", "column_index", "row_offsets")
-        return (self.row_starts(problem, config, "row_index"), *merged)
+        return (self.row_starts(problem, "row_index"), *merged)
 
 
 STRATEGY = CooSegments()

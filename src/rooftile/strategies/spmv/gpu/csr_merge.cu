@@ -4,8 +4,9 @@
 // long ones keep others waiting.  What it costs: products go through shared memory, and the tiles'
 // first rows through a small kernel.
 //
-// values[entries], column_index[entries], row_offsets[rows + 1], x[columns], y[rows].
-// Grid: x over tiles, or over spans of THREADS tiles.
-// Block: x over THREADS threads.
+// values[entries], column_index[entries], row_offsets[rows + 1], x[columns], y[rows], and perhaps
+// tile_rows[tiles + 1].
+// Grid: x over TEAMS tiles, or over spans of SPAN tiles.
+// Block: x over the threads of a tile and y over TEAMS tiles, or x over SPAN threads.
 
 #include "merged.h"

@@ -12,7 +12,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.spmv.gpu._base import GpuSpmv, even, matrix_of, update_of
+from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
 
 _THREADS = 256
 
@@ -28,7 +28,7 @@ class CsrTeams(GpuSpmv):
 
     def why_slow(self, problem: Spmv) -> str | None:
         """Rows of different lengths."""
-        if even(problem):
+        if problem.even:
             return None
         return "rows are of different lengths, or nobody knows: the longest keeps a team at work"
 

@@ -11,7 +11,7 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, row_apart
-from rooftile.strategies.spmv.gpu._base import RowSpmv, even
+from rooftile.strategies.spmv.gpu._base import RowSpmv
 
 _SHORT = 8
 """Entries of a row that one cache line holds."""
@@ -27,7 +27,7 @@ class CsrThreads(RowSpmv):
 
     def why_slow(self, problem: Spmv) -> str | None:
         """Rows that are longer than a cache line, or of different lengths."""
-        if even(problem) and problem.entries <= _SHORT * problem.rows:
+        if problem.even and problem.entries <= _SHORT * problem.rows:
             return None
         return "rows are long, or of different lengths: neighbours read entries that lie apart"
 

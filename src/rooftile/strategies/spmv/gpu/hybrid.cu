@@ -5,8 +5,8 @@
 //
 // values[width][rows], column_index[width][rows], tail_values[tail], tail_rows[tail],
 // tail_columns[tail], x[columns], y[rows].
-// Grid: x over blocks of rows, over tiles, or over spans of THREADS tiles.
-// Block: x over THREADS threads.
+// Grid: x over blocks of rows, over TEAMS tiles, or over spans of SPAN tiles.
+// Block: x over SPAN threads, or x over the threads of a tile and y over TEAMS tiles.
 
 #include "ell.h"
 #include "merged.h"
@@ -17,6 +17,6 @@ __global__ void padded_rows(const GLOBAL given* __restrict__ values,
                             const GLOBAL carried* __restrict__ x, GLOBAL carried* __restrict__ y,
                             int64 rows, int width)
 {
-    int64 row = (int64)blockIdx.x * THREADS + threadIdx.x;
+    int64 row = (int64)blockIdx.x * SPAN + threadIdx.x;
     if (row < rows) y[row] = padded_row(values, column_index, x, row, rows, width);
 }

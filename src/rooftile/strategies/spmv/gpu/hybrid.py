@@ -12,7 +12,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.spmv.gpu._base import MergedSpmv, offset_words
+from rooftile.strategies.spmv.gpu._base import SPAN, MergedSpmv, index_words
 
 
 class Hybrid(MergedSpmv):
@@ -30,17 +30,19 @@ class Hybrid(MergedSpmv):
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
         """Also where rows begin in the tail."""
-        return {**super().workspace(problem, config), "row_offsets": offset_words(problem)}
+        return {
+            **super().workspace(problem, config),
+            "row_offsets": index_words(problem, problem.rows + 1),
+        }
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
         """The padded rows, and the tail's sums on top of theirs."""
-        threads = config["THREADS"]
-        launch = Launch("padded_rows", (blocks(problem.rows, threads), 1, 1), (threads, 1, 1))
+        launch = Launch("padded_rows", (blocks(problem.rows, SPAN), 1, 1), (SPAN, 1, 1))
         arrays = ("values", "column_index", "x", "y")
         merged = self.merged_steps(problem, config, "tail_values", "tail_columns", "row_offsets")
         return (
             Step(launch, (*arrays, np.int64(problem.rows), problem.width)),
-            self.row_starts(problem, config, "tail_rows"),
+            self.row_starts(problem, "tail_rows"),
             *merged,
         )
 

@@ -1,27 +1,35 @@
-// Products of entries, and the ends of rows, as tiles of one merged sequence: every block and every
+// Products of entries, and the ends of rows, as tiles of one merged sequence: every warp and every
 // thread takes as many items as another (`segmented_reduce/gpu/merge.h`).
 //
-// Entries and ends lie in shared memory, entries from the front and ends from the back; an end's
-// place takes its row's sum.  PER is odd, so that threads read different banks.  Behind a tile's last
-// end stands one that is never reached; of the last tile zeros fill what is left.
+// A tile is TEAM threads' work, and waits for nobody.  Its entries and ends lie in shared memory,
+// entries from the front and ends from the back; an end's place takes its row's sum.  PER is odd, so
+// that threads read different banks.  Behind a tile's last end stands one that is never reached; of
+// the last tile zeros fill what is left.
 //
-// `sum_tiles` finds where its tile begins, by a thread or, TOGETHER, by half a block, and leaves the tile's results in y, but for its first row,
-// which `finish_rows` finishes.  ADDS: y has what another format's kernel has put there, and the sums
-// are added to it.
+// Where tiles begin comes with the matrix, or is found by `find_tiles`.  `sum_tiles` leaves a tile's
+// results in y, but for its first row, which `finish_rows` finishes.  ADDS: y has what another
+// format's kernel has put there, and the sums are added to it.
 //
 // values[entries], column_index[entries], row_offsets[rows + 1], x[columns], y[rows];
-// tile_ends[tiles + 1] are ends before each tile, heads[tiles] the sums of first rows without what
-// comes from tiles before, and tails[tiles] what follows the last end.
-// Grid: x over tiles, or over spans of THREADS tiles.
-// Block: x over THREADS threads.
+// tile_rows[tiles + 1] are rows that end before each tile, heads[tiles] the sums of first rows without
+// what comes from tiles before, and tails[tiles] what follows the last end.
+// Grid: x over TEAMS tiles, or over spans of SPAN tiles.
+// Block: x over the TEAM threads of a tile and y over TEAMS tiles, or x over SPAN threads.
 
 #pragma once
 #include "common/overlapping.h"
 #include "spmv.h"
 #include "segmented_reduce/gpu/merge.h"
 
-#define ITEMS (THREADS * PER)
-#define HALF (THREADS / 2)
+// A warp's threads wait for no other warp's.
+#ifdef __OPENCL_VERSION__
+#define AWAIT_TEAM() __syncthreads()
+#else
+#define AWAIT_TEAM() __syncwarp()
+#endif
+
+#define TEAM 32
+#define ITEMS (TEAM * PER)
 #define NEVER 0x7fffffff
 
 #if ADDS
@@ -36,6 +44,16 @@ union slot {
 };
 #define END(k) slots[ITEMS - (k)].end
 #define MADE(k) slots[ITEMS - (k)].value
+
+__global__ void LAUNCH_BOUNDS(SPAN)
+find_tiles(const GLOBAL INDEX* __restrict__ row_offsets, GLOBAL INDEX* __restrict__ tile_rows,
+           int64 rows, int64 entries, int tiles)
+{
+    int tile = blockIdx.x * SPAN + threadIdx.x;
+    int64 items = (int64)tile * ITEMS, all = entries + rows;
+    if (tile <= tiles)
+        tile_rows[tile] = (INDEX)ends_among(row_offsets, rows, entries, items < all ? items : all);
+}
 
 // How many of a tile's ends are among its first items.
 __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int ends, int items)
@@ -52,66 +70,45 @@ __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int 
     return low;
 }
 
-#if TOGETHER
-// How many ends are among the items before a tile, and before the next one, see `ends_among`: each
-// half of the block looks at HALF places at once, so that few loads wait for each other.
-__device__ __forceinline__ void find_bounds(SHARED int64* bounds, SHARED int64 (*ranges)[2][2],
-                                            const GLOBAL INDEX* row_offsets, int64 rows,
-                                            int64 entries, int64 items)
+// Walks through a thread's items, puts sums in the places of their ends, and returns how many ends it
+// met.  `head` is the first sum, which lacks what threads before have; `total` follows the last end.
+__device__ __forceinline__ int sum_items(SHARED union slot* slots, int begin, carried* head,
+                                         carried* total)
 {
-    int side = threadIdx.x / HALF, place = threadIdx.x % HALF;
-    int64 before = items + side * ITEMS, all = entries + rows;
-    if (before > all) before = all;
-    if (place == 0) {
-        ranges[0][side][0] = before > entries ? before - entries : 0;
-        ranges[0][side][1] = before < rows ? before : rows;
+    int k = begin, e = threadIdx.x * PER - k, end = END(k);
+    // Nobody looks for ends any more when the first of them gives its place to a sum.
+    AWAIT_TEAM();
+    UNROLL
+    for (int i = 0; i < PER; i++) {
+        bool ended = e >= end;
+        carried next = slots[e].value;
+        if (ended && k > begin) MADE(k) = *total;
+        *head = ended && k == begin ? *total : *head;
+        *total = ended ? 0 : *total + next;
+        k += ended;
+        e += !ended;
+        if (ended) end = END(k);
     }
-    __syncthreads();
-    int now = 0;
-    while (ranges[now][0][0] < ranges[now][0][1] || ranges[now][1][0] < ranges[now][1][1]) {
-        int64 low = ranges[now][side][0], high = ranges[now][side][1];
-        int64 each = (high - low) / HALF + 1, end = low + (place + 1) * each - 1;
-        int64 earlier = end - each;
-        bool left = place == 0 || (earlier < high && row_offsets[earlier + 1] < before - earlier);
-        bool own = end < high && row_offsets[end + 1] < before - end;
-        if (left && !own) {
-            ranges[1 - now][side][0] = end - each + 1;
-            ranges[1 - now][side][1] = end < high ? end : high;
-        }
-        now = 1 - now;
-        __syncthreads();
-    }
-    if (place == 0) bounds[side] = ranges[now][side][0];
-    __syncthreads();
+    return k - begin;
 }
-#endif
 
-__global__ void LAUNCH_BOUNDS(THREADS)
+__global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
 sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ column_index,
           const GLOBAL INDEX* __restrict__ row_offsets,
           const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS, GLOBAL carried* y,
-          GLOBAL int64* __restrict__ tile_ends, GLOBAL carried* __restrict__ heads,
-          GLOBAL carried* __restrict__ tails, int64 rows, int64 entries)
+          const GLOBAL INDEX* __restrict__ tile_rows, GLOBAL carried* __restrict__ heads,
+          GLOBAL carried* __restrict__ tails, int64 rows, int64 entries, int tiles)
 {
-    __shared__ union slot slots[ITEMS + 1];
-    __shared__ struct run runs[THREADS];
-    __shared__ int64 bounds[2];
-    int thread = threadIdx.x;
+    __shared__ union slot every_slots[TEAMS][ITEMS + 1];
+    __shared__ struct run every_runs[TEAMS][TEAM];
+    SHARED union slot* slots = every_slots[threadIdx.y];
+    SHARED struct run* runs = every_runs[threadIdx.y];
+    int thread = threadIdx.x, tile = blockIdx.x * TEAMS + threadIdx.y;
     LET_NEXT_BEGIN();
-    int64 items = (int64)blockIdx.x * ITEMS, all = entries + rows;
-#if TOGETHER
-    __shared__ int64 ranges[2][2][2];
-    find_bounds(bounds, ranges, row_offsets, rows, entries, items);
-#else
-    if (thread % HALF == 0) {
-        int side = thread / HALF;
-        int64 before = items + side * ITEMS;
-        bounds[side] = ends_among(row_offsets, rows, entries, before < all ? before : all);
-    }
-    __syncthreads();
-#endif
-    int64 row = bounds[0], entry = items - row;
-    int ends = (int)(bounds[1] - row);
+    // Tiles behind the last one are empty.
+    int64 all = entries + rows, items = (int64)tile * ITEMS < all ? (int64)tile * ITEMS : all;
+    int64 row = tile_rows[tile < tiles ? tile : tiles], entry = items - row;
+    int ends = (int)(tile_rows[tile < tiles ? tile + 1 : tiles] - row);
     int elements = (int)(all - items < ITEMS ? all - items : ITEMS) - ends;
 
     given value[PER];
@@ -119,95 +116,82 @@ sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restric
     if (entry + ITEMS <= entries) {
         // Of what tiles behind this one have nothing is used.
         UNROLL
-        for (int i = 0; i < PER; i++) {
-            value[i] = ONCE(values + entry + thread + i * THREADS);
-            column[i] = ONCE(column_index + entry + thread + i * THREADS);
-        }
+        for (int i = 0; i < PER; i++) column[i] = ONCE(column_index + entry + thread + i * TEAM);
+        UNROLL
+        for (int i = 0; i < PER; i++) value[i] = ONCE(values + entry + thread + i * TEAM);
     } else {
         UNROLL
         for (int i = 0; i < PER; i++) {
-            int64 e = entry + i * THREADS + thread;
+            int64 e = entry + i * TEAM + thread;
             value[i] = values[e < entries ? e : entries - 1];
             column[i] = column_index[e < entries ? e : entries - 1];
         }
     }
     ROLLED
-    for (int k = thread; k < ends; k += THREADS) END(k) = (int)(row_offsets[row + k + 1] - entry);
+    for (int k = thread; k < ends; k += TEAM) END(k) = (int)(row_offsets[row + k + 1] - entry);
     if (thread == 0) END(ends) = NEVER;
     carried factor[PER];
     UNROLL
-    for (int i = 0; i < PER; i++) factor[i] = x[i * THREADS + thread < elements ? column[i] : 0];
+    for (int i = 0; i < PER; i++) factor[i] = x[i * TEAM + thread < elements ? column[i] : 0];
     UNROLL
     for (int i = 0; i < PER; i++) {
-        int e = i * THREADS + thread;
+        int e = i * TEAM + thread;
         carried own = product(taken(value[i]), factor[i]);
         if (e < ITEMS - ends) slots[e].value = e < elements ? own : 0;
     }
-    __syncthreads();
+    AWAIT_TEAM();
 
-    int begin = ends_in_tile(slots, ends, thread * PER), k = begin, e = thread * PER - k;
-    int end = END(k);
-    // Nobody looks for ends any more when the first of them gives its place to a sum.
-    __syncthreads();
-    carried total = 0, head = 0;
-    UNROLL
-    for (int i = 0; i < PER; i++) {
-        bool ended = e >= end;
-        carried next = slots[e].value;
-        if (ended && k > begin) MADE(k) = total;
-        head = ended && k == begin ? total : head;
-        total = ended ? 0 : total + next;
-        k += ended;
-        e += !ended;
-        if (ended) end = END(k);
-    }
-
-    struct run own = {total, k > begin};
-    scan(runs, &own);
-    if (k > begin) MADE(begin) = own.total + head;
-    __syncthreads();
-    if (thread == 0) {
-        tile_ends[blockIdx.x] = row;
-        if (blockIdx.x == gridDim.x - 1) tile_ends[gridDim.x] = rows;
-        tails[blockIdx.x] = runs[THREADS - 1].total;
-        if (ends > 0) heads[blockIdx.x] = MADE(0);
+    int begin = ends_in_tile(slots, ends, thread * PER);
+    carried head = 0, total = 0;
+    bool ended = sum_items(slots, begin, &head, &total) > 0;
+    struct run own = {total, ended};
+    scan(runs, &own, TEAM);
+    if (ended) MADE(begin) = own.total + head;
+    AWAIT_TEAM();
+    if (thread == 0 && tile < tiles) {
+        tails[tile] = runs[TEAM - 1].total;
+        if (ends > 0) heads[tile] = MADE(0);
     }
     // What tiles before have of the first row is still to come.
-    for (int j = thread + 1; j < ends; j += THREADS)
-        y[row + j] = FINISHED(row + j, RESULT_OF(row + j, MADE(j)));
+    for (int j = thread; j < ends; j += TEAM)
+        if (j > 0) y[row + j] = FINISHED(row + j, RESULT_OF(row + j, MADE(j)));
 }
 
-// What each tile of a span leaves; beyond the last one nothing.
-__device__ __forceinline__ struct run left_by(const GLOBAL int64* tile_ends,
-                                              const GLOBAL carried* tails, int tile, int tiles)
+// The first tile that has some of a span's first row.
+__device__ __forceinline__ int first_of_row(const GLOBAL INDEX* tile_rows, int span)
 {
-    struct run own = {0, 0};
-    if (tile < tiles) {
-        own.total = tails[tile];
-        own.ended = tile_ends[tile + 1] > tile_ends[tile];
+    INDEX row = tile_rows[span];
+    int low = 0, high = span;
+    // Nearly always it is the tile before.
+    if (span > 0 && tile_rows[span - 1] < row) low = high;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (tile_rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return own;
+    return low > 0 ? low - 1 : 0;
 }
 
-__global__ void LAUNCH_BOUNDS(THREADS)
-finish_rows(const GLOBAL int64* __restrict__ tile_ends, const GLOBAL carried* __restrict__ heads,
+__global__ void LAUNCH_BOUNDS(SPAN)
+finish_rows(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL carried* __restrict__ heads,
             const GLOBAL carried* __restrict__ tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
 {
-    __shared__ struct run runs[THREADS];
-    int tile = blockIdx.x * THREADS + threadIdx.x;
+    __shared__ struct run runs[SPAN];
+    int span = blockIdx.x * SPAN, tile = span + threadIdx.x;
+    // Where tiles begin was known before the sums: it is read while they are made.
+    int64 row = tile_rows[tile < tiles ? tile : tiles];
+    bool ends = tile_rows[tile < tiles ? tile + 1 : tiles] > row;
+    int first = first_of_row(tile_rows, span);
     AWAIT_EARLIER();
-    struct run own = left_by(tile_ends, tails, tile, tiles);
-    scan(runs, &own);
-    // Only a span in which a row ends asks for what spans before it have.
-    struct run before = {0, !runs[THREADS - 1].ended};
-    for (int span = blockIdx.x - 1; span >= 0 && !before.ended; span--) {
-        struct run other = left_by(tile_ends, tails, span * THREADS + threadIdx.x, tiles);
-        __syncthreads();
-        scan(runs, &other);
-        before = after(runs[THREADS - 1], before);
-    }
-    if (tile >= tiles || tile_ends[tile + 1] == tile_ends[tile]) return;
-    int64 row = tile_ends[tile];
-    carried total = after(before, own).total + heads[tile];
-    y[row] = FINISHED(row, RESULT_OF(row, total));
+    struct run own = {tile < tiles ? tails[tile] : 0, ends}, others = {0, 0};
+    carried head = ends ? heads[tile] : 0;
+    for (int t = first + threadIdx.x; t < span; t += SPAN) others.total += tails[t];
+    scan(runs, &others, SPAN);
+    carried before = runs[SPAN - 1].total;
+    __syncthreads();
+    scan(runs, &own, SPAN);
+    carried total = (own.ended ? own.total : before + own.total) + head;
+    if (ends) y[row] = FINISHED(row, RESULT_OF(row, total));
 }

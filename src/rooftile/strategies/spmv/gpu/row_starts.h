@@ -2,7 +2,7 @@
 //
 // row_index[entries], row_offsets[rows + 1].
 // Grid: x over blocks of rows, and one more.
-// Block: x over THREADS threads.
+// Block: x over any number of threads.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 __global__ void row_starts(const GLOBAL INDEX* row_index, GLOBAL INDEX* row_offsets, int64 rows,
                            int64 entries)
 {
-    int64 row = (int64)blockIdx.x * THREADS + threadIdx.x;
+    int64 row = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (row > rows) return;
     int64 low = 0, high = entries;
     while (low < high) {

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     )
     from rooftile.functional.images import box_blur, equalize, grayscale
     from rooftile.functional.layout import permute_columns, rotate, transpose
-    from rooftile.functional.matrices import Sparse, sparse, spmm, spmv
+    from rooftile.functional.matrices import Sparse, sparse
     from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
     from rooftile.functional.prepared import Conv2d, Linear
     from rooftile.functional.scans import scan, segmented_scan
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rooftile.functional.solvers import cg
     from rooftile.functional.sorting import argsort, partition, sort, sort_pairs, unique
     from rooftile.functional.sparse_formats import from_packets, identify, to_packets
+    from rooftile.functional.sparse_products import spmm, spmv
     from rooftile.functional.volumes import conv3d, stencil
 
 __all__ = [
@@ -131,7 +132,8 @@ _FAMILIES = {
     ),
     "images": ("box_blur", "equalize", "grayscale"),
     "layout": ("permute_columns", "rotate", "transpose"),
-    "matrices": ("Sparse", "sparse", "spmm", "spmv"),
+    "matrices": ("Sparse", "sparse"),
+    "sparse_products": ("spmm", "spmv"),
     "patterns": ("argreduce", "reduce", "segmented_reduce"),
     "prepared": ("Conv2d", "Linear"),
     "scans": ("scan", "segmented_scan"),

@@ -15,7 +15,8 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName, open_gpu
 from rooftile.errors import InputError
 from rooftile.functional.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
-from rooftile.functional.matrices import Sparse, spmv
+from rooftile.functional.matrices import Sparse
+from rooftile.functional.sparse_products import spmv
 from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import decide

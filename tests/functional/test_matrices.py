@@ -240,6 +240,10 @@ def test_other_errors():
         (lambda: rooftile.cg(SQUARE, X, True), "tolerance"),
         (lambda: rooftile.cg(SQUARE, X, np.nan), "tolerance"),
         (lambda: matrix.estimates(0), "gbps"),
+        (lambda: matrix.estimates(True), "gbps"),
+        (lambda: matrix.explain("fast"), "gbps"),
+        (lambda: rooftile.identify(DENSE, X), "matrix"),
+        (lambda: rooftile.to_packets(matrix, 2.5), "size"),
         (lambda: rooftile.to_packets(matrix, 0), "size"),
     ):
         with pytest.raises(InputError, match=named):

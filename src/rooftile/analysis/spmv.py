@@ -12,8 +12,10 @@ SC 2009.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from rooftile.analysis.spmv_machines import H200, Machine
 from rooftile.errors import InputError
@@ -165,8 +167,8 @@ def estimates(
     of its rates are scaled.  Raises `InputError` for a bandwidth that is not above 0.
     """
     machine = H200 if machine is None else machine
-    if gbps is not None and not gbps > 0:
-        raise InputError("gbps", gbps, "a bandwidth above 0")
+    if gbps is not None and not (_is_number(gbps) and gbps > 0):
+        raise InputError("gbps", repr(gbps), "a bandwidth above 0")
     scale = 1.0 if gbps is None else machine.gbps / gbps
     words = _words(of)
     found = [
@@ -180,6 +182,10 @@ def estimates(
     ]
     # Where two take as long, the one that is listed first is the simpler one.
     return sorted(found, key=lambda one: one.ms)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _words(of: Structure) -> dict[Form, str]:

@@ -17,8 +17,9 @@ def identify(matrix: Sparse, values: Any) -> list[str]:
     """The formats whose array of values can be this one.
 
     COO may have any order; ELL may leave out rows without an entry.  A format that would be nearly
-    all padding is not among them.
+    all padding is not among them.  Raises `InputError` for a matrix that is none of `sparse`.
     """
+    _check(matrix)
     given = np.asarray(values).reshape(-1)
     found: list[str] = []
     for form in FORMS:
@@ -41,10 +42,10 @@ def to_packets(matrix: Sparse, size: int = 256) -> Packets:
 
     Raises `InputError` for another matrix, and a size of packets that 16 bits do not hold.
     """
-    if not isinstance(matrix, Sparse):
-        raise InputError("matrix", f"a {type(matrix).__name__}", "a matrix of rooftile.sparse")
-    if not 1 <= size <= 2**16:
-        raise InputError("size", size, "rows of a packet, from 1 to 65536")
+    _check(matrix)
+    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+    if not whole or not 1 <= size <= 2**16:
+        raise InputError("size", repr(size), "rows of a packet, from 1 to 65536")
     return packets_of(matrix.rows, size)
 
 
@@ -53,3 +54,8 @@ def from_packets(packets: Packets) -> Sparse:
     rows = rows_of_packets(packets, SORTING)
     arrays = {"values": rows.values, "column_index": rows.columns, "row_offsets": rows.offsets}
     return Sparse(rows.shape, "csr", arrays, rows.entries)
+
+
+def _check(matrix: Any) -> None:
+    if not isinstance(matrix, Sparse):
+        raise InputError("matrix", f"a {type(matrix).__name__}", "a matrix of rooftile.sparse")

@@ -175,12 +175,13 @@ __device__ __forceinline__ int first_of_row(const GLOBAL INDEX* tile_rows, int s
 }
 
 __global__ void LAUNCH_BOUNDS(SPAN)
-finish_rows(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL carried* __restrict__ heads,
-            const GLOBAL carried* __restrict__ tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
+finish_rows(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL carried* heads,
+            const GLOBAL carried* tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
 {
     __shared__ struct run runs[SPAN];
     int span = blockIdx.x * SPAN, tile = span + threadIdx.x;
-    // Where tiles begin was known before the sums: it is read while they are made.
+    // Where tiles begin was known before the sums: it is read while they are made.  Heads and tails
+    // are not `__restrict__`: what is, the compiler may read before it has waited.
     int64 row = tile_rows[tile < tiles ? tile : tiles];
     bool ends = tile_rows[tile < tiles ? tile + 1 : tiles] > row;
     int first = first_of_row(tile_rows, span);

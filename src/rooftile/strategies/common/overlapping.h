@@ -2,6 +2,9 @@
 // blocks at hand when it is over.  AWAIT_EARLIER() waits for it, and comes before anything that it
 // writes is read or that it reads is written.  LET_NEXT_BEGIN() lets the next launch begin, where
 // that one overlaps too.  Where the hardware has no such launches, both do nothing.
+//
+// What the launch before writes must not be a `const ... __restrict__` argument: such loads the
+// compiler may move before the wait.
 
 #pragma once
 

@@ -238,16 +238,6 @@ def test_a_group_of_tiles_and_the_rest(tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("lead", [1, 2])
-def test_a_warpgroup_behind_the_other(lead, tmp_path):
-    """Tiles of more slices than it is behind, and of fewer; a ring that goes round."""
-    rung, problem = strategy("matmul", "bulk_fp16", "cuda"), Matmul(200, 1104, 136)
-    config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 64, "LEAD": lead}
-    for one in (problem, Matmul(136, 64, 136)):
-        verdict = judged(rung, one, tmp_path, config, finite=True)
-        assert verdict.passed, verdict
-
-
 def test_copies_and_products_do_not_race(tmp_path):
     rung = strategy("matmul", "bulk_fp16", "cuda")
     config = {**ALONE, "WARPGROUPS": 2, "TILE_C": 64}

@@ -55,8 +55,6 @@ class Bulk(GpuMatmul):
         Tunable("PARTS", (1, 2, 4), 1),
         # Clusters' tiles across that are taken together, so that what all read stays in the cache.
         Tunable("GROUP", (4, 8, 16), 16),
-        # Slices by which a warpgroup follows the one above it.
-        Tunable("LEAD", (0, 1, 2), 0),
     )
 
     def why_not(self, problem: Matmul) -> str | None:

@@ -228,8 +228,8 @@ class Tile:
             return "blocks of a cluster share rows and columns, or terms"
         if self.cluster > 8:
             return f"clusters of {self.cluster} blocks"
-        if self.stages < 2 + self.config.get("LEAD", 0):
-            return f"no {2 + self.config.get('LEAD', 0)} stages fit"
+        if self.stages < 2:
+            return "no 2 stages fit"
         # Sums of parts take the place of stages, in lines a little longer than the tile's.
         sums = 4 * (self.rows + 8) * (self.columns + 8)
         if self.config["PARTS"] > 1 and sums > self.stages * self.stage_bytes:

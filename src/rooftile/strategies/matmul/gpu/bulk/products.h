@@ -45,19 +45,6 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, un
     leave(&taken);
 }
 #else
-// A warpgroup below the first begins LEAD slices behind it, in whichever tile: so one of them stores
-// results while the other's products go on.  As long as it holds its own stage, a later one is not
-// filled a second time.
-__device__ __forceinline__ void keep_behind(int group, int s, int end, unsigned barriers,
-                                            const struct turn* turn)
-{
-#if LEAD
-    if (group == 0 || s + LEAD >= end) return;
-    int at = turn->at + LEAD, wraps = at >= STAGES;
-    wait(FULL(barriers, at - wraps * STAGES), turn->round ^ wraps);
-#endif
-}
-
 __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, unsigned stages,
                                            unsigned barriers, struct turn* turn)
 {
@@ -66,7 +53,6 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, un
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
         wait(FULL(barriers, turn->at), turn->round);
-        keep_behind(group, s, work.end, barriers, turn);
         unsigned stage = stages + turn->at * STAGE_BYTES;
         word a = rows_at(stage + group * 64 * 128), b = columns_at(stage + A_BYTES);
         begin_products();

@@ -8,10 +8,7 @@
 //
 // Block: THREADS_X x THREADS_Y threads.  TILE_X is 4 x THREADS_X, TILE_Y is THREAD_ROWS x THREADS_Y.
 // VECTOR: how many neighbours a copy brings, 4 where rows begin on 16 bytes, else 1.
-// STREAMED: whether results leave the last-level cache before inputs, which are read again, see
-// streamed.h.
 
-#include "common/streamed.h"
 #include "common/volumes.h"
 
 #define THREADS (THREADS_X * THREADS_Y)
@@ -85,7 +82,7 @@ __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j,
     // Counted in vectors: of a float's address the compiler does not see that it is aligned.
     int64 place = TILE_VOLUME * (RESULT_SIZE / 4) + ((int64)z * HEIGHT + i) * (WIDTH / 4) + j / 4;
     if (z < DEPTH && i < HEIGHT && j < WIDTH)
-        PUT_VECTOR((GLOBAL float4*)out + place, make_float4(four[0], four[1], four[2], four[3]));
+        ((GLOBAL float4*)out)[place] = make_float4(four[0], four[1], four[2], four[3]);
 #else
     UNROLL for (int n = 0; n < 4; n++) put(out, z, i, j + n, four[n], last);
 #endif

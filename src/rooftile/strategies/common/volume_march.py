@@ -70,7 +70,6 @@ class MarchStrategy(MarchingStrategy):
         Tunable("STAGES", (2, 3, 4), 3),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
         Tunable("SEGMENT", (0, 8, 16, 32, 64, 128, 256), 0),
-        Tunable("STREAMED", (0, 1), 0),
     )
 
     def defaults(self, problem: Any) -> dict[str, int]:
@@ -102,7 +101,6 @@ class MarchStrategy(MarchingStrategy):
             "STAGES": stages,
             "BLOCKS": 3 if few and taps_of(problem) > _FEW_TAPS else 2,
             "SEGMENT": 0,
-            "STREAMED": 0,
         }
 
     def segment(self, problem: Any, config: Config) -> int:

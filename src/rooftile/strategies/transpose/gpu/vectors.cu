@@ -87,8 +87,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
 {
     __shared__ vector exchanged[TILE * SQUARES];
     int tiles_across = (columns + TILE - 1) / TILE, tiles_down = (rows + TILE - 1) / TILE;
-    int in_band = TILES_DOWN * tiles_across, band = blockIdx.x / in_band;
-    int place = blockIdx.x % in_band, first = band * TILES_DOWN;
+    int in_band = (TILES_DOWN < tiles_down ? TILES_DOWN : tiles_down) * tiles_across;
+    int place = blockIdx.x % in_band, first = blockIdx.x / in_band * TILES_DOWN;
     int high = tiles_down - first < TILES_DOWN ? tiles_down - first : TILES_DOWN;
     int64 top = (int64)(first + place % high) * TILE, left = (int64)(place / high) * TILE;
     int across = threadIdx.x, down = threadIdx.y;

@@ -6,14 +6,11 @@ from collections.abc import Mapping
 
 from rooftile.analysis.accesses import WARP, Accesses, vector_loads
 from rooftile.ops.transpose import Transpose
-from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import MatrixTranspose
 
 _SQUARES = 16
 """Squares of a tile, in either direction."""
-_MOST_TILES = 2**23
-"""In either direction: so many times TILES_DOWN are counted in 32 bits."""
 _SIDES = {1: 8, 2: 8, 4: 4, 8: 2}
 """Elements of a square's side by the bytes of an element: a vector of 8 or 16 bytes."""
 
@@ -24,7 +21,7 @@ class Vectors(MatrixTranspose):
     name = "vectors"
     order = 5
     kernel = "vectors"
-    tunables = (Tunable("TILES_DOWN", (1, 8, 32, 128), 128),)
+    tunables = (Tunable("TILES_DOWN", (1, 8, 32, 256), 256),)
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
     def tile(self, problem: Transpose) -> int:
@@ -42,8 +39,6 @@ class Vectors(MatrixTranspose):
             return reason
         _, rows, columns = problem.matrices
         side = _side(problem)
-        if max(blocks(rows, self.tile(problem)), blocks(columns, self.tile(problem))) > _MOST_TILES:
-            return f"{rows} rows and {columns} columns: the numbers of tiles are 32-bit"
         if rows % side or columns % side:
             return f"{rows} rows and {columns} columns, which must be multiples of {side}"
         return None

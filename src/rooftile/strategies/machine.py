@@ -20,6 +20,8 @@ class Machine:
     """Of a multiprocessor."""
     block_shared_bytes: int
     """The most that one block may have."""
+    block_threads: int = 1024
+    """The most that one block may have."""
 
     @classmethod
     def of(cls, device: Description) -> Machine:
@@ -29,6 +31,7 @@ class Machine:
             device.registers_per_unit or preset().registers,
             device.shared_bytes_per_unit or device.shared_bytes_per_block,
             device.shared_bytes_per_block,
+            device.threads_per_block,
         )
 
     def shared_room(self, blocks: int) -> int:

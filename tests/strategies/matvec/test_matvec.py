@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from rooftile.ops import parse
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.machine import preset
 
 SIZES = [(1, 1), (9, 70), (300, 1000), (130, 2052), (1000, 37)]
 PROBLEMS = [Matvec(*sizes, transpose) for sizes in SIZES for transpose in (False, True)]
@@ -139,3 +141,17 @@ def test_problems():
     assert Matvec(2**12, 2**12).shrunk() == Matvec(2**8, 2**12)
     a, x = problem.random(0)
     assert np.allclose(problem.reference(a, x), a.T.astype(np.float64) @ x)
+
+
+def test_large_blocks_take_a_row_where_they_fill_the_machine():
+    row = Matmul(1, 4096, 4096)
+    assert FEW_ROWS.defaults(row) == {**LARGE_BLOCKS, "AHEAD": 4, "WHOLE": 1}
+    small = replace(preset("sm_90"), block_threads=256)
+    others = (
+        FEW_ROWS.on(small).defaults(row),
+        FEW_ROWS.defaults(Matmul(2, 4096, 4096)),
+        FEW_ROWS.defaults(Matmul(1, 4096, 2048)),
+        FEW_ROWS.defaults(Matmul(1, 8192, 4096)),
+        strategy("matmul", "few_rows_fp16", "opencl").defaults(row),
+    )
+    assert all(one["LANES"] * one["SLICES"] <= 256 and one["WHOLE"] == 0 for one in others)

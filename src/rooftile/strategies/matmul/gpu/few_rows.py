@@ -21,6 +21,9 @@ _TERMS = 256
 _STAGED = {"TERMS": _TERMS, "WHOLE": 0}
 _LANE_TERMS = 32
 """Terms a thread of a team has, where there are enough."""
+_WHOLE_TERMS = 4096
+_LARGE = {"LANES": 8, "SLICES": 128, "AHEAD": 4, "PARTS": 1, "TERMS": _WHOLE_TERMS, "WHOLE": 1}
+"""Blocks of 1024 threads that take all terms, so that nothing is left to add."""
 _RESIDENT = 6
 """Blocks of a multiprocessor that keep its memory busy."""
 
@@ -36,7 +39,7 @@ class FewRows(GpuMatmul):
         Tunable("SLICES", (1, 2, 4, 8, 16, 32, 64, 128), 8),
         Tunable("AHEAD", (1, 2, 4, 8), 4),
         Tunable("PARTS", (1, 2, 4, 8, 16, 32, 64), 1),
-        Tunable("TERMS", (_TERMS, 4096), _TERMS),
+        Tunable("TERMS", (_TERMS, _WHOLE_TERMS), _TERMS),
         Tunable("WHOLE", (0, 1), 0),
     )
 
@@ -56,10 +59,23 @@ class FewRows(GpuMatmul):
             # Partial sums of all rows lie in shared memory.
             slices = max(1, 256 // lanes)
             return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1, **_STAGED}
+        if self._fills_large_blocks(problem):
+            return dict(_LARGE)
         strips = blocks(problem.columns, 32 * _vector(problem, {}))
         wanted = blocks(_RESIDENT * self.machine.multiprocessors, strips)
         parts = tile_of(min(wanted, max(1, problem.inner // _TERMS)), 1, 64)
         return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts, **_STAGED}
+
+    def _fills_large_blocks(self, problem: Matmul) -> bool:
+        """A single row of float32, and about a block for each multiprocessor."""
+        vector, units = _vector(problem, {}), self.machine.multiprocessors
+        if problem.rows > 1 or self.narrow or vector == 1:
+            return False
+        if self.machine.block_threads < _LARGE["LANES"] * _LARGE["SLICES"]:
+            return False
+        large = blocks(problem.columns, _LARGE["LANES"] * vector)
+        half = _WHOLE_TERMS // 2
+        return 3 * units <= 4 * large <= 4 * units and half <= problem.inner <= _WHOLE_TERMS
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """Too many threads, or sums in shared memory; parts of lines."""

@@ -54,6 +54,21 @@ __device__ __forceinline__ void meet_cluster()
 #endif
 }
 
+// A block's threads say that they tell other blocks of no more stages, and later wait until all
+// others' have said so.
+__device__ __forceinline__ void leave_cluster()
+{
+#if CLUSTER > 1
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void await_cluster()
+{
+#if CLUSTER > 1
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
 // Sets up the ring's barriers, which lie behind its stages.  Returns their address.
 __device__ __forceinline__ unsigned set_up(unsigned stages)
 {

@@ -13,8 +13,10 @@ from rooftile.strategies.matmul.gpu.register_tile import fours_loaded, vectors
 
 _ROWS, _COLUMNS, _DEEP = 32, 16, 16
 """Of a tile, and the terms of it that a warp has at a time."""
-_MOST_PRODUCTS = 2**25
-"""Of more, tiles are many enough for other rungs."""
+_MOST_TERMS, _MOST_TILES = 512, 2
+"""With more terms, or tiles a multiprocessor, other rungs have enough to do at a time."""
+_MANY_TERMS = 256
+"""From so many on, more warps share those of few tiles."""
 
 
 class WarpsTerms(TiledMatmul):
@@ -26,9 +28,15 @@ class WarpsTerms(TiledMatmul):
     tunables = (Tunable("WARPS", (4, 8), 8),)
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Many products."""
-        many = problem.flops > 2 * _MOST_PRODUCTS
-        return f"it pays up to {_MOST_PRODUCTS} products" if many else None
+        """Many terms or tiles."""
+        most = _MOST_TILES * self.machine.multiprocessors
+        many = problem.inner > _MOST_TERMS or _tiles(problem) > most
+        return f"it pays up to {_MOST_TERMS} terms and {most} tiles" if many else None
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """More warps where few tiles have many terms."""
+        few = _tiles(problem) <= self.machine.multiprocessors
+        return {"WARPS": 8 if few and problem.inner >= _MANY_TERMS else 4}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """And which matrices have rows of whole 16 bytes."""
@@ -65,3 +73,7 @@ class WarpsTerms(TiledMatmul):
 
 
 STRATEGY = WarpsTerms()
+
+
+def _tiles(problem: Matmul) -> int:
+    return blocks(problem.rows, _ROWS) * blocks(problem.columns, _COLUMNS)

@@ -72,8 +72,9 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
 #endif
         const struct matrices both[] = {{&left, &right}};
         if (threadIdx.x == 0) fetch(both, stages, barriers, slices, down, across);
-#if STORING == PARTED
         __syncwarp();
+        leave_cluster();
+#if STORING == PARTED
         meet_all();
         meet_all();
 #endif
@@ -86,6 +87,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
             struct work work = work_of(number, down, across, slices);
             float sum[SUMS];
             accumulate(sum, work, stages, barriers, &turn);
+            if (number + CLUSTERS >= down * across) leave_cluster();
 #if STORING == ENGINE
             store(sum, &out, shared + STAGES * STAGE_BYTES + 1024, work);
 #elif STORING == LANES
@@ -104,5 +106,5 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
     // No block ends while another may still tell it of a stage.
-    meet_cluster();
+    await_cluster();
 }

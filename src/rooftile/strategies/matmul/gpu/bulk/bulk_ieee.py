@@ -26,8 +26,8 @@ _NUMBERS, _PRODUCTS = 2, 3
 """Of an element, and that stand for one."""
 _SPLIT_THREADS, _PLACES = 512, 16
 """Of a block that splits, and the rows or columns that it splits."""
-_FEW = 256
-"""With so few rows or columns, to split the other matrix before takes more than it saves."""
+_MOST_FEW, _LEAST_COLUMNS = 256, 256
+"""With so few rows, or fewer columns, to split the other matrix before takes more than it saves."""
 _COLUMNS = (64, 72, 80, 96, 128)
 
 
@@ -70,8 +70,8 @@ class BulkIeee(Bulk):
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few rows, columns, products or terms: it has a launch that splits both matrices."""
-        if min(problem.rows, problem.columns) <= _FEW:
-            return f"it pays beyond {_FEW} rows and columns"
+        if problem.rows <= _MOST_FEW or problem.columns < _LEAST_COLUMNS:
+            return f"it pays beyond {_MOST_FEW} rows, from {_LEAST_COLUMNS} columns on"
         return few_terms(problem) or super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:

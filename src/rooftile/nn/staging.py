@@ -20,12 +20,16 @@ from rooftile.devices.cuda.streams import own_stream, pinned
 from rooftile.devices.gpu import GpuDevice
 from rooftile.ops import AnyArray
 
-_MOST_THREADS = 4
-"""More wait for each other and for Python's lock longer than they copy."""
+_MOST_THREADS = 8
+"""So many threads copy as fast as a GPU's link takes it."""
+_MANY = 16
+"""Of so many segments threads copy whole ones, which takes their time from Python's lock least."""
+_FEW_THREADS = 4
+"""Of fewer segments so many threads copy pieces: more would wait for that lock and each other."""
 _PIECE_BYTES = 2**20
-"""A thread copies so many at once: long beside what Python does for it, and soon done."""
-_BUFFERS = 6
-"""Segments that page-locked memory holds: one that is copied to the GPU, others being filled."""
+"""A piece's length: long beside what Python does for it, and soon done."""
+_BUFFERS = 10
+"""Segments that page-locked memory holds: two that are copied to the GPU, others being filled."""
 _LEAVING = 2
 """Segments whose copies to the GPU are handed over before the host waits for the first."""
 
@@ -100,8 +104,9 @@ class AsTheyLie:
 class Stager:
     """Threads that copy segments into page-locked buffers, ahead of the copies to the GPU.
 
-    A processor's core copies a fifth of what the link takes, so several do, each its pieces of
-    every segment.  The threads hold Python's lock only between pieces.
+    A processor's core copies a fifth of what the link takes, so several do: each its pieces of a
+    few segments, so that the first is soon there, or whole ones of many.  The threads hold Python's
+    lock only between pieces.
     """
 
     def __init__(self, gpu: CudaDevice, threads: int | None = None) -> None:
@@ -116,8 +121,10 @@ class Stager:
         The device is current.  After the block no thread reads the parts any more.  Raises
         `OutOfMemory`.
         """
-        filling = _Filling(self._of(parts[0].nbytes, min(len(parts), _BUFFERS)), parts)
-        self._crew.begin(filling.work)
+        nbytes, many = parts[0].nbytes, len(parts) >= _MANY
+        buffers = self._of(nbytes, min(len(parts), _BUFFERS))
+        filling = _Filling(buffers, parts, nbytes if many else _PIECE_BYTES)
+        self._crew.begin(filling.work, self._threads if many else _FEW_THREADS)
         try:
             filling.begin()
             yield filling
@@ -141,35 +148,35 @@ class _Crew:
     """Threads that wait for work: to wake one takes a few microseconds, a pool's some twenty."""
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self._begun = 0
         self._go = [_locked() for _ in range(count)]
         self._over = [_locked() for _ in range(count)]
-        self._work: list[Callable[[int, int], object] | None] = [None]
+        self._work: list[Callable[[int], object] | None] = [None]
         for number in range(count):
             # The threads do not hold the crew, so that they end when nobody else does.
-            run = partial(_follow, number, count, self._go[number], self._over[number], self._work)
+            run = partial(_follow, number, self._go[number], self._over[number], self._work)
             threading.Thread(target=run, name=f"rooftile-staging-{number}", daemon=True).start()
         weakref.finalize(self, _release, self._go, self._work).atexit = False
 
-    def begin(self, work: Callable[[int, int], object]) -> None:
-        """Call ``work`` in every thread, with its number and how many they are."""
-        self._work[0] = work
-        for go in self._go:
+    def begin(self, work: Callable[..., object], most: int) -> None:
+        """Call ``work`` in at most so many threads, with their number and how many they are."""
+        self._begun = min(most, len(self._go))
+        self._work[0] = partial(work, count=self._begun)
+        for go in self._go[: self._begun]:
             go.release()
 
     def wait(self) -> None:
         """Until all have done what was begun."""
-        for over in self._over:
+        for over in self._over[: self._begun]:
             over.acquire()
         self._work[0] = None
 
 
 def _follow(
     number: int,
-    count: int,
     go: threading.Lock,
     over: threading.Lock,
-    work: list[Callable[[int, int], object] | None],
+    work: list[Callable[[int], object] | None],
 ) -> None:
     """What a thread of a crew does."""
     while True:
@@ -177,7 +184,7 @@ def _follow(
         called = work[0]
         if called is None:
             return
-        called(number, count)
+        called(number)
         del called
         over.release()
 
@@ -198,12 +205,15 @@ def _locked() -> threading.Lock:
 class _Filling:
     """One run of a stager: pieces in order, which the caller and the threads take in turns."""
 
-    def __init__(self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray]) -> None:
+    def __init__(
+        self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray], piece: int
+    ) -> None:
+        """``piece`` is a piece's length in bytes."""
         self._parts, first = parts, parts[0]
         self._filled = [
             buffer[: first.nbytes].view(first.dtype).reshape(first.shape) for buffer in buffers
         ]
-        self._step = max(1, _PIECE_BYTES // first[:1].nbytes)
+        self._step = max(1, piece // first[:1].nbytes)
         """Images of a piece."""
         self._pieces = -(-len(first) // self._step)
         """Of each segment but the last."""

@@ -42,7 +42,7 @@ class Mma(GpuBoxBlur):
         Tunable("WARPS", (4, 8), 8),
         Tunable("STAGES", (2, 3, 4), 2),
         Tunable("ROWS", (64, 128, 256, 512), 128),
-        Tunable("RESIDENT_WARPS", (8, 12, 16, 20), 16),
+        Tunable("RESIDENT_WARPS", (8, 12, 16), 16),
     )
 
     def why_not(self, problem: BoxBlur) -> str | None:

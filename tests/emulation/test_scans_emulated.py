@@ -119,8 +119,8 @@ def waves(blocks, operation="scan"):
     rung = copy.copy(rung.on(replace(rung.machine, multiprocessors=blocks)))
     rung.text = rung.whole_text
     if blocks > 1:
-        assert "while (!(unsigned)seen[k]) {" in rung.text
-        rung.text = rung.text.replace("while (!(unsigned)seen[k]) {", "if (!(unsigned)seen[k]) {")
+        assert "if (known) break;" in rung.text
+        rung.text = rung.text.replace("if (known) break;", "break;")
         steps = rung.steps
         rung.steps = lambda problem, config: (*steps(problem, config), steps(problem, config)[-1])
     return rung

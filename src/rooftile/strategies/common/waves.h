@@ -105,14 +105,20 @@ __device__ __forceinline__ struct carry looked_up(struct carry carry, word* seen
                                                   const word* states, int64 tile)
 {
     int lane = threadIdx.x % 32;
+    int64 first = tile - ALL + lane;
+    // All that is missing is asked for again at once.
+    for (;;) {
+        bool known = true;
+        UNROLL for (int k = 0; k < LOOKS; k++) known = known && (unsigned)seen[k];
+        if (known) break;
+        __nanosleep(PAUSE_NS);
+        UNROLL for (int k = 0; k < LOOKS; k++)
+            if (!(unsigned)seen[k]) seen[k] = seen_of(states + first + 32 * k);
+    }
     carried all = IDENTITY;
     bool cut = false;
     UNROLL for (int k = 0; k < LOOKS; k++) {
-        int64 at = tile - ALL + lane + 32 * k;
-        while (!(unsigned)seen[k]) {
-            __nanosleep(PAUSE_NS);
-            seen[k] = seen_of(states + at);
-        }
+        int64 at = first + 32 * k;
         unsigned cuts = __ballot_sync(EVERY_LANE, (unsigned)seen[k] == CUT);
         if (cuts) all = IDENTITY, cut = true;
         bool counts = at >= 0 && at < tile && lane >= 31 - __clz(cuts | 1);

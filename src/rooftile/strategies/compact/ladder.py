@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("vectors", "two_pass", "loops"),
-    "gpu": ("look_back", "three_launches"),
+    "gpu": ("waves", "look_back", "three_launches"),
 }
 """The fastest first; each says itself which problems it takes."""

@@ -55,9 +55,13 @@ __device__ __forceinline__ void bring_rest(char* stage, int warp, const item* x,
 __device__ __forceinline__ unsigned kept_bits(const char* stage, int warp, int64 left)
 {
     int first = warp * PIECE + threadIdx.x % 32 * 32;
-    const unsigned* flags = (const unsigned*)(stage + FLAGS + first);
+    const uint4* flags = (const uint4*)(stage + FLAGS + first);
     unsigned bits = 0;
-    UNROLL for (int k = 0; k < 8; k++) bits |= bits_of(flags[k]) << 4 * k;
+    UNROLL for (int k = 0; k < 2; k++) {
+        uint4 some = flags[k];
+        unsigned low = bits_of(some.x) | bits_of(some.y) << 4;
+        bits |= (low | bits_of(some.z) << 8 | bits_of(some.w) << 12) << 16 * k;
+    }
     left -= first;
     return left >= 32 ? bits : left <= 0 ? 0 : bits & ((1u << left) - 1);
 }

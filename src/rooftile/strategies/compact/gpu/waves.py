@@ -33,8 +33,8 @@ class CompactWaves(GpuCompact):
     summing = "compact_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
-        Tunable("THREADS", (64, 128, 256), 256),
-        Tunable("STAGES", (3, 4, 5, 8, 10), 5),
+        Tunable("THREADS", (64, 128, 256), 128),
+        Tunable("STAGES", (3, 4, 5, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
@@ -48,10 +48,10 @@ class CompactWaves(GpuCompact):
         return "there are few waves of tiles" if few else None
 
     def defaults(self, problem: Compact) -> dict[str, int]:
-        """As many threads as shared memory has room for."""
+        """As many stages as shared memory has room for."""
         made = super().defaults(problem)
-        fitting = (n for n in (256, 128) if not self.invalid(problem, {**made, "THREADS": n}))
-        return {**made, "THREADS": next(fitting, 64)}
+        fitting = (s for s in (8, 4) if not self.invalid(problem, {**made, "STAGES": s}))
+        return {**made, "STAGES": next(fitting, 3)}
 
     def invalid(self, problem: Compact, config: Config) -> str | None:
         """Too much shared memory."""

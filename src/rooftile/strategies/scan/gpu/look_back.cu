@@ -8,6 +8,7 @@
 // Grid: x over the tiles of all lines.
 // Block: x over WARPS warps.
 
+#define STREAMED 1
 #include "tile.h"
 #include "common/states.h"
 

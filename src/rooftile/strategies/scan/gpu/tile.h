@@ -2,7 +2,8 @@
 //
 // Lanes load and store vectors that lie beside each other, so nothing passes through shared memory.
 // With REVERSE everything is taken from its end: rows, lanes, and elements of a vector.  Where the
-// lines of x begin at no multiple of a vector, ALIGNED is 0 and elements are moved one by one.
+// lines of x begin at no multiple of a vector, ALIGNED is 0 and elements are moved one by one.  With
+// STREAMED, whole vectors leave the caches before others: nobody needs them again soon.
 
 #pragma once
 #include "scan/gpu/scan.h"
@@ -14,6 +15,36 @@
 
 struct __align__(WIDTH * sizeof(given)) given_vector { given of[WIDTH]; };
 struct __align__(WIDTH * sizeof(result)) result_vector { result of[WIDTH]; };
+
+
+// Before sm_80 that takes registers that are not there.
+#define STREAMS_VECTORS (STREAMED && __CUDA_ARCH__ >= 800)
+
+__device__ __forceinline__ struct given_vector vector_at(const given* from)
+{
+#if STREAMS_VECTORS
+    union { struct given_vector vector; uint4 four; uint2 two; } all;
+    if (sizeof(all.vector) == 16) all.four = __ldcs((const uint4*)from);
+    else if (sizeof(all.vector) == 8) all.two = __ldcs((const uint2*)from);
+    else all.vector = *(const struct given_vector*)from;
+    return all.vector;
+#else
+    return *(const struct given_vector*)from;
+#endif
+}
+
+__device__ __forceinline__ void put_vector(result* to, struct result_vector vector)
+{
+#if STREAMS_VECTORS
+    union { struct result_vector vector; uint4 four; uint2 two; } all;
+    all.vector = vector;
+    if (sizeof(vector) == 16) __stcs((uint4*)to, all.four);
+    else if (sizeof(vector) == 8) __stcs((uint2*)to, all.two);
+    else *(struct result_vector*)to = vector;
+#else
+    *(struct result_vector*)to = vector;
+#endif
+}
 
 // `own` are the elements, each with those before it in its vector, and `before` what is before the
 // vector.
@@ -40,7 +71,7 @@ __device__ __forceinline__ void load_rows(struct rows* rows, const given* line, 
         // All loads are under way before the first of them is waited for.
         struct given_vector vectors[ROWS];
         UNROLL for (int row = 0; row < ROWS; row++)
-            vectors[row] = *(const struct given_vector*)(line + vector_place(low, row));
+            vectors[row] = vector_at(line + vector_place(low, row));
         UNROLL for (int row = 0; row < ROWS; row++) take_up(rows->own[row], &vectors[row]);
         return;
     }
@@ -97,7 +128,7 @@ __device__ __forceinline__ void store_rows(const struct rows* rows, carried befo
             vector.of[REVERSE ? WIDTH - 1 - e : e] = stored(with);
         }
         if (ALIGNED && at + WIDTH <= count) {
-            *(struct result_vector*)(line + at) = vector;
+            put_vector(line + at, vector);
         } else {
             UNROLL for (int e = 0; e < WIDTH; e++)
                 if (at + e < count) line[at + e] = vector.of[e];

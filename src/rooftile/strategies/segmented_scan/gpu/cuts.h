@@ -69,7 +69,7 @@ __device__ __forceinline__ void store_cut_rows(const struct rows* rows, const st
         }
         earlier |= cuts->lanes[row];
         if (at + WIDTH <= count) {
-            *(struct result_vector*)(y + at) = vector;
+            put_vector(y + at, vector);
         } else {
             UNROLL for (int e = 0; e < WIDTH; e++)
                 if (at + e < count) y[at + e] = vector.of[e];

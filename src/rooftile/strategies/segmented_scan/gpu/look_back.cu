@@ -9,6 +9,7 @@
 // Grid: x over tiles.
 // Block: x over WARPS warps.
 
+#define STREAMED 1
 #include "scan/gpu/tile.h"
 #include "common/states.h"
 

@@ -21,7 +21,7 @@ _KEPT = 32
 """Bytes of a stage's barriers."""
 _OTHERS = 5
 """Warps that neither sum nor store."""
-_SHORT = 64
+_SHORT = 32
 """Elements a segment, by measurements."""
 
 

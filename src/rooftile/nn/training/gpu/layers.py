@@ -132,9 +132,9 @@ class ConvStage:
         with work.aside() if dx is not None else contextlib.nullcontext():
             work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
         if dx is not None:
-            of_input = Conv2dInputGradient(*shape, pool)
-            work.run(of_input, *dz, dx, parameters=self._parameters[:1])
-            times_derivative(work, before, self._x, dx, math.prod(p.input_shape))
+            of_input = Conv2dInputGradient(*shape, pool, before)  # type: ignore[arg-type]
+            made_by = (self._x,) if before != "none" else ()
+            work.run(of_input, *dz, *made_by, dx, parameters=self._parameters[:1])
 
 
 class WinnersStage(ConvStage):

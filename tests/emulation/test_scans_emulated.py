@@ -54,7 +54,7 @@ def judged(rung, problem, folder, config, **options):
         ("look_back", Unique(9001), {"THREADS": 128, "ROWS": 2}),
         ("look_back", Unique(3001, "float64"), {"THREADS": 128, "ROWS": 2}),
         ("look_back", SegmentedScan(3001, 3500, "int32", LAST, True, "int32"), SMALL),
-        ("csr_merge", Spmv(301, 157, 40_000), {"THREADS": 64, "PER": 7}),
+        ("csr_merge", Spmv(301, 157, 40_000), {"TEAMS": 2}),
     ],
 )
 def test_right_and_computes_on_what_was_written(name, problem, config, tmp_path):

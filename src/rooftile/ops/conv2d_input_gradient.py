@@ -79,7 +79,8 @@ class Conv2dInputGradient(Problem):
     def arrays(self) -> tuple[Array, ...]:
         """dy, where behind a pool, x behind an activation, weights and dx."""
         shape = self.layer.parameter_shapes["weights"]
-        x = Array("x", self.layer.input_shape, batched=True)
+        # No product is made of x, so that no precision rounds it.
+        x = Array("x", self.layer.input_shape, batched=True, operand=False)
         return (
             *gradient_arrays(self.layer, batched=True),
             *((x,) if self.before != "none" else ()),

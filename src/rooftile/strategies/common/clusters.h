@@ -55,7 +55,7 @@ __device__ __forceinline__ void meet_cluster()
 }
 
 // A block's threads say that they tell other blocks of no more stages, and later wait until all
-// others' have said so.
+// others' have said so.  Those of a block on its own only meet.
 __device__ __forceinline__ void leave_cluster()
 {
 #if CLUSTER > 1
@@ -66,6 +66,8 @@ __device__ __forceinline__ void await_cluster()
 {
 #if CLUSTER > 1
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#else
+    __syncthreads();
 #endif
 }
 

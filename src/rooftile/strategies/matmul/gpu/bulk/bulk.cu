@@ -72,8 +72,10 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
 #endif
         const struct matrices both[] = {{&left, &right}};
         if (threadIdx.x == 0) fetch(both, stages, barriers, slices, down, across);
+#if CLUSTER_BLOCKS > 1
         __syncwarp();
         leave_cluster();
+#endif
 #if STORING == PARTED
         meet_all();
         meet_all();

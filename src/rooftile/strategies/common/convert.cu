@@ -119,7 +119,7 @@ __device__ __forceinline__ void store(GLOBAL target* y, const float from[4], int
 #define CONVERTED 4
 
 // x[count], y[count].  Grid: x over blocks of CONVERTED runs of LAST_RUN elements a thread.
-__global__ void convert(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
+__global__ void convert(const GLOBAL source* x, GLOBAL target* __restrict__ y,
                         int64 count)
 {
     int64 first = ((int64)blockIdx.x * (CONVERTED * THREADS) + threadIdx.x) * LAST_RUN;
@@ -161,7 +161,7 @@ __device__ __forceinline__ int there(int p, int c, int pixels, int channels)
 
 // x[items][pixels][channels], y[items][channels][pixels] if FROM_LAST, else the other way round.
 // Grid: x over tiles of pixels of all items, y over tiles of channels.
-__global__ void exchange(const GLOBAL source* __restrict__ x, GLOBAL target* __restrict__ y,
+__global__ void exchange(const GLOBAL source* x, GLOBAL target* __restrict__ y,
                          int pixels, int channels)
 {
     __shared__ float tile[CHANNELS][PIXELS + 1];

@@ -22,7 +22,7 @@ typedef narrow rounded_weight;
 #endif
 
 // weights[count], rounded[count].  Grid: a thread a weight.
-__global__ void round_weights(const GLOBAL float* __restrict__ weights,
+__global__ void round_weights(const GLOBAL float* weights,
                               GLOBAL rounded_weight* __restrict__ rounded, int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,7 +38,7 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __rest
 }
 
 // Packs the image.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
-__global__ __launch_bounds__(PACK_THREADS) void pack_image(const given* __restrict__ x,
+__global__ __launch_bounds__(PACK_THREADS) void pack_image(const given* x,
                                                            element* __restrict__ packed,
                                                            int images)
 {
@@ -77,7 +77,7 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct places in,
 
 IN_CLUSTERS __global__ __launch_bounds__(384, 1) void conv2d(const __grid_constant__ tensor_map image,
                                                  const __grid_constant__ tensor_map stages,
-                                                 const float* __restrict__ bias,
+                                                 const float* bias,
                                                  result* __restrict__ out, int images)
 {
     extern __shared__ __align__(1024) char shared[];

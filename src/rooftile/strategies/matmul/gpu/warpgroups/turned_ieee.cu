@@ -47,7 +47,7 @@ __device__ __forceinline__ size_t first_of_piece(int output, int piece)
 }
 
 // Measures a row of weights, splits it and lays it.  Grid: a block a row, the padded ones too.
-__global__ __launch_bounds__(PACK_THREADS) void split_rows(const float* __restrict__ weights,
+__global__ __launch_bounds__(PACK_THREADS) void split_rows(const float* weights,
                                                            struct span* __restrict__ spans,
                                                            element* __restrict__ numbers)
 {

@@ -1,0 +1,45 @@
+"""Launches that begin before the one before them ends read nothing of it too early."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from launch_every_rung import PROBLEMS
+from rooftile.strategies import ladder
+from rooftile.strategies.gpu import of_launches
+
+# Where tiles of rows begin is known before the launch that this one waits for.
+KNOWN_BEFORE = {("finish_rows", "tile_rows")}
+# What they restrict they read at places that depend on their products, to mend some of these.
+MENDING = {("bulk_ieee", "matmul"), ("turned_ieee", "linear"), ("turned_ieee", "finish")}
+
+
+def overlapping():
+    """(the rung's text, kernel) of each launch of a rung that overlaps."""
+    found = {}
+    for operation, problems in PROBLEMS.items():
+        for rung in map(of_launches, ladder(operation, "cuda")):
+            taken = next((one for one in problems if rung.why_not(one) is None), None)
+            if taken is None:
+                continue
+            for narrow in (0, 1) if rung.narrow else (0,):
+                formats = {"X_NARROW": 1, "OUT_NARROW": 1} if narrow else {}
+                config = rung.config(taken, formats)
+                steps = itertools.chain(rung.preparation(taken, config), rung.steps(taken, config))
+                for step in steps:
+                    if step.launch.overlaps:
+                        found[rung.name, step.launch.kernel] = rung.whole_text
+    return found
+
+
+def test_what_comes_before_is_not_restricted():
+    """A compiler moves loads of `const ... __restrict__` arrays before the wait."""
+    found = overlapping()
+    assert {kernel for _, kernel in found} >= {"round_weights", "finish_rows", "matmul", "linear"}
+    for (rung, kernel), text in found.items():
+        given = re.search(rf"\b{kernel}\(([^;{{]*?)\)\s*{{", text)
+        assert given is not None, (rung, kernel)
+        early = re.findall(r"const[^,]*__restrict__ (\w+)", given[1])
+        restricted = {(kernel, name) for name in early} - KNOWN_BEFORE
+        assert not restricted or (rung, kernel) in MENDING, (rung, kernel, early)

@@ -11,8 +11,14 @@ from rooftile.strategies.gpu import of_launches
 
 # Where tiles of rows begin is known before the launch that this one waits for.
 KNOWN_BEFORE = {("finish_rows", "tile_rows")}
-# What they restrict they read at places that depend on their products, to mend some of these.
-MENDING = {("bulk_ieee", "matmul"), ("turned_ieee", "linear"), ("turned_ieee", "finish")}
+# What they restrict they read at places that depend on their products, to mend some of these;
+# `split_both` has too many numbers at hand to begin early (its machine code for sm_90a does not).
+LATE = {
+    ("bulk_ieee", "matmul"),
+    ("bulk_ieee", "split_both"),
+    ("turned_ieee", "linear"),
+    ("turned_ieee", "finish"),
+}
 
 
 def overlapping():
@@ -42,4 +48,4 @@ def test_what_comes_before_is_not_restricted():
         assert given is not None, (rung, kernel)
         early = re.findall(r"const[^,]*__restrict__ (\w+)", given[1])
         restricted = {(kernel, name) for name in early} - KNOWN_BEFORE
-        assert not restricted or (rung, kernel) in MENDING, (rung, kernel, early)
+        assert not restricted or (rung, kernel) in LATE, (rung, kernel, early)

@@ -21,7 +21,7 @@ extern "C" __global__ void conv(const float* x, const float* weights, const floa
                     total += x[((image * channels + c) * height + i) * width + j]
                         * weights[((map * channels + c) * p + a) * q + b];
             }
-    out[index] = fmaxf(total, 0.0f);
+    out[index] = total < 0.0f ? 0.0f : total;  // fmaxf would lose a NaN
 }
 """,
     "conv",

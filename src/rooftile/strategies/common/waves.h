@@ -30,7 +30,7 @@
 #endif
 
 // Of each stage four barriers: it is full; its tile is summed; that is published, and what is before
-// it is known; it is empty again.
+// it is known; it is empty again.  Every lane arrives: it vouches for what itself has read and written.
 enum { FILLED, SUMMED, KNOWN, EMPTIED, EVENTS };
 #define BARRIER(ring, event, at) ((ring) + 8 * ((event) * STAGES + (at)))
 
@@ -38,18 +38,11 @@ __device__ __forceinline__ void set_up(unsigned ring, int fillers)
 {
     for (int s = 0; s < STAGES; s++) {
         expect(fillers, BARRIER(ring, FILLED, s));
-        expect(WARPS, BARRIER(ring, SUMMED, s));
-        expect(2, BARRIER(ring, KNOWN, s));
-        expect(WARPS, BARRIER(ring, EMPTIED, s));
+        expect(THREADS, BARRIER(ring, SUMMED, s));
+        expect(2 * 32, BARRIER(ring, KNOWN, s));
+        expect(THREADS, BARRIER(ring, EMPTIED, s));
     }
     barriers_ready();
-}
-
-// A warp says that it is done.
-__device__ __forceinline__ void done(unsigned barrier)
-{
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(barrier);
 }
 
 __global__ void clear(word* states, int64 tiles)

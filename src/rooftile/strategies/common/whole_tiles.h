@@ -15,7 +15,7 @@ __device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS], un
         wait(BARRIER(ring, SUMMED, now.at), now.round);
         carried all = of_lanes(lane < WARPS ? totals[now.at][lane] : IDENTITY);
         if (lane == 0) tell(states + tile, all, false);
-        done(BARRIER(ring, KNOWN, now.at));
+        arrive(BARRIER(ring, KNOWN, now.at));
         advance(&now, STAGES);
     }
 }
@@ -42,7 +42,7 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
         }
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
         if (lane < WARPS) before[now.at][lane] = value_of(lane ? joined(carry, earlier) : carry);
-        done(BARRIER(ring, KNOWN, now.at));
+        arrive(BARRIER(ring, KNOWN, now.at));
         advance(&now, STAGES);
     }
 }

@@ -81,7 +81,7 @@ __device__ __forceinline__ void count_tiles(carried (*totals)[WARPS], unsigned (
         bits[now.at][thread] = own;
         carried all = of_lanes(__popc(own));
         if (thread % 32 == 0) totals[now.at][warp] = all;
-        done(BARRIER(ring, SUMMED, now.at));
+        arrive(BARRIER(ring, SUMMED, now.at));
         advance(&now, STAGES);
     }
 }
@@ -115,7 +115,7 @@ __device__ __forceinline__ void move_tiles(const char* stages, const carried (*b
         wait(BARRIER(ring, KNOWN, now.at), now.round);
         const item* piece = (const item*)(stages + now.at * STAGE_BYTES) + warp * PIECE;
         item* end = put(y + before[now.at][warp], piece, bits[now.at][threadIdx.x]);
-        done(BARRIER(ring, EMPTIED, now.at));
+        arrive(BARRIER(ring, EMPTIED, now.at));
         if (tile == tiles - 1 && threadIdx.x == THREADS - 1) *kept = end - y;
         advance(&now, STAGES);
     }

@@ -29,7 +29,7 @@ __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* 
             UNROLL for (int e = 0; e < WIDTH; e++) all = combined(all, rows.own[row][e]);
         all = of_lanes(all);
         if (threadIdx.x % 32 == 0) totals[now.at][warp] = all;
-        done(BARRIER(ring, SUMMED, now.at));
+        arrive(BARRIER(ring, SUMMED, now.at));
         advance(&now, STAGES);
     }
 }
@@ -48,7 +48,7 @@ __device__ __forceinline__ void store_tiles(const char* stages, const carried (*
         scan_rows(&rows);
         wait(BARRIER(ring, KNOWN, now.at), now.round);
         carried first = before[now.at][warp];
-        done(BARRIER(ring, EMPTIED, now.at));
+        arrive(BARRIER(ring, EMPTIED, now.at));
         store_rows(&rows, first, y, low + piece_of(warp), count);
         advance(&now, STAGES);
     }

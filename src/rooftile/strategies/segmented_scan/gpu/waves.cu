@@ -50,7 +50,7 @@ __device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsig
             first += AT_ONCE * MARKING;
             load_places(places, offsets, first + thread, last, tile);
         }
-        done(BARRIER(ring, FILLED, now.at));
+        arrive(BARRIER(ring, FILLED, now.at));
         advance(&now, STAGES);
     }
 }
@@ -87,7 +87,7 @@ __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], unsigned (*c
         load_cuts(&cuts, heads[now.at], warp * PIECE);
         carried all = of_piece(&rows, &cuts, &cut);
         if (threadIdx.x % 32 == 0) totals[now.at][warp] = all, cut_warps[now.at][warp] = cut;
-        done(BARRIER(ring, SUMMED, now.at));
+        arrive(BARRIER(ring, SUMMED, now.at));
         advance(&now, STAGES);
     }
 }
@@ -105,7 +105,7 @@ __device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS],
         bool counts = lane < WARPS && lane >= 31 - __clz(begins | 1);
         carried all = of_lanes(counts ? totals[now.at][lane] : IDENTITY);
         if (lane == 0) tell(states + tile, all, begins != 0);
-        done(BARRIER(ring, KNOWN, now.at));
+        arrive(BARRIER(ring, KNOWN, now.at));
         advance(&now, STAGES);
     }
 }
@@ -137,7 +137,7 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
         carried own = begins & up_to >> 1 ? earlier : value_of(joined(carry, earlier));
         if (lane < WARPS) before[now.at][lane] = lane ? own : value_of(carry);
-        done(BARRIER(ring, KNOWN, now.at));
+        arrive(BARRIER(ring, KNOWN, now.at));
         advance(&now, STAGES);
     }
 }
@@ -161,8 +161,9 @@ __device__ __forceinline__ void store_tiles(const char* stages, stage_heads* hea
         carried first = before[now.at][warp];
         // They are loaded again: while a piece waits, registers are short.
         load_cuts(&cuts, heads[now.at], warp * PIECE);
+        __syncwarp();
         if (lane < PIECE / 32) heads[now.at][warp * (PIECE / 32) + lane] = 0;
-        done(BARRIER(ring, EMPTIED, now.at));
+        arrive(BARRIER(ring, EMPTIED, now.at));
         store_cut_rows(&rows, &cuts, first, y, tile * TILE + warp * PIECE, count);
         advance(&now, STAGES);
     }
@@ -181,7 +182,7 @@ __global__ __launch_bounds__(2 * THREADS + 96 + MARKING, BLOCKS) void scan_segme
     int warp = threadIdx.x / 32;
     for (int e = threadIdx.x; e < STAGES * (TILE / 32); e += blockDim.x)
         heads[e / (TILE / 32)][e % (TILE / 32)] = 0;
-    if (threadIdx.x == 0) set_up(ring, 1 + MARKERS);
+    if (threadIdx.x == 0) set_up(ring, 1 + MARKING);
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, heads, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS)

@@ -172,14 +172,23 @@ def test_the_number_of_threads_changes_no_bit():
             assert (made[0] == made[2]).all()
 
 
-def test_streaming_stores(monkeypatch):
-    monkeypatch.setattr("rooftile.strategies.scan.cpu.vectors.pays", lambda nbytes: True)
+@pytest.mark.parametrize("lead", [0, 4, 1])
+def test_streaming_stores_wherever_results_begin(monkeypatch, lead):
+    """On a line of the cache; 16 bytes on, as NumPy's large arrays; and where none are possible."""
     rung = strategy("scan", "vectors")
     for problem in (Scan((150_001,)), Scan((9, 320), reverse=True), Scan((130, 64), 0)):
         (x,) = problem.random(3)
-        y = cpu.aligned(problem.shape, np.dtype(np.float32), "y")
-        rung.bind(problem, (), cpu.open_device(2))(x, y)
-        assert np.allclose(y, problem.reference(x), atol=1e-3)
+        made = []
+        for streams in (False, True):
+            monkeypatch.setattr(
+                "rooftile.strategies.scan.cpu.vectors.pays", lambda nbytes, pays=streams: pays
+            )
+            held = cpu.aligned((lead + x.size,), np.dtype(np.float32), "y")
+            y = held[lead:].reshape(problem.shape)
+            rung.bind(problem, (), cpu.open_device(2))(x, y)
+            made.append(y)
+        assert np.allclose(made[0], problem.reference(x), atol=1e-3)
+        assert (made[0] == made[1]).all()
 
 
 WRONG = {

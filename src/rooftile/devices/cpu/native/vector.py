@@ -6,8 +6,9 @@ an LLVM ``<lanes x float>`` and lives in compiled code only.
 
 Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
 others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``stream`` (both on a
-64-byte boundary), ``splat(s)``, ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``,
-``divide``, ``fma(x, y, z)`` (x*y + z), ``joined(n, x, y)`` (x's first n lanes, y's others),
+64-byte boundary), ``stream_quads`` (on one of 16 bytes, so many at a time), ``splat(s)``,
+``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``, ``divide``, ``fma(x, y, z)`` (x*y + z),
+``joined(n, x, y)`` (x's first n lanes, y's others),
 ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
 ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``woven_low(x, y, g)`` and
 ``woven_high(x, y, g)`` (of each 4 lanes, or 2 g if that is more, the low or the high half of both,
@@ -91,13 +92,17 @@ def _load(to: Expressions, given: list[Value]) -> Value:
     return to.made(of, f"load {of.llvm}, ptr {place}, align 4")
 
 
-def _store(aligned: bool, stream: bool = False) -> Callable[[Expressions, list[Value]], Value]:
+def _store(
+    alignment: int | None = None, stream: bool = False
+) -> Callable[[Expressions, list[Value]], Value]:
+    """On a boundary of so many bytes, by default the vector's own."""
+
     def write(to: Expressions, given: list[Value]) -> Value:
         array, index, value = given
-        alignment = 4 * to.lanes if aligned else 4
         hint = ", !nontemporal !0" if stream else ""
         place = to.address(array, index)
-        to.write(f"store {value.type.llvm} {value.name}, ptr {place}, align {alignment}{hint}")
+        on = alignment or 4 * to.lanes
+        to.write(f"store {value.type.llvm} {value.name}, ptr {place}, align {on}{hint}")
         return _NOTHING
 
     return write
@@ -296,8 +301,9 @@ def _lowest(to: Expressions, given: list[Value]) -> Value:
 VECTORS = SHUFFLES | {
     name: Function(name, write)
     for name, write in {
-        "load": _load, "load_part": _load_part, "store": _store(False),
-        "store_part": _store_part, "store_aligned": _store(True), "stream": _store(True, True),
+        "load": _load, "load_part": _load_part, "store": _store(4),
+        "store_part": _store_part, "store_aligned": _store(), "stream": _store(None, True),
+        "stream_quads": _store(16, True),
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"),
         "divide": _operation("fdiv"), "fma": _fma, "joined": _joined,

@@ -29,7 +29,7 @@ from rooftile.ops.problem import Dtype
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.operators import in_kernel_language, number_in_kernel_language
-from rooftile.strategies.common.streaming import lead_of, pays
+from rooftile.strategies.common.streaming import pays
 from rooftile.strategies.scan.cpu import _bands
 
 _PARTS = 32
@@ -42,6 +42,8 @@ _FEW = 8
 """Up to so many lines, all cores scan each of them together."""
 _LINE = 64
 """Bytes of a cache's line."""
+_LANES = 8
+"""Of a vector that is scanned: each doubling of them is a pass more over all elements."""
 _OWN = {
     False: {"in_lanes": "v", "in_line": "own", "own": "v", "own_scalar": "v"},
     True: {
@@ -165,13 +167,14 @@ _STEMS = {_LINES: "scan_lines", _ROUNDS: "scan_rounds", _bands.TEXT: "scan_bands
 def _kernel(text: str, operator: Operator, exclusive: bool, reverse: bool, streams: bool) -> Native:
     """The kernel of a text, with the operator's words and those of the way that lines are taken."""
     carried: Dtype = "float32" if operator.selects else "float64"
-    given = {**_words(operator, carried), **_ways(_WORDS[operator], exclusive, reverse, streams)}
-    return source(_STEMS[text], text.format(**given))
+    width = lanes() if text is _bands.TEXT else _LANES
+    given = _words(operator, carried, width) | _ways(width, exclusive, reverse, streams)
+    return source(_STEMS[text], text.format(**given), lanes=width)
 
 
-def _words(operator: Operator, carried: Dtype) -> dict[str, object]:
+def _words(operator: Operator, carried: Dtype, width: int) -> dict[str, object]:
     """The operator on vectors, on single numbers, and on what is before a block."""
-    width, word, tree = lanes(), _WORDS[operator], operator.tree
+    word, tree = _WORDS[operator], operator.tree
     steps = [1 << k for k in range(width.bit_length() - 1)]
     return {
         "lanes": width,
@@ -186,9 +189,9 @@ def _words(operator: Operator, carried: Dtype) -> dict[str, object]:
     }
 
 
-def _ways(word: str, exclusive: bool, reverse: bool, streams: bool) -> dict[str, object]:
+def _ways(width: int, exclusive: bool, reverse: bool, streams: bool) -> dict[str, object]:
     """How a line's elements are reached, and which of two values a result is made of."""
-    last, store = lanes() - 1, "stream" if streams else "store"
+    last, store = width - 1, "stream_quads" if streams else "store"
     found: dict[str, object] = {"block": _BLOCK}
     if reverse:
         return found | {
@@ -244,7 +247,7 @@ class Vectors(HostStrategy):
     def accesses(self, problem: Scan) -> Counted:
         """Vectors: log2 of their lanes in passes, and one for what is before.  Elements of a line
         in rounds are read again for their sums, from the cache."""
-        count, width = problem.lines * problem.count, lanes()
+        count, width = problem.lines * problem.count, _LANES
         if problem.inner > 1:
             return {"bands of lines": through(count, count, count, problem.count)}
         work = (1 + tree_depth(width)) * count
@@ -324,11 +327,12 @@ class _Rounds:
 
 
 def _streams(problem: Scan, y: AnyArray) -> bool:
-    """Whether results outgrow the cache, and vectors of every line lie on lines of the cache."""
+    """Whether results outgrow the cache, and vectors of every line lie on its boundaries.  NumPy's
+    arrays lie on one of 16 bytes."""
     alone = problem.lines == 1 and not problem.reverse
     neighbours = problem.count if problem.inner == 1 else problem.inner
     on_lines = alone or neighbours % (_LINE // 4) == 0
-    return pays(2 * y.nbytes) and on_lines and lead_of(y) == 0
+    return pays(2 * y.nbytes) and on_lines and cpu.address(y) % 16 == 0
 
 
 STRATEGY = Vectors()

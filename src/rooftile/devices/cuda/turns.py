@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from typing import Any
 
-from rooftile.devices.cuda.library import call
-
-_WITHOUT_TIMING = 2
+from rooftile.devices.cuda.event import Event
 
 
 class Turns:
@@ -17,8 +14,7 @@ class Turns:
     def __init__(self, device: Any) -> None:
         self._device, self._last = device, 0
         self._turn = threading.Lock()
-        self._event = ctypes.c_void_p()
-        call("cuEventCreate", ctypes.byref(self._event), ctypes.c_uint(_WITHOUT_TIMING))
+        self._ended = Event()
 
     def __enter__(self) -> None:
         self.begin(self._device.stream_address)
@@ -31,7 +27,7 @@ class Turns:
         self._turn.acquire()
         try:
             if self._last not in (0, stream):
-                call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
+                self._ended.delay(stream)
         except BaseException:
             # Nobody ends a block that did not begin.
             self._turn.release()
@@ -41,6 +37,6 @@ class Turns:
         """End the block that was begun on a stream."""
         try:
             self._last = stream
-            call("cuEventRecord", self._event, ctypes.c_void_p(stream))
+            self._ended.record(stream)
         finally:
             self._turn.release()

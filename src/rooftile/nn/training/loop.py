@@ -79,11 +79,7 @@ def train(
         checkpoints.restore(checkpoint, run, state)
     trained = network, data, targets, options, phases or Phases(), device, data_memory
     _train(_Trainer(*trained), state, checkpoints.Keeper(checkpoint, run, state), progress)
-    # What float32 cannot hold is an error of its own.
-    with np.errstate(over="ignore"):
-        chosen = {key: p.astype(np.float32) for key, p in _chosen(state, options).items()}
-    check_weights(chosen, options.learning_rate, state.epoch)
-    return network.with_parameters(chosen)
+    return network.with_parameters(_chosen(state, options))
 
 
 def _train(
@@ -116,10 +112,18 @@ def _begun(network: Network, options: TrainingOptions) -> State:
 
 
 def _chosen(state: State, options: TrainingOptions) -> Arrays:
-    """The last parameters, or the best ones of a run that stops early."""
+    """The last parameters, or the best ones of a run that stops early, as float32.
+
+    Raises `InputError` where one is not finite.
+    """
     # Where no held-out loss was a number, no weights were best.
     stops_early = options.patience is not None and state.best.epoch > 0
-    return state.best.parameters if stops_early else state.parameters
+    parameters = state.best.parameters if stops_early else state.parameters
+    # What float32 cannot hold is an error of its own.
+    with np.errstate(over="ignore"):
+        chosen = {key: p.astype(np.float32) for key, p in parameters.items()}
+    check_weights(chosen, options.learning_rate, state.epoch)
+    return chosen
 
 
 def predict(network: Network, data: given.Data, *, threads: int | None = None) -> NDArray[np.int64]:

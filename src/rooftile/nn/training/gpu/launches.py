@@ -64,10 +64,10 @@ class Work:
         return self._starts
 
     @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
+    def aside(self, really: bool = True) -> Iterator[None]:
         """What is appended inside follows all before it; what comes behind the block does not wait
-        for it before `join`."""
-        self._aside = True
+        for it before `join`.  Not ``really``: it is appended like anything else."""
+        self._aside = really
         yield
         self._aside = False
 

@@ -7,7 +7,6 @@ own dz.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -100,7 +99,7 @@ class LinearStage:
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
             work.run(of_all, self._x, dz, dz, weights, to, *gradients)
             return
-        with work.aside() if dx is not None else contextlib.nullcontext():
+        with work.aside(dx is not None):
             work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
             work.run(Reduce((images, outputs), 0), dz, gradients[1])
         if dx is not None:
@@ -129,7 +128,7 @@ class ConvStage:
         p, work = self._problem, self._work
         pool = p.pool if len(dz) == 2 else None
         shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
-        with work.aside() if dx is not None else contextlib.nullcontext():
+        with work.aside(dx is not None):
             work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
         if dx is not None:
             of_input = Conv2dInputGradient(*shape, pool, before)  # type: ignore[arg-type]

@@ -26,7 +26,25 @@ def test_a_gpu_is_opened_by_another_thread(monkeypatch, missing):
     ((device, thread),) = opened
     assert device == "cuda:1"
     assert thread is not threading.current_thread()
-    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_comes_behind_is_not_waited_for(monkeypatch, fails):
+    opened, left, done = [], threading.Event(), threading.Event()
+
+    def behind():
+        assert left.wait(10)
+        done.set()
+        if fails:
+            raise DeviceMissing("a GPU", "one")
+
+    monkeypatch.setattr(select, "open_gpu", opened.append)
+    with opened_meanwhile("cuda", behind):
+        pass
+    assert opened == ["cuda"]
+    assert not done.is_set()
+    left.set()
+    assert done.wait(10)
 
 
 def test_the_cpu_needs_no_opening(monkeypatch):

@@ -49,24 +49,30 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def opened_meanwhile(device: str) -> Iterator[None]:
-    """A thread opens the GPU, if it is one, while the block runs; what is wrong with it is told to
-    whoever opens it next."""
+def opened_meanwhile(device: str, behind: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """A thread opens the GPU, if it is one, while the block runs, and goes on to what comes
+    ``behind`` that; what is wrong with it is told to whoever opens it next."""
     from rooftile.devices import select
 
+    opened = threading.Event()
+
     def attempt() -> None:
+        try:
+            with contextlib.suppress(RooftileError):
+                select.open_gpu(device)
+        finally:
+            opened.set()
         with contextlib.suppress(RooftileError):
-            select.open_gpu(device)
+            behind()
 
     if select.parse_device(device)[0] == "cpu":
         yield
         return
-    thread = threading.Thread(target=attempt)
-    thread.start()
+    threading.Thread(target=attempt).start()
     try:
         yield
     finally:
-        thread.join()
+        opened.wait()
 
 
 class Speed:

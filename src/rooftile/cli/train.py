@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ _OPTIONS = {
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
+_COUNT, _SIZE = 60_000, (28, 28)
+"""Training images of Fashion-MNIST, and their pixels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,24 +94,38 @@ def command(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out or Path(f"{network.name}.safetensors")
     check_writable("--out", out)
     options = _options(arguments.seed, _given(arguments))
-    images, test = _images(arguments, output, network)
+    images, test = _images(arguments, output, network, options)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     return _train(arguments, output, network, options, images, test, out)
 
 
 def _images(
-    arguments: argparse.Namespace, output: Output, network: Network
+    arguments: argparse.Namespace, output: Output, network: Network, options: TrainingOptions
 ) -> tuple[ImageSet, ImageSet]:
     """Those to train on and those to test with, which fit the network."""
     from rooftile.nn.data import load_images
 
-    with output.working("loading the images") as say, opened_meanwhile(arguments.device):
+    ahead = partial(_compile_ahead, arguments, network, options)
+    with output.working("loading the images") as say, opened_meanwhile(arguments.device, ahead):
         data, report = (arguments.data, arguments.download), download_report(say)
         images = load_images("train", data[0], arguments.limit, data[1], report)
         test = load_images("test", data[0], None, data[1], report)
     check_channels(network, images)
     check_channels(network, test)
     return images, test
+
+
+def _compile_ahead(
+    arguments: argparse.Namespace, network: Network, options: TrainingOptions
+) -> None:
+    """Compile what a training with images like Fashion-MNIST's takes, which most are."""
+    from rooftile.devices.select import parse_device
+    from rooftile.nn.training.gpu.ahead import compile_ahead
+
+    # What OpenCL's drivers make of a text is not kept for another program.
+    if parse_device(arguments.device)[0] == "cuda":
+        count = max(1, (arguments.limit or _COUNT) - options.holdout)
+        compile_ahead(network, options, arguments.device, count, _SIZE)
 
 
 def _train(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from rooftile.errors import CompileFailure, DeviceMissing
 INSTALL = 'pip install "cuda-core[cu13]>=0.4", which brings NVRTC too'
 _FIRST_SPECIFIC = 90
 """The first architecture with instructions that later ones do not keep."""
+_turns: dict[str, threading.Lock] = {}
+"""Of each text that was compiled: threads that want the same one at once wait for one of them."""
 
 
 def cuda_core() -> Any:
@@ -37,10 +41,19 @@ def compile_cubin(
     source = f'{macro_lines(macros)}extern "C" {{\n{prelude()}{text}\n}}\n'
     key = key_of(whole(source, folders), architecture, _version())
     path = cache_directory() / "cuda" / f"{key}.cubin"
-    try:
+    with contextlib.suppress(OSError):
         return path.read_bytes()
-    except OSError:
-        pass
+    with _turns.setdefault(key, threading.Lock()):
+        # Another thread may have had its turn since.
+        with contextlib.suppress(OSError):
+            return path.read_bytes()
+        code = _compiled(source, architecture, folders, path.with_suffix(".cu"))
+        keep(path, code)
+    return code
+
+
+def _compiled(source: str, architecture: str, folders: Sequence[Path], kept: Path) -> bytes:
+    """The same of a whole source, which is kept where the compiler refuses it."""
     core = cuda_core()
     # Without what kernels of ours do not use, such as textures, a compile begins 15 ms earlier.
     options = core.ProgramOptions(
@@ -50,14 +63,11 @@ def compile_cubin(
         minimal=True,
     )
     try:
-        code = bytes(core.Program(source, "c++", options).compile("cubin").code)
+        return bytes(core.Program(source, "c++", options).compile("cubin").code)
     except Exception as error:
         # NVRTC's error class is private to cuda-core; whatever it raises carries the log.
-        kept = path.with_suffix(".cu")
         keep(kept, source.encode())
         raise CompileFailure(f"CUDA text for {architecture}", str(error), str(kept)) from None
-    keep(path, code)
-    return code
 
 
 def specific(architecture: str) -> str:

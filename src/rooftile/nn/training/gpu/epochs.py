@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,6 @@ class DeviceSteps:
         with self._gpu.on():
             given = network, data, labels, options, self._gpu, options.precision
             self.held = Resident(*given, data_memory)
-        self._made: dict[int, Step] = {}
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring parameters and the optimiser's memory to the device."""
@@ -89,7 +89,7 @@ class DeviceSteps:
             with gpu.on():
                 for number in range(first, last):
                     held.batches.before(number)
-                    step = self._of(min(batch, self._count - number * batch))
+                    step = self._steps[min(batch, self._count - number * batch)]
                     if phases is not None and phases.timed and (number + 1) % _LOOKED_AT == 0:
                         step.profiled(phases)
                     else:
@@ -100,16 +100,21 @@ class DeviceSteps:
             yield [float(loss) for loss in found]
             first = last
 
-    def _of(self, count: int) -> Step:
-        """The step of so many images: an epoch's last one may have fewer.
+    def compile(self) -> None:
+        """Have the kernels of all steps compiled, which the first step does otherwise."""
+        with self._gpu.on():
+            for step in self._steps.values():
+                step.compile()
 
-        Both are compiled at the same time.
+    @cached_property
+    def _steps(self) -> dict[int, Step]:
+        """The steps by their numbers of images: an epoch's last one may have fewer.
+
+        The kernels of all of them are compiled at the same time.
         """
-        if not self._made:
-            batch = self.held.batches.size
-            sizes = {min(batch, self._count), self._count % batch or batch}
-            self._made = {size: Step(self._network, self.held, size) for size in sizes}
-        return self._made[count]
+        batch = self.held.batches.size
+        sizes = min(batch, self._count), self._count % batch or batch
+        return {size: Step(self._network, self.held, size) for size in dict.fromkeys(sizes)}
 
 
 def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:

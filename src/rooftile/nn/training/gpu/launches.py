@@ -54,14 +54,18 @@ class Work:
 
     @property
     def starts(self) -> list[Start]:
-        """All launches, once their kernels are compiled.
+        """All launches, once their kernels are compiled, see `compile`."""
+        self.compile()
+        return self._starts
+
+    def compile(self) -> None:
+        """Wait for the compilers.
 
         Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
         """
         while self._promised:
             self._starts.append(self._promised[0]())
             self._promised.pop(0)
-        return self._starts
 
     @contextlib.contextmanager
     def aside(self, really: bool = True) -> Iterator[None]:

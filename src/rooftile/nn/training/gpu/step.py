@@ -90,6 +90,13 @@ class Step:
             work.call(self._held.note(loss, self._count))
         work.phase = phase
 
+    def compile(self) -> None:
+        """Wait for its kernels, which other threads compile since it was made.
+
+        Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
+        """
+        self._work.compile()
+
     @property
     def starts(self) -> list[Start]:
         """What it starts, each behind those before it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
 from rooftile.runtime.choice import ROUNDING_KINDS
 
-_PATIENCE_S = 0.1
-"""So long the host leaves the device alone, before it asks for the losses."""
+_PATIENCE_S = 0.01
+"""So long the steps take whose losses the host asks for at a time."""
 _LOOKED_AT = 4
 
 
@@ -48,6 +49,9 @@ class DeviceSteps:
         with self._gpu.on():
             given = network, data, labels, options, self._gpu, options.precision
             self.held = Resident(*given, data_memory)
+        self._some = 1
+        """Steps whose losses are asked for at a time."""
+        self._untold: Callable[[], list[float]] | None = None
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring parameters and the optimiser's memory to the device."""
@@ -77,16 +81,35 @@ class DeviceSteps:
     ) -> Iterator[list[float]]:
         """Do the epoch's steps from ``first`` on; their mean losses, some steps at a time.
 
-        ``rates`` are those of each step, see `rates_of`.  Where ``phases`` are timed, one step in
-        `_LOOKED_AT` is: those before it hide how long the host takes to start its launches.
+        While the caller looks at the losses of some steps, the device computes the next ones, see
+        `untold`.  ``rates`` are those of each step, see `rates_of`.  Where ``phases`` are timed,
+        one step in `_LOOKED_AT` is: those before it hide how long the host takes to start its
+        launches.
         """
-        gpu, held, steps, some = self._gpu, self.held, len(rates), 1
-        batch = held.batches.size
-        with gpu.on():
-            held.begin_epoch(order, variation, rates, first)
+        with self._gpu.on():
+            self.held.begin_epoch(order, variation, rates, first)
+        begin, started = time.monotonic(), self._started(first, len(rates), phases)
+        for told, self._untold in pairwise(chain(started, (None,))):
+            assert told is not None
+            losses, now = told(), time.monotonic()
+            if now - begin < _PATIENCE_S:
+                self._some = min(2 * self._some, len(rates))
+            begin = now
+            yield losses
+
+    def untold(self) -> list[float]:
+        """The losses of the steps that were started since; of no use but once."""
+        sent, self._untold = self._untold, None
+        return [] if sent is None else sent()
+
+    def _started(
+        self, first: int, steps: int, phases: Phases | None
+    ) -> Iterator[Callable[[], list[float]]]:
+        """Start some steps at a time; what waits for their losses."""
+        held, batch = self.held, self.held.batches.size
         while first < steps:
-            last, begin = min(steps, first + some), time.monotonic()
-            with gpu.on():
+            last = min(steps, first + self._some)
+            with self._gpu.on():
                 for number in range(first, last):
                     held.batches.before(number)
                     step = self._steps[min(batch, self._count - number * batch)]
@@ -94,10 +117,8 @@ class DeviceSteps:
                         step.profiled(phases)
                     else:
                         step()
-                found = held.fetched_losses(last)[first:]
-            if time.monotonic() - begin < _PATIENCE_S:
-                some *= 2
-            yield [float(loss) for loss in found]
+                mark = held.send_losses(last)
+            yield partial(held.sent_losses, mark, first, last)
             first = last
 
     def compile(self) -> None:

@@ -14,6 +14,7 @@ from rooftile.devices.gpu import GpuDevice, Launch, Program
 from rooftile.devices.launches import Call
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.batches import Batches
+from rooftile.nn.training.gpu.copies import copies_of, host_array
 from rooftile.nn.training.gpu.launches import compiling
 from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.optimisers import LOSS_SCALE
@@ -55,6 +56,7 @@ class Resident:
         steps = self.batches.steps
         self._rates = gpu.upload(np.zeros((steps, 4), np.float32))
         self.losses = gpu.upload(np.zeros(steps, np.float32))
+        self._copies, self._sent = copies_of(gpu), host_array(gpu, (steps,), np.float32)
         self.step = gpu.upload(np.zeros(1, np.int32))
         first = np.array([LOSS_SCALE, 0], np.float32)
         self.scaling = gpu.upload(first) if precision == "fp16" else None
@@ -101,11 +103,18 @@ class Resident:
         self.gpu.copy_out(self.arrays[name], whole)
         self.layout.unpack(whole, arrays)
 
-    def fetched_losses(self, steps: int) -> NDArray[np.float32]:
-        """The mean losses of the epoch's first steps; waits for them."""
-        losses = np.empty(steps, np.float32)
-        self.gpu.copy_out(self.losses, losses)
-        return losses
+    def send_losses(self, steps: int) -> Any:
+        """Start to bring the mean losses of the epoch's first steps, behind those that were started
+        and beside those that will be; a mark for `sent_losses`."""
+        self._copies.after(self.gpu.mark())
+        self._copies.copy_out(self.losses, self._sent[:steps])
+        return self._copies.mark()
+
+    def sent_losses(self, mark: Any, first: int, last: int) -> list[float]:
+        """Those of some steps; waits for them."""
+        if mark is not None:
+            mark.sync()
+        return [float(loss) for loss in self._sent[first:last]]
 
     @property
     def when(self) -> tuple[Any, Any]:

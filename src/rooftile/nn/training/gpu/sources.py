@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.streams import pinned
 from rooftile.devices.gpu import GpuDevice
 from rooftile.errors import InputError
+from rooftile.nn.training.gpu.copies import copies_of, host_array
 
 _SLOTS = 2
 _MOST_SLOT_BYTES = 2**26
@@ -65,7 +64,7 @@ class Streamed:
     ) -> None:
         """A slot holds the items of so many steps.  Raises `OutOfMemory`."""
         self._gpu, self._steps, self._items = gpu, steps, steps * batch
-        self._copies = gpu.stream() if isinstance(gpu, CudaDevice) else _InOrder(gpu)
+        self._copies = copies_of(gpu)
         arrays = (data, _data_dtype(data)), (targets, _target_dtype(targets))
         aligned = [_PART_BYTES // math.gcd(_PART_BYTES, _item_bytes(*array)) for array in arrays]
         self._apart = -(-self._items // math.lcm(*aligned)) * math.lcm(*aligned)
@@ -130,33 +129,13 @@ class _Ring:
         for slot in range(_SLOTS):
             shape = (items, *given.shape[1:])
             self._slots.append(gpu.part(self.memory, slot * apart * each, apart * each))
-            page_locked = isinstance(gpu, CudaDevice)
-            self._staged.append(
-                pinned(gpu, shape, dtype) if page_locked else np.empty(shape, dtype)
-            )
+            self._staged.append(host_array(gpu, shape, dtype))
 
     def staged(self, slot: int, chosen: NDArray[Any]) -> tuple[NDArray[Any], Any]:
         """These items in the host's memory for a slot, and the slot."""
         staged = self._staged[slot][: len(chosen)]
         staged[...] = self._given[chosen]
         return staged, self._slots[slot]
-
-
-class _InOrder:
-    """Copies of a device that has one queue: the host waits for each, and nobody for a mark."""
-
-    def __init__(self, gpu: GpuDevice) -> None:
-        self._gpu = gpu
-
-    def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
-        """See `CudaStream.copy_in`."""
-        self._gpu.copy_in(array, buffer)
-
-    def mark(self) -> None:
-        """See `CudaStream.mark`."""
-
-    def after(self, mark: Any) -> None:
-        """See `CudaStream.after`."""
 
 
 def source_of(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ class DeviceTrainer:
         raises."""
         self._options, self._phases, self._held = options, phases, held
         self._images, self._count = data.ndim > 2, len(data)
+        batch = options.batch or len(data)
+        self._sizes = [min(batch, len(data) - first) for first in range(0, len(data), batch)]
+        """Items of an epoch's steps."""
+        self._ahead: _Drawn | None = None
         self._steps = DeviceSteps(network, data, labels, options, device, data_memory)
         self._loaded = False
         self._good = 0, 0.0
@@ -46,33 +50,45 @@ class DeviceTrainer:
         """What is left of a pass over the data in a random order.
 
         A report for each step; those of some steps follow when all of them are done, and are
-        counted: whoever stops at a report stops behind these steps.
+        counted, and the next ones are under way: whoever stops at a report stops behind these.
         """
-        options, epoch, count = self._options, state.epoch, self._count
+        epoch = state.epoch
         if not self._loaded:
             self._load(state)
-        order, batch = state.generator.permutation(count), options.batch or count
-        sizes = [min(batch, count - first) for first in range(0, count, batch)]
         with self._phases.of("data"):
-            variation = self._varied(sizes, state.generator)
-            rates = rates_of(options, epoch, len(sizes))
-        begun = self._steps.losses(order, variation, rates, state.step, self._phases)
-        while state.epoch == epoch:
-            losses = next(begun)
-            yield from [self._counted(state, loss, len(sizes)) for loss in losses]
+            drawn = self._ahead or self._draw(epoch, state.generator.bit_generator.state)
+            state.generator.bit_generator.state = drawn.behind
+        self._ahead = None
+        given = drawn.order, drawn.variation, drawn.rates
+        for losses in self._steps.losses(*given, state.step, self._phases):
+            if self._ahead is None:
+                # Beside the device, which is busy.
+                self._ahead = self._draw(epoch + 1, drawn.behind)
+            yield from [self._counted(state, loss) for loss in losses]
+
+    def _draw(self, epoch: int, begun: Mapping[str, Any]) -> _Drawn:
+        """What is drawn for an epoch from where its random numbers begin."""
+        options, generator = self._options, np.random.default_rng()
+        generator.bit_generator.state = begun
+        order, variation = generator.permutation(self._count), self._varied(generator)
+        rates = rates_of(options, epoch, len(self._sizes))
+        return _Drawn(order, variation, rates, generator.bit_generator.state)
 
     def _load(self, state: State) -> None:
         self._steps.load(state.parameters, state.optimiser.state)
         self._good, self._loaded = (state.step, state.total), True
 
         def settle() -> None:
+            for loss in self._steps.untold():
+                self._counted(state, loss)
             self._steps.fetch(state.parameters, state.optimiser.state)
 
         state.settle = settle
 
-    def _counted(self, state: State, loss: float, steps: int) -> Progress:
+    def _counted(self, state: State, loss: float) -> Progress:
         """Count a step; its report."""
         epoch, number, options = state.epoch, state.step, self._options
+        steps = len(self._sizes)
         rate = options.rate((epoch + number / steps) / options.epochs)
         if not np.isfinite(loss):
             # The device is beyond it: what is kept is what was brought from there last.
@@ -90,8 +106,17 @@ class DeviceTrainer:
         state.end_step(loss, last)
         return Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
 
-    def _varied(self, sizes: list[int], generator: np.random.Generator) -> NDArray[np.int32]:
-        """How the images of steps of these sizes are varied; features are not."""
+    def _varied(self, generator: np.random.Generator) -> NDArray[np.int32]:
+        """How the images of an epoch are varied; features are not."""
         if self._images:
-            return variation_of(self._options, sizes, generator)
-        return np.zeros(sum(sizes), np.int32)
+            return variation_of(self._options, self._sizes, generator)
+        return np.zeros(self._count, np.int32)
+
+
+class _Drawn(NamedTuple):
+    """What an epoch's steps are told, and the generator's state behind it."""
+
+    order: NDArray[Any]
+    variation: NDArray[np.int32]
+    rates: NDArray[np.float32]
+    behind: Mapping[str, Any]

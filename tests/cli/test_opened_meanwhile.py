@@ -39,8 +39,8 @@ def test_what_comes_behind_is_not_waited_for(monkeypatch, fails):
             raise DeviceMissing("a GPU", "one")
 
     monkeypatch.setattr(select, "open_gpu", opened.append)
-    with opened_meanwhile("cuda", behind):
-        pass
+    with opened_meanwhile("cuda") as then:
+        then(behind)
     assert opened == ["cuda"]
     assert not done.is_set()
     left.set()
@@ -50,6 +50,6 @@ def test_what_comes_behind_is_not_waited_for(monkeypatch, fails):
 def test_the_cpu_needs_no_opening(monkeypatch):
     opened = []
     monkeypatch.setattr(select, "open_gpu", opened.append)
-    with opened_meanwhile("cpu"):
-        pass
+    with opened_meanwhile("cpu") as then:
+        then(lambda: opened.append("cpu"))
     assert not opened

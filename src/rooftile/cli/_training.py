@@ -7,6 +7,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import percent_of
@@ -49,30 +51,28 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def opened_meanwhile(device: str, behind: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """A thread opens the GPU, if it is one, while the block runs, and goes on to what comes
-    ``behind`` that; what is wrong with it is told to whoever opens it next."""
+def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], None]], object]]:
+    """A thread opens the GPU, if it is one, while the block runs.
+
+    It gives a function that tells the thread what to do behind that, which nobody waits for.  What
+    is wrong is told to whoever does the same next.
+    """
     from rooftile.devices import select
 
-    opened = threading.Event()
-
-    def attempt() -> None:
-        try:
-            with contextlib.suppress(RooftileError):
-                select.open_gpu(device)
-        finally:
-            opened.set()
+    def attempt(work: Callable[[], object]) -> None:
         with contextlib.suppress(RooftileError):
-            behind()
+            work()
 
     if select.parse_device(device)[0] == "cpu":
-        yield
+        yield lambda _: None
         return
-    threading.Thread(target=attempt).start()
+    thread = ThreadPoolExecutor(1)
+    opened = thread.submit(attempt, partial(select.open_gpu, device))
     try:
-        yield
+        yield lambda work: thread.submit(attempt, work)
     finally:
-        opened.wait()
+        opened.result()
+        thread.shutdown(wait=False)
 
 
 class Speed:

@@ -84,35 +84,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
-    from rooftile.nn import MODELS, load
-
     output = Output(arguments)
     if arguments.model == "mlp":
         return train_mlp(arguments, output, _given(arguments))
-    model = arguments.model
-    network = MODELS[model] if model in MODELS else load(model)
-    out: Path = arguments.out or Path(f"{network.name}.safetensors")
-    check_writable("--out", out)
-    options = _options(arguments.seed, _given(arguments))
-    images, test = _images(arguments, output, network, options)
+    # Python's modules are imported, and images read, while a GPU is opened and its compiler works.
+    with opened_meanwhile(arguments.device) as behind:
+        from rooftile.nn import MODELS, load
+
+        model = arguments.model
+        network = MODELS[model] if model in MODELS else load(model)
+        out: Path = arguments.out or Path(f"{network.name}.safetensors")
+        check_writable("--out", out)
+        options = _options(arguments.seed, _given(arguments))
+        behind(partial(_compile_ahead, arguments, network, options))
+        images, test = _images(arguments, output, network)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     return _train(arguments, output, network, options, images, test, out)
-
-
-def _images(
-    arguments: argparse.Namespace, output: Output, network: Network, options: TrainingOptions
-) -> tuple[ImageSet, ImageSet]:
-    """Those to train on and those to test with, which fit the network."""
-    from rooftile.nn.data import load_images
-
-    ahead = partial(_compile_ahead, arguments, network, options)
-    with output.working("loading the images") as say, opened_meanwhile(arguments.device, ahead):
-        data, report = (arguments.data, arguments.download), download_report(say)
-        images = load_images("train", data[0], arguments.limit, data[1], report)
-        test = load_images("test", data[0], None, data[1], report)
-    check_channels(network, images)
-    check_channels(network, test)
-    return images, test
 
 
 def _compile_ahead(
@@ -126,6 +113,21 @@ def _compile_ahead(
     if parse_device(arguments.device)[0] == "cuda":
         count = max(1, (arguments.limit or _COUNT) - options.holdout)
         compile_ahead(network, options, arguments.device, count, _SIZE)
+
+
+def _images(
+    arguments: argparse.Namespace, output: Output, network: Network
+) -> tuple[ImageSet, ImageSet]:
+    """Those to train on and those to test with, which fit the network."""
+    from rooftile.nn.data import load_images
+
+    with output.working("loading the images") as say:
+        data, report = (arguments.data, arguments.download), download_report(say)
+        images = load_images("train", data[0], arguments.limit, data[1], report)
+        test = load_images("test", data[0], None, data[1], report)
+    check_channels(network, images)
+    check_channels(network, test)
+    return images, test
 
 
 def _train(

@@ -165,6 +165,13 @@ class Branch(Protocol):
     def join(self) -> None:
         """What the present stream is given from now on waits for the branch."""
 
+    def mark(self, number: int) -> None:
+        """Name the point behind all that the branch was given."""
+
+    def wait(self, number: int) -> None:
+        """What the present stream is given from now on waits for the point of this name, and the
+        branch must still be joined."""
+
 
 class GpuDevice(Device, Protocol):
     """A GPU, or another processor that OpenCL drives like one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -121,10 +122,18 @@ class Packed:
 
     def take(self, parameters: Sequence[Any]) -> None:
         """Pack parameters on the present stream: buffers, which stay too, or None for zeros."""
+        if (pack := self.packing(parameters)) is not None:
+            pack()
+
+    def packing(self, parameters: Sequence[Any]) -> Callable[[], None] | None:
+        """The same as what starts it, again and again where the parameters change; None where the
+        kernels take them as they are."""
         packing = self._packing
         self._parameters = packing.given(parameters)
         names = (*(array.name for array in packing.parameters), *packing.arrays)
-        self._device.launches(packing.work, names).start([*self._parameters, *self._memory])
+        if not packing.work:
+            return None
+        return partial(self._device.launches(packing.work, names).start, self.stays)
 
     def workspace(self, batch: int | None) -> tuple[int, ...]:
         """float32 elements of each array that a start for so many items needs."""

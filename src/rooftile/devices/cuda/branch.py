@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ class CudaBranch:
     def __init__(self, device: Any, stream: Any) -> None:
         self._device, self._stream = device, stream
         self._forked, self._joined = Event(), Event()
+        self._points = defaultdict[int, Event](Event)
         self._open = False
 
     @contextlib.contextmanager
@@ -33,3 +35,11 @@ class CudaBranch:
             self._joined.record(int(self._stream.handle))
             self._joined.delay(self._device.stream_address)
         self._open = False
+
+    def mark(self, number: int) -> None:
+        """See `Branch.mark`."""
+        self._points[number].record(int(self._stream.handle))
+
+    def wait(self, number: int) -> None:
+        """See `Branch.wait`."""
+        self._points[number].delay(self._device.stream_address)

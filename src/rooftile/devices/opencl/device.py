@@ -272,6 +272,12 @@ class OneQueue:
     def join(self) -> None:
         """See `Branch.join`."""
 
+    def mark(self, number: int) -> None:
+        """See `Branch.mark`."""
+
+    def wait(self, number: int) -> None:
+        """See `Branch.wait`."""
+
 
 class _Unheard:
     """Warnings of a kind are ignored as long as a thread is inside.

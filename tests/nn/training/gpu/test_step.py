@@ -134,7 +134,7 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     held.fetch("parameters", back)
     assert all((back[key] == value).all() for key, value in NETWORK.parameters.items())
     names = [name for name, _ in step.launches]
-    assert names[0] == "gather"
+    assert "gather" in names
     assert names[-1] == "sgd"
 
 
@@ -143,7 +143,8 @@ def test_only_the_update_waits_for_the_weights_of_later_layers(device):
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
     starts = Step(NETWORK, held, 21).starts
     aside = [(one.layer, one.name.split()[0]) for one in starts if one.aside]
-    assert aside == [("conv2", "conv2d_weights_gradient"), ("", "note")]
+    packed = [("conv1", "conv2d"), ("conv2", "conv2d")]
+    assert aside == [*packed, ("conv2", "conv2d_weights_gradient"), ("", "note")]
     assert [one.name for one in starts if one.joins] == ["sgd"]
 
 

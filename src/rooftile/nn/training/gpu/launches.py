@@ -16,9 +16,11 @@ from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.choice import decide
 from rooftile.strategies.gpu import GpuStrategy, of_launches
-from rooftile.strategies.resident import Resident
+from rooftile.strategies.packing import Packed
 
 T = TypeVar("T")
+Bound = tuple[str, Callable[[], None], Callable[[], None] | None]
+"""A launch's name, what starts it, and what packs its parameters before."""
 
 
 class Start(NamedTuple):
@@ -33,12 +35,15 @@ class Start(NamedTuple):
     """Whether the launches behind it do not wait for it, up to the next one that joins."""
     joins: bool
     """Whether it waits for those aside."""
+    packed: int | None = None
+    """The number of what packs its parameters, which it waits for."""
 
 
 class Work:
     """Launches in a row on buffers that stay, and the memory that they work in.
 
-    Their kernels are compiled by several threads while the row is written; `starts` waits for them.
+    Kernels are compiled by several threads while the row is written; `starts` waits for them.
+    Parameters are packed aside from the row's beginning on: nothing changes them before it joins.
     """
 
     def __init__(self, gpu: GpuDevice, precision: Precision = "ieee") -> None:
@@ -49,14 +54,15 @@ class Work:
         self._branch = gpu.branch()
         self._held: list[Any] = []
         self._rooms: dict[bool, list[tuple[int, Any]]] = {False: [], True: []}
+        self._packings: list[Start] = []
         self._starts: list[Start] = []
-        self._promised: list[Callable[[], Start]] = []
+        self._promised: list[Callable[[], None]] = []
 
     @property
     def starts(self) -> list[Start]:
         """All launches, once their kernels are compiled, see `compile`."""
         self.compile()
-        return self._starts
+        return [*self._packings, *self._starts]
 
     def compile(self) -> None:
         """Wait for the compilers.
@@ -64,7 +70,7 @@ class Work:
         Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
         """
         while self._promised:
-            self._starts.append(self._promised[0]())
+            self._promised[0]()
             self._promised.pop(0)
 
     @contextlib.contextmanager
@@ -81,18 +87,30 @@ class Work:
 
     def start(self) -> None:
         """Start everything on the present stream."""
-        for one in self.starts:
+        self.compile()
+        branch = self._branch
+        for number, packing in enumerate(self._packings):
+            with branch.aside():
+                packing.start()
+            branch.mark(number)
+        for one in self._starts:
             if one.joins:
-                self._branch.join()
-            with self._branch.aside() if one.aside else contextlib.nullcontext():
+                branch.join()
+            if one.packed is not None:
+                branch.wait(one.packed)
+            with branch.aside() if one.aside else contextlib.nullcontext():
                 one.start()
-        self._branch.join()
+        branch.join()
 
     def floats(self, count: int) -> Any:
         """Memory for so many float32 or int32, zeros at first."""
         memory = self.gpu.upload(np.zeros(count, np.float32))
         self._held.append(memory)
         return memory
+
+    def _allocate(self, count: int) -> Any:
+        """Memory that stays for so many float32, which are written before they are read."""
+        return self.gpu.allocate(4 * count)
 
     def run(
         self,
@@ -108,40 +126,43 @@ class Work:
             strategy, config = of_launches(choice.strategy), choice.config
         rung, rooms = strategy, self._rooms[self._aside]
 
-        def made() -> Resident:
-            return Resident(rung.compile(problem, self.gpu, config), alone=True)
+        def made() -> Packed:
+            return Packed(rung.compile(problem, self.gpu, config), self._allocate)
 
-        def bound(resident: Resident) -> tuple[str, Callable[[], None]]:
-            launches, counts = resident.launches(None)
-            given = [
-                zeros if own is None else own
-                for own, zeros in zip(parameters, resident.zeros, strict=True)
-            ]
-            self._held.append(resident)
-            buffers = [*arrays, *given, *self._room(rooms, counts)]
-            return f"{problem.operation} {rung.name}", partial(launches.start, buffers)
+        def bound(packed: Packed) -> Bound:
+            packing = packed.packing(parameters)
+            launches, counts = packed.launches(None)
+            self._held.append(packed)
+            buffers = [*arrays, *packed.stays, *self._room(rooms, counts)]
+            return f"{problem.operation} {rung.name}", partial(launches.start, buffers), packing
 
         self._append(made, bound)
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:
         """Append the launch that a function makes, whose arguments are buffers and numbers."""
 
-        def bound(call: Call) -> tuple[str, Callable[[], None]]:
+        def bound(call: Call) -> Bound:
             launches = self.gpu.launches([call], ())
             self._held.append(call)
-            return call.launch.kernel, partial(launches.start, ())
+            return call.launch.kernel, partial(launches.start, ()), None
 
         self._append(partial(make, *arguments), bound)
 
-    def _append(
-        self, make: Callable[[], T], bound: Callable[[T], tuple[str, Callable[[], None]]]
-    ) -> None:
-        """``make`` compiles, in another thread; ``bound`` gives what came of it a name and a
-        start."""
+    def _append(self, make: Callable[[], T], bound: Callable[[T], Bound]) -> None:
+        """``make`` compiles, in another thread; ``bound`` says what came of it."""
         compiled = compiling(self.gpu, make)
         phase, layer, aside, joins = self.phase, self.layer, self._aside, self._joins
-        self._promised.append(lambda: Start(*bound(compiled.result()), phase, layer, aside, joins))
         self._joins = False
+
+        def kept() -> None:
+            name, start, packing = bound(compiled.result())
+            packed = None
+            if packing is not None:
+                packed, of = len(self._packings), f"{name}: weights"
+                self._packings.append(Start(of, packing, phase, layer, aside=True, joins=False))
+            self._starts.append(Start(name, start, phase, layer, aside, joins, packed))
+
+        self._promised.append(kept)
 
     def _room(self, rooms: list[tuple[int, Any]], counts: Sequence[int]) -> Iterator[Any]:
         """Memory for temporaries, which operations that follow each other share."""

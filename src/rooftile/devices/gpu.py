@@ -158,6 +158,9 @@ class Launches(Protocol):
 class Branch(Protocol):
     """A second line of work, which forks from the present stream and joins it again."""
 
+    beside: bool
+    """Whether the device does both at a time."""
+
     def aside(self) -> contextlib.AbstractContextManager[None]:
         """What is started inside waits for all that the present stream and the branch were given
         before, and the present stream does not wait for it."""

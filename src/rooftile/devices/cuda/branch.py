@@ -13,6 +13,8 @@ from rooftile.devices.cuda.event import Event
 class CudaBranch:
     """See `rooftile.devices.gpu.Branch`: a stream, which a capture of the present one takes in."""
 
+    beside = True
+
     def __init__(self, device: Any, stream: Any) -> None:
         self._device, self._stream = device, stream
         self._forked, self._joined = Event(), Event()

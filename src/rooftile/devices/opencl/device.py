@@ -265,6 +265,8 @@ class OpenclDevice(Described):
 class OneQueue:
     """See `rooftile.devices.gpu.Branch`: what comes later waits for everything before it."""
 
+    beside = False
+
     def aside(self) -> contextlib.AbstractContextManager[None]:
         """See `Branch.aside`."""
         return contextlib.nullcontext()

@@ -148,6 +148,35 @@ def test_only_the_update_waits_for_the_weights_of_later_layers(device):
     assert [one.name for one in starts if one.joins] == ["sgd"]
 
 
+def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):
+    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    held = Resident(NETWORK, IMAGES, LABELS, options, device)
+    held.load("parameters", NETWORK.parameters)
+    rates, started = rates_of(options, 0, 1), []
+    held.begin_epoch(np.arange(21), np.zeros(21, np.int32), rates, 0)
+    kept, work = held.kept(), Step(NETWORK, held, 21)._work
+    monkeypatch.setattr(work, "_start", lambda one: (started.append(one), one.start()))
+    orders, bits = [], []
+    for late in (False, True):
+        started.clear()
+        work.start(late)
+        orders.append(started.copy())
+        found = {key: np.empty_like(value) for key, value in NETWORK.parameters.items()}
+        held.fetch("parameters", found)
+        bits.append(b"".join(value.tobytes() for value in found.values()))
+        held.put_back(kept)
+    assert bits[0] == bits[1]
+    beside, late = (
+        [(one.layer, one.name.split()[0]) for one in order if one.phase in ("backward", "update")]
+        for order in orders
+    )
+    weights, of_input = ("conv2", "conv2d_weights_gradient"), ("conv2", "conv2d_input_gradient")
+    of_first = ("conv1", "conv2d_weights_gradient")
+    assert beside.index(weights) < beside.index(of_input)
+    assert late.index(of_input) < late.index(weights) < late.index(of_first)
+    assert sorted(late) == sorted(beside)
+
+
 @pytest.mark.parametrize("options", [TrainingOptions(batch=8), TrainingOptions(dropout=0.5)])
 def test_outputs_on_a_device_are_those_of_the_cpu(options, device):
     made = outputs_on(NETWORK, IMAGES, options, device.description.device)

@@ -85,22 +85,44 @@ class Work:
         """What is appended next waits for everything aside."""
         self._joins = True
 
-    def start(self) -> None:
-        """Start everything on the present stream."""
+    @property
+    def orders(self) -> tuple[bool, ...]:
+        """The ways to start it that may differ in time, see `start`."""
         self.compile()
-        branch = self._branch
+        several = self._branch.beside and any(one.aside for one in self._starts)
+        return (False, True) if several else (False,)
+
+    def start(self, late: bool = False) -> None:
+        """Start everything on the present stream.
+
+        ``late``: what is aside is begun with the launches of the next layer, and not with those of
+        its own that follow it.  The results are the same.
+        """
+        self.compile()
+        branch, waiting = self._branch, list[Start]()
         for number, packing in enumerate(self._packings):
-            with branch.aside():
-                packing.start()
+            self._start(packing)
             branch.mark(number)
         for one in self._starts:
-            if one.joins:
-                branch.join()
-            if one.packed is not None:
-                branch.wait(one.packed)
-            with branch.aside() if one.aside else contextlib.nullcontext():
-                one.start()
+            if one.aside and late:
+                waiting.append(one)
+                continue
+            if waiting and (one.joins or one.layer != waiting[0].layer):
+                for other in waiting:
+                    self._start(other)
+                waiting.clear()
+            self._start(one)
+        assert not waiting, "what is aside is joined"
         branch.join()
+
+    def _start(self, one: Start) -> None:
+        branch = self._branch
+        if one.joins:
+            branch.join()
+        if one.packed is not None:
+            branch.wait(one.packed)
+        with branch.aside() if one.aside else contextlib.nullcontext():
+            one.start()
 
     def floats(self, count: int) -> Any:
         """Memory for so many float32 or int32, zeros at first."""

@@ -103,14 +103,14 @@ def progress_bar(
 ) -> Iterator[Callable[[Progress], None]]:
     """A bar on standard error, or lines for epochs where it is no terminal; Ctrl-C is heard between
     two steps."""
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bars
-
     speed, every = Speed(items, what), -(-options.epochs // _LINES)
     with contextlib.ExitStack() as stack:
         check = stack.enter_context(stoppable())
         bars = None
         if output.progress.is_terminal:
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bars
+
             columns = (TextColumn("{task.description}"), BarColumn())
             bars = stack.enter_context(Bars(*columns, console=output.progress))
             task = bars.add_task("training", total=options.epochs)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,11 +85,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Train, record, save, print.  Exit code 0."""
-    output = Output(arguments)
-    if arguments.model == "mlp":
-        return train_mlp(arguments, output, _given(arguments))
     # Python's modules are imported, and images read, while a GPU is opened and its compiler works.
     with opened_meanwhile(arguments.device) as behind:
+        output = Output(arguments)
+        if arguments.model == "mlp":
+            return train_mlp(arguments, output, _given(arguments))
         from rooftile.nn import MODELS, load
 
         model = arguments.model
@@ -123,8 +124,10 @@ def _images(
 
     with output.working("loading the images") as say:
         data, report = (arguments.data, arguments.download), download_report(say)
-        images = load_images("train", data[0], arguments.limit, data[1], report)
-        test = load_images("test", data[0], None, data[1], report)
+        with ThreadPoolExecutor(1) as beside:
+            read = beside.submit(load_images, "test", data[0], None, data[1], report)
+            images = load_images("train", data[0], arguments.limit, data[1], report)
+            test = read.result()
     check_channels(network, images)
     check_channels(network, test)
     return images, test

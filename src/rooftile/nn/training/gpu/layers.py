@@ -82,29 +82,37 @@ class LinearStage:
     """``y = activation(x w^T + b)``."""
 
     def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
-        self._work, self._problem, self._x, self._parameters = work, problem, x, parameters
+        self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
         self.y = work.floats(problem.batch * problem.outputs)
         self.before = problem.activation
 
     def forward(self) -> None:
         """See `Stage`."""
-        self._work.run(self._problem, self._x, self.y, parameters=self._parameters)
+        self._work.run(self.problem, self.x, self.y, parameters=self.parameters)
+
+    def weights_backward(self, dz: Any, gradients: Sequence[Any]) -> None:
+        """Append the launch that makes the parameters' gradients, aside."""
+        p, work = self.problem, self._work
+        nobody_reads = work.floats(p.batch * p.inputs)
+        with work.aside():
+            of_all = LinearGradient(p.batch, p.inputs, p.outputs)
+            work.run(of_all, self.x, dz, dz, self.parameters[0], nobody_reads, *gradients)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        p, work, weights = self._problem, self._work, self._parameters[0]
+        p, work, weights = self.problem, self._work, self.parameters[0]
         images, inputs, outputs = p.batch, p.inputs, p.outputs
         if images * inputs * outputs <= _FEW:
             to = work.floats(images * inputs) if dx is None else dx
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
-            work.run(of_all, self._x, dz, dz, weights, to, *gradients)
+            work.run(of_all, self.x, dz, dz, weights, to, *gradients)
             return
         with work.aside(dx is not None):
-            work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self._x, gradients[0])
+            work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self.x, gradients[0])
             work.run(Reduce((images, outputs), 0), dz, gradients[1])
         if dx is not None:
             work.run(Matmul(images, outputs, inputs), dz, weights, dx)
-            times_derivative(work, before, self._x, dx, images * inputs)
+            times_derivative(work, before, self.x, dx, images * inputs)
 
 
 class ConvStage:

@@ -19,8 +19,9 @@ import numpy as np
 
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
+from rooftile.nn.training.gpu.head import head, is_small
 from rooftile.nn.training.gpu.launches import Start, Work
-from rooftile.nn.training.gpu.layers import Stage, times_derivative
+from rooftile.nn.training.gpu.layers import LinearStage, Stage, times_derivative
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
@@ -47,19 +48,39 @@ class Step:
         work.call(held.batches.gather, x, targets, count, held.step)
         scores = self._loss.takes_scores
         row = list(stages(work, network, held, count, x, scores=scores))
-        work.phase = "forward"
-        for (work.layer, _, _), one in row:
-            one.forward()
         last = row[-1][1]
+        small = isinstance(last, LinearStage) and len(row) > 1 and self._is_small(last)
+        work.phase = "forward"
+        for (work.layer, _, _), one in row[:-1] if small else row:
+            one.forward()
         work.phase, work.layer = "loss", ""
-        self._end(last.y, targets, loss, dz)
-        times_derivative(work, last.before, last.y, dz, count * self._outputs)
-        work.phase = "backward"
-        self._back(row, dz, loss)
+        if small:
+            self._head(row, targets, loss, dz)
+        else:
+            self._end(last.y, targets, loss, dz)
+            times_derivative(work, last.before, last.y, dz, count * self._outputs)
+            work.phase = "backward"
+            self._back(row, dz, loss)
         work.phase, work.layer = "update", ""
         work.join()
         for call in held.update():
             work.call(call)
+
+    def _is_small(self, last: LinearStage) -> bool:
+        """Whether one launch makes the last layer and the loss."""
+        found = self._loss.name == "cross_entropy" and self._outputs > 1
+        return found and is_small(last.problem)
+
+    def _head(self, row: list[tuple[Any, Stage]], targets: Any, loss: Any, dz: Any) -> None:
+        """The last layer, the loss, and all gradients."""
+        held, work, (name, shape, kinds), last = self._held, self._work, *row[-1]
+        assert isinstance(last, LinearStage)
+        dx, work.layer = work.floats(math.prod(shape)), name
+        given = held.gpu, last.problem, row[-2][1].before, held.scaling
+        work.call(head, *given, last.x, *last.parameters, targets, loss, dz, dx)
+        work.phase = "backward"
+        last.weights_backward(dz, [held.gradient(name, kind) for kind in kinds])
+        self._back(row[:-1], dx, loss)
 
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
         """The loss of outputs, and its gradient."""

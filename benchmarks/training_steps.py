@@ -65,13 +65,18 @@ def torch_network(network: nn.Network) -> Any:
 def torch_gradients(
     network: nn.Network, x: Any, labels: Any, precision: str | None = None
 ) -> dict[str, Any]:
-    """The gradients of the mean loss, in float64, or as PyTorch finds them at a precision."""
+    """The gradients of the mean loss, in float64, or as PyTorch finds them at a precision.
+
+    Its convolutions are those that cuDNN's rules pick: a search among them by time, as the timed
+    steps have it, picks others in another process or behind other rows, and errors differ.
+    """
     import torch
 
     model, images = torch_network(network).cuda(), torch.tensor(x, device="cuda")
     if precision is None:
         model, images = model.double(), images.double()
-    with rounding(precision or "ieee"):
+    picked = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True)
+    with picked, rounding(precision or "ieee"):
         scores = model(images)
         torch.nn.functional.cross_entropy(scores, torch.tensor(labels, device="cuda")).backward()
     found = [parameter.grad.cpu().numpy() for parameter in model.parameters()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.histogram import DTYPES, Histogram
+from rooftile.ops.problem import is_whole
 from rooftile.ops.scatter import DTYPES as SCATTERED
 from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -46,7 +47,7 @@ def histogram(
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
     """
-    if _is_count(bins) and weights is None:
+    if is_whole(bins) and weights is None:
         low, high = _range(x, range)
         return _even(
             x, bins=int(bins), low=low, high=high, strategy=strategy, device=device, out=out
@@ -54,7 +55,7 @@ def histogram(
     given = Arguments(x)
     inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
     dtype = _dtype(inputs[0])
-    if _is_count(bins):
+    if is_whole(bins):
         low, high = _fitting(*_range(x, range), dtype)
         count, edges = int(bins), False
     else:
@@ -121,11 +122,6 @@ def _edges(given: Arguments[Any], bins: Any, dtype: str) -> Taken:
     if isinstance(edges, np.ndarray) and not (edges[1:] >= edges[:-1]).all():
         raise InputError("bins", "edges that fall, or are no numbers", "edges that rise")
     return edges
-
-
-def _is_count(bins: Any) -> TypeGuard[int]:
-    """Whether it is the number of bins, and not their edges."""
-    return isinstance(bins, int | np.integer) and not isinstance(bins, bool)
 
 
 def _weights(given: Arguments[Any], weights: Any, x: Any) -> Taken:

@@ -17,7 +17,7 @@ from rooftile.errors import InputError
 from rooftile.functional.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
 from rooftile.functional.matrices import Sparse
 from rooftile.functional.sparse_products import spmv
-from rooftile.ops.problem import AnyArray
+from rooftile.ops.problem import AnyArray, is_whole
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import resident_of
@@ -250,8 +250,7 @@ def _check(A: Any, tolerance: Any, preconditioner: Any, limit: Any) -> np.dtype[
         raise InputError("tolerance", repr(tolerance), "a number above 0")
     if preconditioner not in ("jacobi", None):
         raise InputError("preconditioner", repr(preconditioner), "'jacobi' or None")
-    whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
-    if limit is not None and (not whole or limit < 0):
+    if limit is not None and (not is_whole(limit) or limit < 0):
         raise InputError("limit", repr(limit), "a whole number of at least 0, or None")
     return np.dtype(np.float64 if A.dtype == np.float64 else np.float32)
 

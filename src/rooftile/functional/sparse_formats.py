@@ -8,6 +8,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.functional.matrices import Sparse
+from rooftile.ops.problem import is_whole
 from rooftile.ops.sparse_packets import Packets, packets_of, rows_of_packets
 from rooftile.ops.sparse_rows import FORMS
 from rooftile.strategies.common.sparse_sorting import SORTING
@@ -43,8 +44,7 @@ def to_packets(matrix: Sparse, size: int = 256) -> Packets:
     Raises `InputError` for another matrix, and a size of packets that 16 bits do not hold.
     """
     _check(matrix)
-    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
-    if not whole or not 1 <= size <= 2**16:
+    if not is_whole(size) or not 1 <= size <= 2**16:
         raise InputError("size", repr(size), "rows of a packet, from 1 to 65536")
     return packets_of(matrix.rows, size)
 

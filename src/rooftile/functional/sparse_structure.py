@@ -10,6 +10,7 @@ from rooftile.analysis.spmv import BLOCK, Structure
 from rooftile.analysis.spmv_machines import H200, PROCESSOR, Machine
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
+from rooftile.ops.problem import is_whole
 from rooftile.ops.sparse_layouts import hybrid_width
 from rooftile.ops.sparse_rows import Form, Rows
 from rooftile.strategies.common.sparse_sorting import placed
@@ -48,8 +49,7 @@ def machine_of(device: str) -> Machine:
 def check_sizes(width: Any, block: Any) -> None:
     """Raise `InputError` for a hybrid's width, or a size of blocks, that is none."""
     for name, count in (("width", 1 if width is None else width), ("block", block)):
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        if not whole or count < 1:
+        if not is_whole(count) or count < 1:
             raise InputError(name, repr(count), "a whole number of at least 1")
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 
@@ -216,16 +216,21 @@ def outputs_of(made: Any) -> tuple[Any, ...]:
     return made if isinstance(made, tuple) else (made,)
 
 
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether it is a whole number of Python or NumPy, and no bool."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def check_positive(**sizes: int) -> None:
     """Raise `InputError` for the first size that is not an integer of at least one."""
     for name, size in sizes.items():
-        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+        if not is_whole(size) or size < 1:
             raise InputError(name, repr(size), "an integer of at least 1")
 
 
 def check_seed(seed: int) -> None:
     """Raise `InputError` unless NumPy's generators take it: an integer of at least zero."""
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise InputError("seed", repr(seed), "an integer of at least 0")
 
 
@@ -241,9 +246,7 @@ def pair(name: str, value: int | tuple[int, int], least: int) -> tuple[int, int]
     if (
         not isinstance(both, tuple | list)
         or len(both) != 2
-        or any(
-            not isinstance(v, int | np.integer) or isinstance(v, bool) or v < least for v in both
-        )
+        or any(not is_whole(v) or v < least for v in both)
     ):
         raise InputError(name, repr(value), f"an integer of at least {least}, or a pair of them")
     return int(both[0]), int(both[1])

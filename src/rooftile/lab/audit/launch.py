@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from rooftile.devices.gpu import Launch, Size3
 from rooftile.errors import InputError
 from rooftile.ops import Problem
+from rooftile.ops.problem import is_whole
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -48,7 +47,7 @@ def names_of(problem: Problem) -> dict[str, int]:
     found: dict[str, int] = {}
 
     def add(name: str, value: Any) -> None:
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        if is_whole(value):
             found[name] = int(value)
         elif isinstance(value, tuple) and len(value) == 2:
             add(f"{name}_height", value[0])

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda.compile import cuda_core
-from rooftile.devices.cuda.device import CudaDevice, open_device
+from rooftile.devices.cuda.device import CudaDevice
 from rooftile.devices.cuda.driver import driver, driver_call, kept_context
+from rooftile.devices.cuda.opening import open_device
 from rooftile.errors import InputError
 
 _TYPES = {

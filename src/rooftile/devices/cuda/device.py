@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda.branch import CudaBranch
-from rooftile.devices.cuda.compile import INSTALL, compile_cubin, cuda_core, specific
+from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
 from rooftile.devices.cuda.description import describe
-from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call, kept_context
+from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call
 from rooftile.devices.cuda.launches import CudaLaunches
 from rooftile.devices.cuda.library import (
     current_context,
@@ -28,62 +28,7 @@ from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.turns import Turns
 from rooftile.devices.gpu import Described, Elapsed
 from rooftile.devices.launches import Call, FillConstant
-from rooftile.errors import DeviceMissing, InputError, OutOfMemory
-
-
-def find() -> list[Any]:
-    """Every NVIDIA GPU that the driver shows.  Raises `DeviceMissing`."""
-    core = cuda_core()
-    try:
-        devices = list(core.Device.get_all_devices())
-    except Exception as error:
-        # No driver library, or one that refuses: both reach us as classes private to cuda-core.
-        raise DeviceMissing(
-            f"a working NVIDIA driver (libcuda.so.1): {error}", "NVIDIA's driver for the GPU"
-        ) from None
-    if not devices:
-        raise DeviceMissing(
-            "an NVIDIA GPU: the driver shows none", "a GPU, or CUDA_VISIBLE_DEVICES"
-        )
-    return devices
-
-
-def open_device(index: int = 0) -> CudaDevice:
-    """The GPU of this number; the calling thread now works on it.
-
-    Raises `DeviceMissing`, `InputError`.
-    """
-    device = lent_device(index)
-    device.make_current()
-    return device
-
-
-def lent_device(index: int = 0) -> CudaDevice:
-    """The GPU of this number; the calling thread keeps the one that it has.
-
-    Raises `DeviceMissing`, `InputError`.
-    """
-    if (device := _opened.get(index)) is None:
-        with kept_context():
-            device = _opened.setdefault(index, _open(index))
-    return device
-
-
-_opened: dict[int, CudaDevice] = {}
-
-
-def _open(index: int) -> CudaDevice:
-    devices = find()
-    if not 0 <= index < len(devices):
-        raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
-    try:
-        return CudaDevice(devices[index], index)
-    except Exception as error:
-        # The GPU's memory is full, or another process has the GPU for itself; the classes of these
-        # errors are private to cuda-core.
-        raise DeviceMissing(
-            f"GPU cuda:{index}: it does not open ({error})", "nothing; free it, or name another"
-        ) from None
+from rooftile.errors import OutOfMemory
 
 
 class CudaDevice(Described):
@@ -349,6 +294,3 @@ class _On:
         thread.address, thread.stream = self._before
         if self._context != self._device._context:
             set_context(self._context)
-
-
-__all__ = ["INSTALL", "CudaDevice", "find", "lent_device", "open_device"]

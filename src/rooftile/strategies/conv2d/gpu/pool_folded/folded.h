@@ -1,18 +1,10 @@
-// What all texts share that fold the pool into columns of a matrix product: sizes, the copies of a
-// band, and what becomes of sums.  ELEMENT_BYTES is 2 where a band is kept in 16 bits, 4 where it
-// is kept in float32.  A text defines `tap`, which knows how its weights lie.
+// What all texts share that fold the pool into columns of a matrix product: sizes, and the copies of
+// a band.  ELEMENT_BYTES is 2 where a band is kept in 16 bits, 4 where it is kept in float32.
 //
 // A fold's window is two by two.  A pool's window has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
 // FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results.  An instruction
 // multiplies sixteen windows: eight of the band's upper half, and the eight below them of its lower
 // half.  A strip is eight windows wide.  A task is STEPS rows of a strip's windows, a row a step.
-//
-// A thread holds SUMS sums, eight of each group of four maps: [row of the fold's window][half of
-// the band][column of the fold's window].
-//
-// With WINNERS, a text says too where the largest sum of each window stands in the convolution,
-// row * CONV_COLUMNS + column: where[images][MAPS][ROWS][COLUMNS].  Its kernel and its functions
-// then have an argument more beside `out` and what points into it.
 
 #pragma once
 
@@ -22,14 +14,6 @@
 #include "common/narrow.h"
 #endif
 #include "common/tf32.h"
-#if WINNERS
-#include "common/winner.h"
-#define WHERE_ARGUMENT , int* where
-#define WHERE(offset) , where + (offset)
-#else
-#define WHERE_ARGUMENT
-#define WHERE(offset)
-#endif
 
 #define WINDOWS_DOWN (POOL_HEIGHT / 2)
 #define WINDOWS_RIGHT (POOL_WIDTH / 2)
@@ -84,12 +68,6 @@ typedef uint2 piece;
 typedef unsigned piece;
 #endif
 #define PIECE (PIECE_BYTES / (int)sizeof(given))
-
-#if OUT_NARROW
-#define IS_NAN(y) (widened(y) != widened(y))
-#else
-#define IS_NAN(y) ((y) != (y))
-#endif
 
 // How far apart a band's results of two maps lie, in `out` or, with STAGED, in shared memory.
 #if STAGED
@@ -171,184 +149,3 @@ __device__ __forceinline__ void await_band(const given* x, int band, element* ti
 }
 
 #endif
-// A weight as the cores see it.
-__device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q);
-
-// The pool over some of a window's sums; with WINNERS also where the largest stands in its window.
-struct pooled {
-    float sum;
-#if WINNERS
-    int place;
-#endif
-};
-
-// The pool over what two have seen.
-__device__ __forceinline__ struct pooled together(struct pooled one, struct pooled other)
-{
-#if WINNERS
-    bool first = other.place < one.place && !BEATS(one.sum, other.sum);
-    return BEATS(other.sum, one.sum) || first ? other : one;
-#else
-    one.sum = POOL_WITH(one.sum, other.sum);
-    return one;
-#endif
-}
-
-// The pool over those lanes whose numbers differ by multiples of `from` up to `to`.
-__device__ __forceinline__ struct pooled of_lanes(struct pooled most, int from, int to)
-{
-    UNROLL for (int apart = from; apart < to; apart *= 2) {
-        struct pooled other = most;
-        other.sum = __shfl_xor_sync(~0u, most.sum, apart);
-#if WINNERS
-        other.place = __shfl_xor_sync(~0u, most.place, apart);
-#endif
-        most = together(most, other);
-    }
-    return most;
-}
-
-// A result of the pool over a window's sums, or over activations where it is an average.
-__device__ __forceinline__ float completed(float most, float shift)
-{
-    return POOL_AVERAGE ? POOL_END(most) : activate(most + shift);
-}
-
-#if WINNERS
-// Where a window's winner stands in the convolution.
-__device__ __forceinline__ int won(int place, int row, int column)
-{
-    return (row * POOL_HEIGHT + place / POOL_WIDTH) * CONV_COLUMNS + column * POOL_WIDTH +
-           place % POOL_WIDTH;
-}
-#endif
-
-// So many lanes share out the taps of a position, so that a warp has all positions of a pool at
-// once.
-#define POOL_SIZE (POOL_HEIGHT * POOL_WIDTH)
-#define SHARERS (POOL_SIZE <= 4 ? 8 : POOL_SIZE <= 8 ? 4 : POOL_SIZE <= 16 ? 2 : 1)
-
-// A warp computes one result from its definition.  That is for results where a zero of the folded
-// mask met an infinity or NaN, or where a split could not hold a number.
-__device__ __noinline__ struct pooled directly(const given* image, const element* weights,
-                                               float shift, int map, int row, int column)
-{
-    const int lane = threadIdx.x % 32;
-    struct pooled most;
-    most.sum = POOL_START;
-#if WINNERS
-    most.place = POOL_SIZE;
-#endif
-    ROLLED for (int first = 0; first < POOL_SIZE; first += 32 / SHARERS) {
-        int position = first + lane / SHARERS;
-        int top = row * POOL_HEIGHT + position / POOL_WIDTH - PAD_Y;
-        int left = column * POOL_WIDTH + position % POOL_WIDTH - PAD_X;
-        float sum = 0.0f;
-        UNROLL_BY(2) for (int k = lane % SHARERS; k < FILTER_SIZE; k += SHARERS) {
-            int c = k / MASK_SIZE, p = k / MASK_WIDTH % MASK_HEIGHT, q = k % MASK_WIDTH;
-            int i = top + p, j = left + q;
-            bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-            float value = inside ? VALUE(image[(c * HEIGHT + i) * WIDTH + j]) : 0.0f;
-            sum += tap(weights, map, c, p, q) * value;
-        }
-        UNROLL for (int apart = 1; apart < SHARERS; apart *= 2)
-            sum += __shfl_xor_sync(~0u, sum, apart);
-        struct pooled one;
-        one.sum = POOL_AVERAGE ? activate(sum + shift) : sum;
-#if WINNERS
-        one.place = position;
-#endif
-        if (position < POOL_SIZE) most = together(most, one);
-    }
-    most = of_lanes(most, SHARERS, 32);
-    most.sum = completed(most.sum, shift);
-    return most;
-}
-
-// The pool over a fold's window, of one group of maps and one half of the band.  An average needs
-// the activations first.
-__device__ __forceinline__ struct pooled of_four(const float sum[8], int half, float shift)
-{
-    struct pooled most;
-    UNROLL for (int row = 0; row < 2; row++)
-        UNROLL for (int column = 0; column < 2; column++) {
-            struct pooled one;
-            one.sum = sum[4 * row + 2 * half + column];
-            if (POOL_AVERAGE) one.sum = activate(one.sum + shift);
-#if WINNERS
-            one.place = row * POOL_WIDTH + column;
-#endif
-            most = row + column == 0 ? one : together(most, one);
-        }
-    return most;
-}
-
-// Whether a lane holds a result.  The compiler sees that all do where the sizes leave none over.
-__device__ __forceinline__ bool held(int map, int window, int row)
-{
-    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
-    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
-    return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
-}
-
-// Adds what one step's fold has given to the pool's window, and stores the result where the window
-// is complete.  Returns whether that is NaN.
-__device__ __forceinline__ bool pool_step(struct pooled four, struct pooled* most, float shift,
-                                          int step, int start, int half,
-                                          result* place WHERE_ARGUMENT, int map, int window,
-                                          int top)
-{
-#if WINNERS
-    four.place += 2 * (step % WINDOWS_DOWN) * POOL_WIDTH + 2 * (window % WINDOWS_RIGHT);
-#endif
-    *most = step % WINDOWS_DOWN ? together(*most, four) : four;
-    if ((step + 1) % WINDOWS_DOWN) return false;
-    int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
-    struct pooled all = of_lanes(*most, 4, 4 * WINDOWS_RIGHT);
-    float y = completed(all.sum, shift);
-    if (held(map, window, top + row)) {
-        place[row * COLUMNS] = RESULT(y);
-#if WINNERS
-        where[row * COLUMNS] = won(all.place, top + row, window / WINDOWS_RIGHT);
-#endif
-    }
-    return y != y;
-}
-
-// Computes those of a task's results that are NaN from their definition, one by one.
-__device__ __noinline__ void repair(const given* image, const element* weights, float shift,
-                                    result* results WHERE_ARGUMENT, int map, int window, int top,
-                                    int start)
-{
-    const int rows = STEPS / WINDOWS_DOWN, column = window / WINDOWS_RIGHT;
-    ROLLED for (int e = 0; e < 2 * rows; e++) {
-        int row = start + e / rows * HALF_ROWS + e % rows;
-        int at = map * MAP_PITCH + row * COLUMNS + column;
-        bool wrong = held(map, window, top + row) && IS_NAN(results[at]);
-        unsigned left = __ballot_sync(~0u, wrong);
-        ROLLED for (; left; left &= left - 1) {
-            int lane = __ffs(left) - 1;
-            struct pooled right = directly(image, weights, __shfl_sync(~0u, shift, lane),
-                                           __shfl_sync(~0u, map, lane), top + row,
-                                           __shfl_sync(~0u, column, lane));
-            if (threadIdx.x % 32 != lane) continue;
-            results[at] = RESULT(right.sum);
-#if WINNERS
-            where[at] = won(right.place, top + row, column);
-#endif
-        }
-    }
-}
-
-// A zero of the folded mask makes NaN of an infinity that no mask should have met.  What a split
-// could not hold becomes NaN too.  A task with any such result is looked through.
-__device__ __forceinline__ void repair_task(bool doubtful, const given* image,
-                                            const element* weights, const float shift[GROUPS],
-                                            result* results WHERE_ARGUMENT, int map, int window,
-                                            int top, int start)
-{
-    if (__any_sync(~0u, doubtful))
-        UNROLL for (int m = 0; m < GROUPS; m++)
-            repair(image, weights, shift[m], results WHERE(0), map + 4 * m, window, top,
-                   start / WINDOWS_DOWN);
-}

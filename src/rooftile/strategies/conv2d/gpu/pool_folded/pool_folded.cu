@@ -22,7 +22,7 @@
 #include "common/mma.h"
 #include "common/rounded.h"
 #include "common/warpgroups.h"
-#include "conv2d/gpu/pool_folded/folded.h"
+#include "conv2d/gpu/pool_folded/pooled.h"
 
 #define RING (PATCH_SLABS + AHEAD)
 #define TILES (FLAT && X_NARROW ? 2 : 1)

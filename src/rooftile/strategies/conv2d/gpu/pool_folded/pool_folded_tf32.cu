@@ -21,7 +21,7 @@
 #include "common/mma.h"
 #include "common/rounded.h"
 #include "common/warpgroups.h"
-#include "conv2d/gpu/pool_folded/folded.h"
+#include "conv2d/gpu/pool_folded/pooled.h"
 
 #define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
 #if RUN

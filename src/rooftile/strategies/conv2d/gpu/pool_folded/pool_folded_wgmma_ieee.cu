@@ -19,7 +19,7 @@
 #include "common/scaled.h"
 #include "common/warp_range.h"
 #include "common/warpgroups.h"
-#include "conv2d/gpu/pool_folded/folded.h"
+#include "conv2d/gpu/pool_folded/pooled.h"
 #include "conv2d/gpu/pool_folded/split.h"
 
 #define LOW(b) ((b) + (SLAB_BYTES / 4 >> 4))

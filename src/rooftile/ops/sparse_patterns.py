@@ -151,6 +151,30 @@ def dense_first(
     return made
 
 
+def rows_of(
+    pattern: Pattern,
+    shape: tuple[int, int],
+    entries: int,
+    block: int,
+    dtype: str,
+    index: str,
+    generator: np.random.Generator,
+) -> Rows:
+    """A matrix of any pattern but ``random``, whose rows `lengths_of` makes; ``block`` is the side
+    of the squares of ``blocks``."""
+    kinds = dtype, index, generator
+    if pattern == "banded":
+        reach = band_reach(shape[0], entries)
+        return diagonal_rows(shape[0], np.arange(-reach, reach + 1), *kinds)
+    if pattern == "grid":
+        return grid_rows(shape[0], *kinds)
+    if pattern == "blocks":
+        return block_rows(shape, entries, block, *kinds)
+    if pattern == "dense":
+        return dense_first(shape, entries, *kinds)
+    return rows_with(even_lengths(shape[0], entries), shape[1], *kinds)
+
+
 def some_diagonals(
     shape: tuple[int, int], count: int, dtype: str, index: str, generator: np.random.Generator
 ) -> tuple[AnyArray, AnyArray]:

@@ -37,6 +37,29 @@ ARRAYS: Mapping[Form, tuple[str, ...]] = {
 """The names of a format's arrays, in the order in which kernels are given them."""
 
 
+def shapes_of(
+    form: Form, shape: tuple[int, int], entries: int, width: int, tail: int, block: int
+) -> tuple[tuple[int, ...], ...]:
+    """The shapes of a format's arrays, in the order of `ARRAYS`.
+
+    ``width``, ``tail`` and ``block`` are those of `rooftile.ops.spmv.Spmv`.
+    """
+    rows, columns = shape
+    lists = {
+        "coo": ((entries,),) * 3,
+        "csr": ((entries,), (entries,), (rows + 1,)),
+        "csc": ((entries,), (entries,), (columns + 1,)),
+        "ell": ((width, rows),) * 2,
+        "hybrid": ((width, rows),) * 2 + ((tail,),) * 3,
+        "jds": ((entries,), (entries,), (rows + 1,), (rows,)),
+        "jds_t": ((entries,), (entries,), (width + 1,), (rows,)),
+        "dia": ((width, rows), (width,)),
+    }
+    if form != "bsr":
+        return lists[form]
+    return (width, block, block), (width,), (-(-rows // block) + 1,)
+
+
 @dataclass(frozen=True)
 class Rows:
     """A matrix by rows: ``values[e]`` lies in ``columns[e]``, row i's are those from

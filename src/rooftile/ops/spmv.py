@@ -26,7 +26,7 @@ from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_patterns import PATTERNS, Pattern
 from rooftile.ops.sparse_reading import triplets
-from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
+from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows, shapes_of
 from rooftile.ops.sparse_tiles import tile_rows, tiles_of
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
@@ -98,38 +98,18 @@ class Spmv(Problem):
         """Whether the longest row is known and has at most twice an average row's entries."""
         return 0 < self.width * self.rows <= 2 * self.entries
 
-    @property
-    def block_grid(self) -> tuple[int, int]:
-        """Rows and columns of blocks."""
-        return -(-self.rows // self.block), -(-self.columns // self.block)
-
     @cached_property
     def matrix_arrays(self) -> tuple[Array, ...]:
         """The arrays of the matrix, as `ARRAYS` names them, and where tiles begin."""
-        shapes = dict(zip(ARRAYS[self.form], self._shapes(), strict=True))
+        shape = self.rows, self.columns
+        given = shapes_of(self.form, shape, self.entries, self.width, self.tail, self.block)
+        shapes = dict(zip(ARRAYS[self.form], given, strict=True))
         if self.tiled:
             shapes["tile_rows"] = (tiles_of(self.rows, self.entries) + 1,)
         return tuple(
             Array(name, shape, self.dtype if name.endswith("values") else self.index)
             for name, shape in shapes.items()
         )
-
-    def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        entries, rows, width = self.entries, self.rows, self.width
-        lists = {
-            "coo": ((entries,),) * 3,
-            "csr": ((entries,), (entries,), (rows + 1,)),
-            "csc": ((entries,), (entries,), (self.columns + 1,)),
-            "ell": ((width, rows),) * 2,
-            "hybrid": ((width, rows),) * 2 + ((self.tail,),) * 3,
-            "jds": ((entries,), (entries,), (rows + 1,), (rows,)),
-            "jds_t": ((entries,), (entries,), (width + 1,), (rows,)),
-            "dia": ((width, rows), (width,)),
-        }
-        if self.form != "bsr":
-            return lists[self.form]
-        high, _ = self.block_grid
-        return (width, self.block, self.block), (width,), (high + 1,)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
@@ -215,21 +195,11 @@ class Spmv(Problem):
         return tuple(made[array.name] for array in self.matrix_arrays)
 
     def _rows(self, generator: np.random.Generator) -> Rows:
-        kinds, rows = (self.dtype, self.index, generator), self.rows
-        if self.pattern == "banded":
-            reach = patterns.band_reach(rows, self.entries)
-            return patterns.diagonal_rows(rows, np.arange(-reach, reach + 1), *kinds)
-        if self.pattern == "grid":
-            return patterns.grid_rows(rows, *kinds)
-        if self.pattern == "blocks":
-            shape = rows, self.columns
-            return patterns.block_rows(shape, self.entries, self.block or 4, *kinds)
-        if self.pattern == "dense":
-            return patterns.dense_first((rows, self.columns), self.entries, *kinds)
-        if self.pattern == "even":
-            lengths = patterns.even_lengths(rows, self.entries)
-            return patterns.rows_with(lengths, self.columns, *kinds)
-        return self._random_rows(rows, self.columns, generator)
+        shape = self.rows, self.columns
+        if self.pattern == "random":
+            return self._random_rows(*shape, generator)
+        kinds = (self.dtype, self.index, generator)
+        return patterns.rows_of(self.pattern, shape, self.entries, self.block or 4, *kinds)
 
     def _random_rows(self, count: int, across: int, generator: np.random.Generator) -> Rows:
         given = self.entries - self.tail

@@ -84,13 +84,17 @@ def test_a_few_rows_by_default(precision, tmp_path):
     assert verdict.passed, verdict
 
 
+def check_hard_inputs(rung, problem, tmp_path, config):
+    for kind, arrays in problem.hard(1).items():
+        verdict = judged(rung, problem, tmp_path, config, arrays)
+        assert verdict.passed, (kind, verdict)
+
+
 @pytest.mark.parametrize("precision", ["tf32", "ieee"])
 def test_hard_inputs(precision, tmp_path):
     rung = strategy("matmul", f"mma_{precision}", "cuda")
     problem = Matmul(18, 97, 20)
-    for kind, arrays in problem.hard(1).items():
-        verdict = judged(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2}, arrays)
-        assert verdict.passed, (kind, verdict)
+    check_hard_inputs(rung, problem, tmp_path, {**SMALL_TILES, "PARTS": 2})
 
 
 @pytest.mark.parametrize("scales", [(1e-33, 1e20), (1e38, 1e-30), (1e-20, 1e-15)])
@@ -132,9 +136,7 @@ def test_warpgroups_mend_hard_inputs(layout, tmp_path):
     rung = strategy("matmul", "warpgroups_ieee", "cuda")
     problem = Matmul(70, 104, 39, *layout)
     config = {"TILE_O": 32, "WARPGROUPS": 1, "CLUSTER": 1, "PARTS": 1}
-    for kind, arrays in problem.hard(1).items():
-        verdict = judged(rung, problem, tmp_path, config, arrays)
-        assert verdict.passed, (kind, verdict)
+    check_hard_inputs(rung, problem, tmp_path, config)
 
 
 @pytest.mark.parametrize(
@@ -151,10 +153,8 @@ def test_few_rows_turned(layout, parts, tmp_path):
 @pytest.mark.parametrize("layout", LAYOUTS[1:3])
 def test_few_rows_turned_mend_hard_inputs(layout, tmp_path):
     rung, problem = strategy("matmul", "turned_ieee", "cuda"), Matmul(20, 108, 68, *layout)
-    for kind, arrays in problem.hard(1).items():
-        config = {"WARPGROUPS": 2, "TILE_O": 32, "PARTS": 2 if layout[0] else 1}
-        verdict = judged(rung, problem, tmp_path, config, arrays)
-        assert verdict.passed, (kind, verdict)
+    config = {"WARPGROUPS": 2, "TILE_O": 32, "PARTS": 2 if layout[0] else 1}
+    check_hard_inputs(rung, problem, tmp_path, config)
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,8 @@ def test_swapped_products_of_16_bits(layout, sizes, tmp_path):
 
 def test_hard_inputs_rounded_by_the_copy_engine(tmp_path):
     rung, problem = strategy("matmul", "bulk_tf32", "cuda"), Matmul(20, 96, 20)
-    for kind, arrays in problem.hard(1).items():
-        config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 16, "SWAPPED": 1}
-        verdict = judged(rung, problem, tmp_path, config, arrays)
-        assert verdict.passed, (kind, verdict)
+    config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 16, "SWAPPED": 1}
+    check_hard_inputs(rung, problem, tmp_path, config)
 
 
 def test_a_group_of_tiles_and_the_rest(tmp_path):
@@ -269,9 +267,7 @@ def test_both_matrices_split_before(layout, swapped, tmp_path):
 @pytest.mark.parametrize("layout", LAYOUTS[1:3])
 def test_matrices_split_before_mend_hard_inputs(layout, tmp_path):
     rung, problem = strategy("matmul", "bulk_ieee", "cuda"), Matmul(24, 104, 40, *layout)
-    for kind, arrays in problem.hard(1).items():
-        verdict = judged(rung, problem, tmp_path, {**SPLIT, "TILE_C": 64}, arrays)
-        assert verdict.passed, (kind, verdict)
+    check_hard_inputs(rung, problem, tmp_path, {**SPLIT, "TILE_C": 64})
 
 
 @pytest.mark.parametrize("scales", [(1e-33, 1e30), (1e37, 1e-30), (1e-20, 1e-15)])

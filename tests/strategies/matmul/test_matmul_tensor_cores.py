@@ -181,3 +181,19 @@ def test_both_matrices_are_split_before_where_both_are_large():
     assert "are few" in slow("bulk_ieee", 257, 200, 264)
     assert slow("turned_ieee", 256, 4096, 4096) is None
     assert "256 rows or" in slow("turned_ieee", 257, 4096, 4096)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((512, 64, 6272), "register_tile"),
+        ((32, 1024, 1024), "mma_ieee"),
+        ((32, 8192, 1024), "mma_ieee"),
+        ((512, 8192, 6272), "bulk_ieee"),
+    ],
+)
+def test_gradients_of_weights_take_rungs_whose_time_does_not_depend_on_numbers(sizes, name):
+    """Those of images differ by many powers of ten in a late training."""
+    problem = Matmul(*sizes, transpose_a=True)
+    assert strategy("matmul", "turned_ieee", "cuda").why_slow(problem)
+    assert strategy("matmul", name, "cuda").why_slow(problem) is None

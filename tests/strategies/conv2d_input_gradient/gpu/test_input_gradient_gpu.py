@@ -51,6 +51,12 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
         assert found[precision, 1024] == f"mma_{precision}"
 
 
+@pytest.mark.parametrize(("batch", "block"), [(1, 64), (8, 128), (64, 800), (8192, 800)])
+def test_few_blocks_share_the_pixels_of_an_image_evenly(batch, block):
+    problem = NAMED["lenet-conv2"][0](batch)
+    assert strategy("conv2d_input_gradient", "gathered", "cuda").defaults(problem)["BLOCK"] == block
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -48,3 +48,9 @@ def test_the_same_bits_in_every_run_and_few_partial_sums(opencl_device):
         np.testing.assert_array_equal(one, other)
     many = dataclasses.replace(problem, images=100_000)
     assert rung.workspace(many, rung.config(many))["partial"] < 10**6
+
+
+def test_images_are_halved_where_they_do_not_fill_the_gpu():
+    rung, problem = strategy("conv2d_weights_gradient", "windows", "cuda"), NAMED["lenet-conv1"]
+    assert rung.defaults(dataclasses.replace(problem, images=64)) == {"TEAMS": 2, "PARTS": 2}
+    assert rung.defaults(dataclasses.replace(problem, images=8192)) == {"TEAMS": 4, "PARTS": 1}

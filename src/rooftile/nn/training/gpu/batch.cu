@@ -5,14 +5,18 @@
 // and two a column; and standardised.  FLOATS says that images are numbers already, which are
 // neither resized nor standardised.
 //
-// given[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], labels[][WORDS] (words of 32 bits), order[] (which image a place of the epoch
-// has), variation[] (of a place of the epoch: rows moved, columns moved << 8, mirrored << 16),
-// step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns), shares[HEIGHT + WIDTH][2]
-// (their weights), scales[CHANNELS][2] (factor, and what is taken off);
+// given[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], labels[][WORDS] (words of 32 bits), order[] (which image a
+// place of the epoch has), variation[] (of a place of the epoch: rows moved, columns moved << 8,
+// mirrored << 16), step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns),
+// shares[HEIGHT + WIDTH][2] (their weights), scales[CHANNELS][2] (factor, and what is taken off);
 // x[][CHANNELS][HEIGHT][WIDTH], chosen[][WORDS].
 // STAGED: the old image fits shared memory, where its pixels are floats; several new ones read each.
 // Grid: x over the channels of the images; y over what blocks share out of one.
+// Block: x over 32 columns, y over ROWS rows.
 
+#define ROWS 8
+#define THREADS (32 * ROWS)
+#define RESIZED (!FLOATS && (OLD_HEIGHT != HEIGHT || OLD_WIDTH != WIDTH))
 #if FLOATS
 typedef float given_number;
 #else
@@ -43,38 +47,39 @@ __global__ void gather(const GLOBAL given_number* __restrict__ given,
                        GLOBAL int* __restrict__ chosen)
 {
     int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;
+    int thread = threadIdx.y * 32 + threadIdx.x;
     int64 place = (int64)step[0] * BATCH + n;
     int number = order[place], varied = variation[place];
     const GLOBAL given_number* plane =
         given + ((int64)number * CHANNELS + c) * OLD_HEIGHT * OLD_WIDTH;
     if (blockIdx.y == 0 && c == 0)
-        for (int at = threadIdx.x; at < WORDS; at += 256)
+        for (int at = thread; at < WORDS; at += THREADS)
             chosen[n * WORDS + at] = labels[(int64)number * WORDS + at];
 #if STAGED
     __shared__ float old[OLD_HEIGHT * OLD_WIDTH];
-    for (int at = threadIdx.x; at < OLD_HEIGHT * OLD_WIDTH; at += 256)
+    for (int at = thread; at < OLD_HEIGHT * OLD_WIDTH; at += THREADS)
         old[at] = moved(plane, varied, at / OLD_WIDTH, at % OLD_WIDTH);
     __syncthreads();
 #endif
-    GLOBAL float* to = x + (size_t)blockIdx.x * HEIGHT * WIDTH;
-    int first = blockIdx.y * 256 + threadIdx.x;
-    for (int at = first; at < HEIGHT * WIDTH; at += 256 * gridDim.y) {
-        int i = at / WIDTH, j = at % WIDTH;
-#if FLOATS || (OLD_HEIGHT == HEIGHT && OLD_WIDTH == WIDTH)
-        float level = LEVEL(i, j);
-#else
-        int top = places[i], left = places[HEIGHT + j];
-        int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
-        int right = left + 1 < OLD_WIDTH ? left + 1 : left;
-        float high = shares[2 * i], low = shares[2 * i + 1];
-        float before = high * LEVEL(top, left) + low * LEVEL(below, left);
-        float after = high * LEVEL(top, right) + low * LEVEL(below, right);
-        float level = shares[2 * (HEIGHT + j)] * before + shares[2 * (HEIGHT + j) + 1] * after;
-#endif
-#if FLOATS
-        to[at] = level;
-#else
-        to[at] = level * scales[2 * c] - scales[2 * c + 1];
-#endif
+    GLOBAL float* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
+    float factor = scales[2 * c], taken_off = scales[2 * c + 1];
+#if RESIZED
+    // A thread keeps what it knows of a column, and walks down its rows.
+    for (int j = threadIdx.x; j < WIDTH; j += 32) {
+        int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left;
+        float near = shares[2 * (HEIGHT + j)], far = shares[2 * (HEIGHT + j) + 1];
+        UNROLL_BY(4) for (int i = ROWS * blockIdx.y + threadIdx.y; i < HEIGHT; i += ROWS * gridDim.y) {
+            int top = places[i], below = top + 1 < OLD_HEIGHT ? top + 1 : top;
+            float high = shares[2 * i], low = shares[2 * i + 1];
+            float before = high * LEVEL(top, left) + low * LEVEL(below, left);
+            float after = high * LEVEL(top, right) + low * LEVEL(below, right);
+            to[i * WIDTH + j] = (near * before + far * after) * factor - taken_off;
+        }
     }
+#else
+    for (int at = THREADS * blockIdx.y + thread; at < HEIGHT * WIDTH; at += THREADS * gridDim.y) {
+        float level = moved(plane, varied, at / WIDTH, at % WIDTH);
+        to[at] = FLOATS ? level : level * factor - taken_off;
+    }
+#endif
 }

@@ -19,7 +19,8 @@ from rooftile.nn.training.options import TrainingOptions
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 
 _THREADS = 256
-_MANY_IMAGES = 512
+_BLOCKS = 768
+"""That a GPU runs about at once."""
 
 
 class Batches:
@@ -81,9 +82,9 @@ class Batches:
         source = self._source
         given = source.data, source.targets, self._order, self._variation, step
         # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(-(-height * width // _THREADS), 8 if count < _MANY_IMAGES else 2)
+        parts = min(-(-height * width // _THREADS), 8, max(2, _BLOCKS // count))
         grid = (count * channels, parts, 1)
-        launch = Launch("gather", grid, (_THREADS, 1, 1))
+        launch = Launch("gather", grid, (32, _THREADS // 32, 1))
         return Call(program, launch, (*given, *self._tables, x, targets))
 
     def _resizing(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -17,6 +17,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 
 _CHANNELS = 4
 """Channels of a thread: one load brings a tap's weights for all of them."""
+_LEAST_BLOCK = 64
 
 
 class Gathered(GpuInputGradient):
@@ -25,7 +26,7 @@ class Gathered(GpuInputGradient):
     name = "gathered"
     order = 2
     summary = "a thread gathers four channels of a pixel, gradients and weights in shared memory"
-    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
         """Maps beyond shared memory; rows or columns beyond 16 bits."""
@@ -34,6 +35,12 @@ class Gathered(GpuInputGradient):
         if problem.channels > _CHANNELS * MOST_BLOCKS:
             return f"{problem.channels} channels, {_CHANNELS * MOST_BLOCKS} at most"
         return None
+
+    def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
+        """Few blocks that share an image's pixels evenly: each fetches all gradients."""
+        most, pixels = self.machine.block_threads, problem.height * problem.width
+        across = max(blocks(pixels, most), self.machine.multiprocessors // problem.batch)
+        return {"BLOCK": max(_LEAST_BLOCK, 32 * blocks(pixels, 32 * across))}
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, and how many maps are in shared memory at a time."""

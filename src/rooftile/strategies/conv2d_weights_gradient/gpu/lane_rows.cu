@@ -27,13 +27,14 @@
 #define WARP_MAPS ((MAPS + WARPS - 1) / WARPS)
 #define LANES (GROUP_CHANNELS * MASK_HEIGHT)
 
-// Fills the tile with some channels of an image; what lies around them stays zeros.
-__device__ __forceinline__ void hold_image(const GLOBAL float* image, SHARED float* tile, int first)
+// Starts to copy some channels of an image into the tile; what lies around them stays zeros.
+__device__ __forceinline__ void start_image(const GLOBAL float* image, SHARED float* tile, int first)
 {
-    for (int at = threadIdx.x; at < GROUP_CHANNELS * HEIGHT * WIDTH; at += THREADS) {
+    int channels = CHANNELS - first < GROUP_CHANNELS ? CHANNELS - first : GROUP_CHANNELS;
+    for (int at = threadIdx.x; at < channels * HEIGHT * WIDTH; at += THREADS) {
         int c = at / (HEIGHT * WIDTH), i = at / WIDTH % HEIGHT, j = at % WIDTH;
-        tile[c * PLANE + (i + PAD_Y) * PITCH + j + PAD_X] =
-            first + c < CHANNELS ? image[(int64)first * HEIGHT * WIDTH + at] : 0.0f;
+        COPY_ASYNC(float, tile + c * PLANE + (i + PAD_Y) * PITCH + j + PAD_X,
+                   image + (int64)first * HEIGHT * WIDTH + at);
     }
 }
 
@@ -72,8 +73,9 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
 
     for (int n = blockIdx.x; n < images; n += gridDim.x) {
         __syncthreads();
-        hold_image(x + (int64)n * CHANNELS * HEIGHT * WIDTH, tile, first);
+        start_image(x + (int64)n * CHANNELS * HEIGHT * WIDTH, tile, first);
         hold_gradients(dy, WHERE_GIVEN n, held);
+        COPIES_DONE();
         __syncthreads();
         UNROLL for (int m = 0; m < WARP_MAPS; m++) {
             const SHARED int2* own = held + (m * WARPS + warp) * GRADIENTS;

@@ -6,30 +6,40 @@
 // says which of two registers a tap takes.  What it removes: half of the reads of shared memory.
 // What it costs: all threads' sums are joined at the end, so that it pays for many images.
 // PITCH is a multiple of the banks: lanes whose winners stand in different rows still meet
-// different banks.
+// different banks.  Of few images each has several blocks.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], dy and where: see common/places.h,
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
-// Grid: x over images, which blocks share out; y over groups of TEAMS maps; z over channels.
+// Grid: x over images, which blocks share out, times PARTS parts of their windows; y over groups of
+// TEAMS maps; z over channels.
 // Block: x over TEAM threads of a map, y over TEAMS maps.
 
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define TEAM 64
+#define PART_SIZE ((GRADIENTS + PARTS - 1) / PARTS)
 // Pixels that a row of the mask met, the winner in either column, in whole pairs.
 #define PAIRS ((MASK_WIDTH + 2) / 2)
 #define JOINED 8
 #define ROUNDS ((TAPS + JOINED) / JOINED)
+// What a copy brings of a row.
+#if WIDTH % 2 == 0 && PAD_X % 2 == 0
+#define PIECE float2
+#else
+#define PIECE float
+#endif
+#define PIECE_PIXELS ((int)(sizeof(PIECE) / sizeof(float)))
+#define ROW_PIECES (WIDTH / PIECE_PIXELS)
 
-// Fills the tile with a channel of an image, and what lies around it with zeros.
-__device__ __forceinline__ void stage(const GLOBAL float* plane, SHARED float* tile, int thread)
+// Starts to copy a channel of an image into the tile; what lies around it stays zeros.
+__device__ __forceinline__ void start(const GLOBAL float* plane, SHARED float* tile, int thread)
 {
-    for (int at = thread; at < TILE_ROWS * PITCH; at += TEAM * TEAMS) {
-        int i = at / PITCH - PAD_Y, j = at % PITCH - PAD_X;
-        int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-        tile[at] = inside ? plane[i * WIDTH + j] : 0.0f;
+    for (int at = thread; at < HEIGHT * ROW_PIECES; at += TEAM * TEAMS) {
+        int i = at / ROW_PIECES, j = at % ROW_PIECES * PIECE_PIXELS;
+        COPY_ASYNC(PIECE, (SHARED PIECE*)(tile + (i + PAD_Y) * PITCH + PAD_X + j),
+                   (const GLOBAL PIECE*)(plane + i * WIDTH + j));
     }
 }
 
@@ -56,20 +66,28 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
     int lane = threadIdx.x, team = threadIdx.y, map = blockIdx.y * TEAMS + team;
     int channel = blockIdx.z, thread = team * TEAM + lane;
     // Teams beyond the maps walk no gradients.
-    int gradients = map < MAPS ? GRADIENTS : 0;
+    int part = blockIdx.x % PARTS, begin = part * PART_SIZE, end = begin + PART_SIZE;
+    end = map >= MAPS ? 0 : end < GRADIENTS ? end : GRADIENTS;
     float sum[ROUNDS * JOINED];
     UNROLL for (int k = 0; k < ROUNDS * JOINED; k++) sum[k] = 0.0f;
+    for (int at = thread; at < TILE_ROWS * PITCH; at += TEAM * TEAMS) tile[at] = 0.0f;
 
-    for (int n = blockIdx.x; n < images; n += gridDim.x) {
+    for (int n = blockIdx.x / PARTS; n < images; n += gridDim.x / PARTS) {
+        int64 first = ((int64)n * MAPS + map) * GRADIENTS;
+        int e = begin + lane, place = 0;
+        float gradient = 0.0f;
         __syncthreads();
-        stage(x + ((size_t)n * CHANNELS + channel) * HEIGHT * WIDTH, tile, thread);
+        start(x + ((int64)n * CHANNELS + channel) * HEIGHT * WIDTH, tile, thread);
+        if (e < end) gradient = dy[first + e], place = where[first + e];
+        COPIES_DONE();
         __syncthreads();
-        for (int e = lane; e < gradients; e += TEAM) {
-            int64 number = ((int64)n * MAPS + map) * GRADIENTS + e;
-            float gradient = dy[number];
-            int place = where[number], i = place / CONV_COLUMNS, j = place % CONV_COLUMNS;
-            add(tile + i * PITCH + (j & ~1), j & 1, gradient, sum);
-            sum[TAPS] += gradient;
+        for (; e < end; e += TEAM) {
+            // The next winner is on its way while this one is added.
+            int i = place / CONV_COLUMNS, j = place % CONV_COLUMNS;
+            float added = gradient;
+            if (e + TEAM < end) gradient = dy[first + e + TEAM], place = where[first + e + TEAM];
+            add(tile + i * PITCH + (j & ~1), j & 1, added, sum);
+            sum[TAPS] += added;
         }
     }
 

@@ -35,7 +35,7 @@ class Windows(GpuWeightsGradient):
     name = "windows"
     order = 4
     summary = "a thread keeps a mask's sums in registers, whole winners pass"
-    tunables = (Tunable("TEAMS", (1, 2, 4), 4),)
+    tunables = (Tunable("TEAMS", (1, 2, 4), 4), Tunable("PARTS", (1, 2, 4), 1))
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
         """Gradients of all outputs; strides; masks beyond registers, images beyond memory."""
@@ -60,13 +60,15 @@ class Windows(GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """As many maps as share an image's pixels, unless too few blocks are left then."""
+        """As many maps as share an image's pixels, unless too few blocks are left then; images
+        are halved where each multiprocessor has a block at most."""
         wanted, teams = self.machine.multiprocessors * 3 // 4, 1
         for more in (2, 4):
             beside = problem.images * problem.channels * blocks(problem.maps, more)
             if more <= problem.maps and self._fits(problem, more) and beside >= wanted:
                 teams = more
-        return {"TEAMS": teams}
+        beside = problem.images * problem.channels * blocks(problem.maps, teams)
+        return {"TEAMS": teams, "PARTS": 2 if beside <= self.machine.multiprocessors else 1}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More shared memory than there is."""
@@ -98,9 +100,10 @@ class Windows(GpuWeightsGradient):
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
-        beside = blocks(problem.maps, config["TEAMS"]) * problem.channels
+        parts = config["PARTS"]
+        beside = blocks(problem.maps, config["TEAMS"]) * problem.channels * parts
         most = self.machine.multiprocessors * _RESIDENT * 4 // config["TEAMS"]
-        return min(problem.images, max(1, most // beside))
+        return min(problem.images, max(1, most // beside)) * parts
 
 
 def _tile(problem: Conv2dWeightsGradient) -> tuple[int, int]:

@@ -11,7 +11,7 @@ MOST = 2**31 - 1
 """What an index of the texts reaches, of rows, terms, columns, or blocks."""
 
 
-_FEW_PRODUCTS, _FEW_TERMS = 2**24, 256
+_FEW_PRODUCTS, _FEW_TERMS, _VERY_FEW_TERMS = 2**24, 256, 96
 
 
 class GpuMatmul(GpuStrategy):
@@ -38,6 +38,8 @@ class GpuMatmul(GpuStrategy):
 
 def few_terms(problem: Matmul) -> str | None:
     """Why numbers are not split for so little; None where that pays."""
+    if problem.inner < _VERY_FEW_TERMS:
+        return f"it pays from {_VERY_FEW_TERMS} terms on"
     few = problem.flops <= 2 * _FEW_PRODUCTS and problem.inner <= _FEW_TERMS
     return f"up to {_FEW_TERMS} terms and {_FEW_PRODUCTS} products are few" if few else None
 

@@ -72,7 +72,11 @@ class TurnedIeee(GpuMatmul):
         return too_short(problem.inner) or super().why_not(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Few products, or terms, very few rows; and many rows and products."""
+        """Few products, or terms, very few rows; many rows and products; and an a that lies
+        transposed, as gradients do: of sums over images that differ by many powers of ten, some are
+        in doubt, and with terms a line apart each takes 0.1 ms."""
+        if problem.transpose_a:
+            return "a lies transposed: results in doubt would take long"
         many = problem.rows > _FEW_ROWS and problem.flops > 2 * _MOST_PRODUCTS
         if problem.rows < _LEAST_ROWS or many:
             most = f"{_FEW_ROWS} rows or {_MOST_PRODUCTS} products"

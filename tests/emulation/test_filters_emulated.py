@@ -100,6 +100,7 @@ SMALL = {"TILES": 4, "WARPS": 4, "ROWS": 64}
         (BoxBlur(75, 160, 5), SMALL),
         (BoxBlur(100, 48, 2, 3), {**SMALL, "STAGES": 2}),
         (BoxBlur(9, 16, 7), {**SMALL, "TILES": 8}),
+        (BoxBlur(150, 560, 5), {**SMALL, "STAGES": 4}),
     ],
 )
 def test_sums_of_windows_as_products(problem, config, tmp_path):

@@ -164,6 +164,9 @@ def test_what_rungs_refuse():
     assert "shared memory" in mma.invalid(
         BoxBlur(64, 64, 5), mma.config(BoxBlur(64, 64, 5), {"WARPS": 64})
     )
+    assert "16 keep their sums" in mma.invalid(
+        BoxBlur(64, 64, 5), mma.config(BoxBlur(64, 64, 5), {"RESIDENT_WARPS": 20})
+    )
     (on_cpu,) = (rung for rung in CPU if rung.name == "running")
     assert on_cpu.why_not(BoxBlur(9, 9, 500)) is None
     assert "exact" in on_cpu.why_not(BoxBlur(9, 9, 520))

@@ -23,6 +23,9 @@ _HALF = 2**16
 _MOST_INDEX = 2**30
 _LEAST_ROWS, _MOST_ROWS = 64, 512
 """A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""
+_MOST_WARPS = 16
+"""At once on a multiprocessor.  With fewer registers each, sums go to local memory, and then the
+assembler of CUDA 13.2 gives those of the first tile to a register that a product overwrites."""
 _PAYING_ROWS = 128
 """Where all warps together make lower bands, `packed` comes before it."""
 
@@ -60,6 +63,11 @@ class Mma(GpuBoxBlur):
             return f"rows of {problem.columns} bytes are no whole pieces of {_PIECE}"
         if max(problem.height, problem.columns) > _MOST_INDEX:
             return f"{problem.height} rows of {problem.columns} bytes: their indices are 32-bit"
+        if config["RESIDENT_WARPS"] > _MOST_WARPS:
+            return (
+                f"{config['RESIDENT_WARPS']} warps at once on a multiprocessor, "
+                f"at most {_MOST_WARPS} keep their sums in registers"
+            )
         needed, room = _shared_bytes(config), self.machine.shared_room(1)
         if needed > room:
             return f"{needed:,} bytes of shared memory a block, at most {room:,}"

@@ -53,13 +53,6 @@ static float __int_as_float(int bits) { return bits_of<float>(bits); }
 static float __uint_as_float(unsigned bits) { return bits_of<float>(bits); }
 static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
 static int __float_as_int(float value) { return bits_of<int>(value); }
-// Exact before it is rounded down wherever a double holds the sum.
-static float __fmaf_rd(float a, float b, float c)
-{
-    double sum = fma((double)a, b, c);
-    float made = (float)sum;
-    return made > sum ? nextafterf(made, -INFINITY) : made;
-}
 static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)

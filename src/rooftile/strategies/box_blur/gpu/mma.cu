@@ -4,15 +4,14 @@
 // each band sums up the rows above it again.  Here sixteen rows of a strip are multiplied with a
 // band of ones, which sums up the columns of windows, and the sums with another, which adds the rows:
 // a square of 16 x 16 windows is six instructions of a warp, exactly, on bytes.  Sums of columns have
-// more than eight bits, so their lower bytes and what is above those are terms of their own.  The rows
-// that two squares below each other share stay in registers, as sums of columns.  What it removes: most
+// more than eight bits, so their lower and upper bytes are multiplied apart.  The rows that two
+// squares below each other share stay in registers, as sums of columns.  What it removes: most
 // instructions, and waiting, as copies to shared memory run STAGES - 1 squares ahead.
 //
 // Which term is which of an instruction's is free as long as both sides agree.  So the sums of a
 // lane are the terms that it needs next, and of each row of results it has four neighbours.
 //
-// Quotients are those of `packed`, by floats that are rounded down; where windows are clipped, the
-// scale is that of their pixels.
+// Quotients are those of `packed`; where windows are clipped, the scale is that of their pixels.
 //
 // image[height][width][CHANNELS], blurred[height][width][CHANNELS].
 // Grid: x over blocks of WARPS strips of STRIP bytes of a row, y over bands of ROWS rows.
@@ -70,18 +69,17 @@ __device__ __forceinline__ void make_columns(unsigned made[4])
     }
 }
 
-// The left matrix that adds the sixteen rows from the `first`-th of 32 on: its row m is the window
-// around the eighth and m-th of those.  Its terms are the rows' lower bytes, in the order in which lanes
-// have their sums, and then sixteen times what is above those.
-__device__ __forceinline__ void make_rows(unsigned made[4], int first)
+// The left matrix that adds rows: its row m is the eighth and m-th of 32, in the order in which lanes
+// have their sums.
+__device__ __forceinline__ void make_rows(unsigned made[4])
 {
     int lane = threadIdx.x % 32;
     UNROLL for (int r = 0; r < 4; r++) {
         made[r] = 0;
         UNROLL for (int byte = 0; byte < 4; byte++) {
-            int row = first + byte / 2 * 8 + lane % 4 * 2 + byte % 2;
+            int row = r / 2 * 16 + byte / 2 * 8 + lane % 4 * 2 + byte % 2;
             int far = row - 8 - lane / 4 - r % 2 * 8;
-            if (far >= -RADIUS && far <= RADIUS) made[r] |= (r < 2 ? 1u : 16u) << 8 * byte;
+            if (far >= -RADIUS && far <= RADIUS) made[r] |= 1u << 8 * byte;
         }
     }
 }
@@ -96,55 +94,40 @@ __device__ __forceinline__ int clipped(int at, int size)
 
 // What sums are multiplied with instead of dividing them by rows times columns, in that order.
 #define SCALES ((SIDE + 1) * (SIDE + 1))
-__device__ __forceinline__ void make_scales(float* scales)
+__device__ __forceinline__ void make_scales(unsigned* scales)
 {
-    for (int e = threadIdx.x; e < SCALES; e += blockDim.x) {
+    for (int e = threadIdx.x; e < SCALES; e += 32 * WARPS) {
         unsigned pixels = e / (SIDE + 1) * (e % (SIDE + 1));
-        unsigned scale = pixels ? ((1 << 24) + pixels - 1) / pixels : 0;
-        scales[e] = scale / 16777216.0f;
+        scales[e] = pixels ? ((1 << 24) + pixels - 1) / pixels : 0;
     }
+    __syncthreads();
 }
 
-// The bits of 2^23, from where on a float's lowest bits count ones: these bits and a sum are 2^23 and
-// that sum, and a product that is rounded down to such a float has a quotient in its lowest bits.
-#define COUNTING 0x4b000000
-
-// What is added to a float's product with a scale.
-__device__ __forceinline__ float begin_of(float scale) { return 8388608.0f - 8388608.0f * scale; }
-
-__device__ __forceinline__ unsigned quotient(int sum, float scale, float begin)
+// The highest bytes of four products.
+__device__ __forceinline__ unsigned highest(const unsigned products[4])
 {
-    return __float_as_uint(__fmaf_rd(__int_as_float(sum), scale, begin));
+    return picked(picked(products[0], products[1], 0x0073), picked(products[2], products[3], 0x0073),
+                  0x5410);
 }
 
-// The lowest bytes of four words.
-__device__ __forceinline__ unsigned lowest(const unsigned words[4])
+// Four quotients: by a scale, or each by its own from column `at` on.
+__device__ __forceinline__ unsigned divided(const unsigned sums[4], unsigned scale)
 {
-    return picked(picked(words[0], words[1], 0x0040), picked(words[2], words[3], 0x0040), 0x5410);
+    unsigned products[4];
+    UNROLL for (int k = 0; k < 4; k++) products[k] = sums[k] * scale;
+    return highest(products);
 }
-
-// A lane's four quotients of a row: by a scale, or each by its own from column `at` on.
-__device__ __forceinline__ unsigned divided(const int sums[2][4], int row, float scale, float begin)
+__device__ __forceinline__ unsigned divided_at_edges(const unsigned sums[4], const unsigned* scales,
+                                                     int at, int width)
 {
-    unsigned made[4];
+    unsigned products[4];
     UNROLL for (int k = 0; k < 4; k++)
-        made[k] = quotient(sums[k / 2][2 * row + k % 2], scale, begin);
-    return lowest(made);
-}
-__device__ __forceinline__ unsigned divided_at_edges(const int sums[2][4], int row,
-                                                     const float* scales, int at, int width)
-{
-    unsigned made[4];
-    UNROLL for (int k = 0; k < 4; k++) {
-        float scale = scales[clipped((at + k) / CHANNELS, width)];
-        made[k] = quotient(sums[k / 2][2 * row + k % 2], scale, begin_of(scale));
-    }
-    return lowest(made);
+        products[k] = sums[k] * scales[clipped((at + k) / CHANNELS, width)];
+    return highest(products);
 }
 
-// A tile's sums of columns in sixteen rows, four rows' bytes in a word: of both halves of the columns
-// the lower bytes, and sixteen times the upper ones.  `near` holds what the tile before has read of
-// the bytes.
+// A tile's sums of columns in sixteen rows, four rows' bytes in a word: the lower bytes of columns
+// of both halves, then the upper ones.  `near` holds what the tile before has read of the bytes.
 __device__ __forceinline__ void add_columns(const unsigned char* rows, const unsigned ones[4],
                                             unsigned near[2], unsigned made[4])
 {
@@ -156,26 +139,24 @@ __device__ __forceinline__ void add_columns(const unsigned char* rows, const uns
         near[half] = next;
     }
     UNROLL for (int t = 0; t < 2; t++) {
-        unsigned first = picked(sums[0][2 * t], sums[0][2 * t + 1], 0x5410);
-        unsigned last = picked(sums[1][2 * t], sums[1][2 * t + 1], 0x5410);
-        made[2 * t] = picked(first, last, 0x6420);
-        made[2 * t + 1] = picked(first, last, 0x7531) << 4;
+        unsigned upper = picked(sums[0][2 * t], sums[0][2 * t + 1], 0x5410);
+        unsigned lower = picked(sums[1][2 * t], sums[1][2 * t + 1], 0x5410);
+        made[t] = picked(upper, lower, 0x6420);
+        made[2 + t] = picked(upper, lower, 0x7531);
     }
 }
 
-// The sums of a tile's windows, added to COUNTING: of each half of the columns two neighbours in
-// each of a lane's two rows.  `columns` are the sums of columns in sixteen rows, and are replaced by
-// those in the next sixteen, of which a stage has the bytes.
-__device__ __forceinline__ void add_windows(const unsigned char* rows, const unsigned add[3][4],
-                                            unsigned near[2], unsigned columns[4], int sums[2][4])
+// The sums of a tile's windows: of each of a lane's two rows, four neighbours.
+__device__ __forceinline__ void add_rows(const unsigned above[4], const unsigned here[4],
+                                         const unsigned ones[4], unsigned made[2][4])
 {
     UNROLL for (int t = 0; t < 2; t++) {
-        UNROLL for (int e = 0; e < 4; e++) sums[t][e] = COUNTING;
-        multiply_add(sums[t], add[1], columns[2 * t], columns[2 * t + 1]);
+        int low[4] = {0, 0, 0, 0}, high[4] = {0, 0, 0, 0};
+        multiply_add(low, ones, above[t], here[t]);
+        multiply_add(high, ones, above[2 + t], here[2 + t]);
+        UNROLL for (int e = 0; e < 4; e++)
+            made[e / 2][2 * t + e % 2] = low[e] + 256 * high[e];
     }
-    add_columns(rows, add[0], near, columns);
-    UNROLL for (int t = 0; t < 2; t++)
-        multiply_add(sums[t], add[2], columns[2 * t], columns[2 * t + 1]);
 }
 
 // Stores sixteen rows of a strip, which have taken the place of what they were made of.
@@ -201,18 +182,16 @@ __global__ __launch_bounds__(32 * WARPS, RESIDENT_BLOCKS) void
 mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred, int height, int width)
 {
     extern __shared__ __align__(16) char shared[];
-    __shared__ float scales[SCALES];
+    __shared__ unsigned scales[SCALES];
     make_scales(scales);
-    __syncthreads();
     int columns = width * CHANNELS, top = blockIdx.y * ROWS, lane = threadIdx.x % 32;
     int warp = threadIdx.x / 32, at = (blockIdx.x * WARPS + warp) * STRIP;
     if (at >= columns) return;
     unsigned char* stages = (unsigned char*)shared + warp * STAGES * STAGE_BYTES;
     unsigned place = (unsigned)__cvta_generic_to_shared(stages);
-    unsigned add[3][4], above[TILES][4];
-    make_columns(add[0]);
-    make_rows(add[1], 0);
-    make_rows(add[2], 16);
+    unsigned add_beside[4], add_below[4], above[TILES][4];
+    make_columns(add_beside);
+    make_rows(add_below);
     UNROLL for (int i = 0; i < TILES; i++)
         UNROLL for (int e = 0; e < 4; e++) above[i][e] = 0;
     int coming = top - 8 + lane / 2;
@@ -229,30 +208,29 @@ mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred
         bring_rows(behind, from, wanted, at, columns);
 
         unsigned char* stage = stages + s % STAGES * STAGE_BYTES + lane / 4 * PITCH + lane % 4 * 4;
-        const float* of_rows[2];
-        float whole[2], begin[2];
-        UNROLL for (int r = 0; r < 2; r++) {
+        const unsigned* of_rows[2];
+        UNROLL for (int r = 0; r < 2; r++)
             of_rows[r] = scales + clipped(first + lane / 4 + 8 * r, height) * (SIDE + 1);
-            whole[r] = of_rows[r][SIDE];
-            begin[r] = begin_of(whole[r]);
-        }
+        unsigned whole[2] = {of_rows[0][SIDE], of_rows[1][SIDE]};
         unsigned near[2] = {*(const unsigned*)(stage + 8), *(const unsigned*)(stage + 8 + 8 * PITCH)};
         UNROLL for (int i = 0; i < TILES; i++) {
-            unsigned made[2];
-            int sums[2][4], column = at + 16 * i;
+            unsigned here[4], sums[2][4], made[2];
+            int column = at + 16 * i;
             bool is_whole = column >= REACH && column + 15 + REACH < columns;
-            add_windows(stage + 16 * i + 8, add, near, above[i], sums);
+            add_columns(stage + 16 * i + 8, add_beside, near, here);
+            add_rows(above[i], here, add_below, sums);
             if (is_whole) {
-                UNROLL for (int r = 0; r < 2; r++) made[r] = divided(sums, r, whole[r], begin[r]);
+                UNROLL for (int r = 0; r < 2; r++) made[r] = divided(sums[r], whole[r]);
             } else {
                 int from_column = column + lane % 4 * 4;
                 UNROLL for (int r = 0; r < 2; r++)
-                    made[r] = divided_at_edges(sums, r, of_rows[r], from_column, width);
+                    made[r] = divided_at_edges(sums[r], of_rows[r], from_column, width);
             }
             __syncwarp();
             // Results take the place of bytes that no tile needs any more.
             UNROLL for (int r = 0; r < 2; r++)
                 *(unsigned*)(stage + 8 * r * PITCH + 16 * i) = made[r];
+            UNROLL for (int e = 0; e < 4; e++) above[i][e] = here[e];
         }
         __syncwarp();
         if (s > 0)

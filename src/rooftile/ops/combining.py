@@ -76,9 +76,15 @@ def magnitude(
 
 
 def judgement(operator: Operator, output: Array, terms: int) -> Judgement:
-    """Exactly, where nothing is rounded; else by the budget of so many terms."""
-    exact = operator.selects or output.numpy.kind in "iu"
-    return Exact() if exact else Budget(terms)
+    """Exactly, where nothing is rounded; else by the budget of so many terms.
+
+    Roundings of a sum are as often up as down.  Those of a product near 1 are not, and nobody
+    knows of an operator of the caller: there they may all add up, and the root of the square of
+    their number counts (Higham, "Accuracy and Stability of Numerical Algorithms", lemma 3.1).
+    """
+    if operator.selects or output.numpy.kind in "iu":
+        return Exact()
+    return Budget(terms if operator == SUM else terms**2)
 
 
 def tame(operator: Operator, count: int, given: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
@@ -96,8 +102,7 @@ def hard(
     """Those of ``kinds`` whose results do not depend on the order of combinations.
 
     A product of very large and very small numbers does, and so may infinities, for an operator of
-    the caller.  Equal factors are -1: the powers of others have errors that are all alike, and add
-    up in a tree as no budget of chance allows.  ``tamed`` are ordinary inputs.
+    the caller.  Equal factors are -1, whose powers stay in range.  ``tamed`` are ordinary inputs.
     """
     x, *others = tamed
     if operator not in _NUMPY:

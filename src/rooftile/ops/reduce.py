@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.ops.judgement import Budget, Exact, Judgement
+from rooftile.ops import combining
+from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
 from rooftile.ops.precision import ErrorModel
@@ -101,15 +102,8 @@ class Reduce(OverAxes):
         return np.asarray(np.maximum(magnitudes, made))
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """Exactly, where nothing is rounded.
-
-        Roundings of a sum are as often up as down.  Those of a product near 1 are not, and nobody
-        knows of an operator of the caller: there they may all add up, and the root of the square of
-        their number counts (Higham, "Accuracy and Stability of Numerical Algorithms", lemma 3.1).
-        """
-        if self.operator.selects or output.numpy.kind in "iu":
-            return Exact()
-        return Budget(self.columns if self.operator == SUM else self.columns**2)
+        """Exactly, where nothing is rounded."""
+        return combining.judgement(self.operator, output, self.columns)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """See `Problem.random`; the numbers of a product lie so close to 1 that it stays finite."""

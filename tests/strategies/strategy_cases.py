@@ -98,10 +98,32 @@ pool2d_problems = st.builds(
 ).filter(bool)  # fmt: skip
 softmax_problems = st.builds(Softmax, st.integers(1, 9), st.integers(1, 70))
 
+
+@st.composite
+def winograd_problems(draw):
+    """What `winograd` takes, which a tenth of all problems are: masks that it has transforms
+    of, four rows at least, pools that tile four rows and columns."""
+    mask = draw(st.sampled_from([(3, 3), (5, 5)]) | st.tuples(st.just(7), st.integers(1, 7)))
+    kind = draw(st.sampled_from([None, "max", "average"]))
+    window = draw(st.tuples(*[st.sampled_from([1, 2, 4])] * 2))
+    return Conv2d(
+        draw(st.integers(1, 4)), draw(sizes), draw(st.integers(mask[0] + 3, 24)),
+        draw(st.integers(mask[1] + 3, 40)), draw(sizes), mask,
+        padding=draw(st.tuples(st.integers(0, 4), st.integers(0, 4))),
+        activation=draw(st.sampled_from(["none", "relu"]) if kind == "average" else activations),
+        pool=kind and Pool.of(kind, window),
+    )  # fmt: skip
+
+
 PROBLEMS = {
     "conv2d": conv2d_problems, "linear": linear_problems, "pool2d": pool2d_problems,
     "softmax": softmax_problems,
 }  # fmt: skip
+
+
+def problems_of(rung):
+    """Any problems for a rung of the CPU, of which it takes enough."""
+    return winograd_problems() if rung.name == "winograd" else PROBLEMS[rung.operation]
 
 
 def inputs(problem, seed, specials):

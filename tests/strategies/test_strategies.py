@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategy_cases import CASES, PROBLEMS, check, inputs
+from strategy_cases import CASES, check, inputs, problems_of
 from unwritten import check_new_memory
 
 from rooftile.devices import cpu
@@ -76,7 +76,7 @@ def test_any_problem_of_generated_kernels(rung, data):
 
 
 def _check_any(rung, data):
-    problem = data.draw(PROBLEMS[rung.operation])
+    problem = data.draw(problems_of(rung))
     assume(rung.why_not(problem) is None)
     specials = data.draw(st.sampled_from([(), (), (0,), (0, 1, 2)]))
     check(rung, problem, data.draw(st.integers(0, 2**16)), specials, threads=1)

@@ -54,10 +54,16 @@ def shapes(registers: int) -> tuple[Shapes, Shapes]:
     return few, Shapes("many", (6,), (2, 1), copied=True, stays="weights")
 
 
-def chunk_images(registers: int) -> int:
-    """The copied inputs of so many images, whole register blocks of them, stay in the second-level
-    cache.  Each chunk reads all weights; larger ones would leave cores without one."""
-    return 4 * 28 if registers >= 32 else 24 * 6
+def chunk_images(registers: int, images: int) -> int:
+    """The copied inputs of so many images, register blocks of them, stay in the second-level cache.
+
+    Each chunk reads all weights, and larger ones would leave cores without one.  With 32 registers
+    there are as few chunks as there can be, and then those of the tallest blocks alone are best.
+    """
+    if registers < 32:
+        return 24 * 6
+    tallest, most = 4 * 28, 4 * 28 + 16
+    return tallest if -(-images // tallest) == -(-images // most) else most
 
 
 def scratch_size(images: int) -> int:

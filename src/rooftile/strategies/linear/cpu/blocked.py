@@ -82,7 +82,7 @@ def inputs_of_block(problem: Linear) -> int:
 def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
-    chunk = chunk_images(registers)
+    chunk = chunk_images(registers, problem.batch)
     return CpuKernel(
         _compiled(lanes, registers),
         units=lambda images: -(-images // chunk) * panels,

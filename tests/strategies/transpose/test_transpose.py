@@ -49,7 +49,7 @@ class TestRungs(EveryRung):
         ("padded", "tile[across][down];", "tile[down][across];"),
         ("tiled", "down < wide && across < high) to", "down < wide && across < high - 1) to"),
         ("vectors", "0x7632", "0x5410"),
-        ("vectors", "(across ^ down)]", "across]"),
+        ("vectors", "MIXED(down, across)]", "down]"),
         ("in_place", "top < left &&", "0 &&"),
         ("in_place", "= lower[across][down]", "= lower[down][across]"),
     )

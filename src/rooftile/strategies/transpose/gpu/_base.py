@@ -35,9 +35,9 @@ class MatrixTranspose(GpuTranspose):
     kernel = ""
     """The kernel's name."""
 
-    def tile(self, problem: Transpose) -> int:
-        """Rows and columns of a tile."""
-        return TILE
+    def tile(self, problem: Transpose, config: Config) -> tuple[int, int]:
+        """Rows and columns of a tile of x."""
+        return TILE, TILE
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
         """Threads of a block."""
@@ -47,13 +47,13 @@ class MatrixTranspose(GpuTranspose):
         """It transposes matrices; a grid has so many tiles."""
         if problem.matrices is None:
             return f"axes {problem.axes} of {problem.shape} transpose no matrices"
-        tiles = self._tiles(problem)
+        tiles = self.tiles(problem, self.defaults(problem))
         return f"{tiles} tiles, at most {_MOST_TILES}" if tiles > _MOST_TILES else None
 
     def steps(self, problem: Transpose, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         assert problem.matrices is not None
-        grid = (self._tiles(problem), min(problem.matrices[0], MOST_BLOCKS), 1)
+        grid = (self.tiles(problem, config), min(problem.matrices[0], MOST_BLOCKS), 1)
         launch = Launch(self.kernel, grid, self.block(problem, config))
         return (Step(launch, ("x", "y", *map(np.int64, self.sizes(problem)))),)
 
@@ -62,10 +62,11 @@ class MatrixTranspose(GpuTranspose):
         assert problem.matrices is not None
         return problem.matrices
 
-    def _tiles(self, problem: Transpose) -> int:
+    def tiles(self, problem: Transpose, config: Config) -> int:
+        """Tiles of a matrix."""
         assert problem.matrices is not None
-        _, rows, columns = problem.matrices
-        return blocks(rows, self.tile(problem)) * blocks(columns, self.tile(problem))
+        (_, rows, columns), (height, width) = problem.matrices, self.tile(problem, config)
+        return blocks(rows, height) * blocks(columns, width)
 
 
 def in_rows(problem: Transpose) -> Accesses:

@@ -6,8 +6,8 @@
 // writes whole rows of its tile.  What it removes: most instructions that access memory, narrow
 // accesses to both memories, waiting with one load under way.
 //
-// A row of shared memory has SQUARES vectors.  The number of a vector in it is exclusive-ored with
-// the number of the square that the row comes from: so neither the columns that are written nor
+// A row of shared memory has SQUARES_DOWN vectors.  The number of a vector in it is exclusive-ored
+// with the number of the square that the row comes from: so neither the columns that are written nor
 // the rows that are read share banks.
 //
 // Tiles follow each other down a band of TILES_DOWN of them, and then across.  What is loaded and
@@ -17,7 +17,8 @@
 //
 // x[batch][rows][columns], y[batch][columns][rows].
 // Grid: x over tiles of a matrix, y over the batch.
-// Block: x over SQUARES squares beside each other, y over as many below each other.
+// Block: x over SQUARES_ACROSS squares beside each other, y over SQUARES_DOWN below each other, both
+// powers of two from eight on.
 
 #include "common/bytes.h"
 
@@ -29,8 +30,12 @@
 #define PUT_ONCE(to, vector) (*(to) = (vector))
 #endif
 
-#define TILE (SQUARES * SIDE)
+#define TILE_HEIGHT (SQUARES_DOWN * SIDE)
+#define TILE_WIDTH (SQUARES_ACROSS * SIDE)
 #define WORDS (SIDE * BYTES / 4)
+
+// Where the vector of the square `down` lies in a row that comes from the square `across`.
+#define MIXED(down, across) (((down) ^ (across)) % SQUARES_DOWN)
 
 #if WORDS == 2
 typedef uint2 vector;
@@ -81,20 +86,24 @@ __device__ __forceinline__ void transpose(const unsigned* rows, unsigned* column
 #endif
 }
 
-__global__ void LAUNCH_BOUNDS(SQUARES * SQUARES)
+__global__ void LAUNCH_BOUNDS(SQUARES_DOWN * SQUARES_ACROSS)
 vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int64 batch,
         int64 rows, int64 columns)
 {
-    __shared__ vector exchanged[TILE * SQUARES];
-    int tiles_across = (columns + TILE - 1) / TILE, tiles_down = (rows + TILE - 1) / TILE;
+    __shared__ vector exchanged[TILE_WIDTH * SQUARES_DOWN];
+    int tiles_across = (columns + TILE_WIDTH - 1) / TILE_WIDTH;
+    int tiles_down = (rows + TILE_HEIGHT - 1) / TILE_HEIGHT;
     int in_band = (TILES_DOWN < tiles_down ? TILES_DOWN : tiles_down) * tiles_across;
     int place = blockIdx.x % in_band, first = blockIdx.x / in_band * TILES_DOWN;
     int high = tiles_down - first < TILES_DOWN ? tiles_down - first : TILES_DOWN;
-    int64 top = (int64)(first + place % high) * TILE, left = (int64)(place / high) * TILE;
-    int across = threadIdx.x, down = threadIdx.y;
+    int64 top = (int64)(first + place % high) * TILE_HEIGHT;
+    int64 left = (int64)(place / high) * TILE_WIDTH;
+    int across = threadIdx.x, down = threadIdx.y, thread = down * SQUARES_ACROSS + across;
+    int across_out = thread % SQUARES_DOWN, down_out = thread / SQUARES_DOWN;
     // Both arrays in vectors.
     int64 row = top + down * SIDE, column = left / SIDE + across, pitch = columns / SIDE;
-    int64 row_out = left + down * SIDE, column_out = top / SIDE + across, pitch_out = rows / SIDE;
+    int64 row_out = left + down_out * SIDE, column_out = top / SIDE + across_out;
+    int64 pitch_out = rows / SIDE;
 
     for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {
         if (row < rows && column < pitch) {
@@ -122,7 +131,7 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
                 one.z = made[k * WORDS + 2];
                 one.w = made[k * WORDS + 3];
 #endif
-                exchanged[(across * SIDE + k) * SQUARES + (down ^ across)] = one;
+                exchanged[(across * SIDE + k) * SQUARES_DOWN + MIXED(down, across)] = one;
             }
         }
         __syncthreads();
@@ -130,7 +139,8 @@ vectors(const GLOBAL vector* __restrict__ x, GLOBAL vector* __restrict__ y, int6
             UNROLL
             for (int k = 0; k < SIDE; k++)
                 PUT_ONCE(y + (b * columns + row_out + k) * pitch_out + column_out,
-                         exchanged[(down * SIDE + k) * SQUARES + (across ^ down)]);
+                         exchanged[(down_out * SIDE + k) * SQUARES_DOWN +
+                                   MIXED(across_out, down_out)]);
         }
         __syncthreads();
     }

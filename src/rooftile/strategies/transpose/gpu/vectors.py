@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, vector_loads
 from rooftile.ops.transpose import Transpose
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import MatrixTranspose
 
-_SQUARES = 16
-"""Squares of a tile, in either direction."""
 _SIDES = {1: 8, 2: 8, 4: 4, 8: 2}
 """Elements of a square's side by the bytes of an element: a vector of 8 or 16 bytes."""
+_STATIC_BYTES = 48 * 1024
+"""Shared memory that a kernel may have without asking for it."""
+_FEW_ACROSS = 16
+"""So many tiles beside each other are under way at once: they read rows of x as a whole."""
+_ENOUGH = 8
+"""Blocks a multiprocessor that large tiles have to leave."""
 
 
 class Vectors(MatrixTranspose):
@@ -21,16 +27,49 @@ class Vectors(MatrixTranspose):
     name = "vectors"
     order = 5
     kernel = "vectors"
-    tunables = (Tunable("TILES_DOWN", (1, 8, 32, 256), 256),)
+    tunables = (
+        Tunable("SQUARES_DOWN", (16, 32), 16),
+        Tunable("SQUARES_ACROSS", (16, 32), 16),
+        Tunable("TILES_DOWN", (1, 32, 256, 1024), 1024),
+    )
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
-    def tile(self, problem: Transpose) -> int:
+    def defaults(self, problem: Transpose) -> dict[str, int]:
+        """Larger tiles of bytes, and rows of few tiles one after the other.
+
+        Where rows of the result begin inside a sector, its sectors at tiles' edges are stored in
+        parts: high tiles have fewer of them.
+        """
+        config = super().defaults(problem)
+        if problem.matrices is None:
+            return config
+        _, rows, _ = problem.matrices
+        if problem.itemsize == 1:
+            side = "SQUARES_DOWN" if rows % SECTOR_BYTES else "SQUARES_ACROSS"
+            larger = {**config, side: 32}
+            if self.tiles(problem, larger) >= _ENOUGH * self.machine.multiprocessors:
+                config = larger
+        few = self._across(problem, config) <= _FEW_ACROSS
+        return {**config, "TILES_DOWN": 1} if few else config
+
+    def invalid(self, problem: Transpose, config: Config) -> str | None:
+        """A tile that shared memory, or a block's threads, do not hold."""
+        height, width = self.tile(problem, config)
+        needed = height * width * problem.itemsize
+        if needed > _STATIC_BYTES:
+            return f"{needed:,} bytes of shared memory a block, at most {_STATIC_BYTES:,}"
+        threads = config["SQUARES_DOWN"] * config["SQUARES_ACROSS"]
+        most = self.machine.block_threads
+        return f"{threads} threads a block, at most {most}" if threads > most else None
+
+    def tile(self, problem: Transpose, config: Config) -> tuple[int, int]:
         """See `MatrixTranspose.tile`."""
-        return _SQUARES * _side(problem)
+        side = _side(problem)
+        return config["SQUARES_DOWN"] * side, config["SQUARES_ACROSS"] * side
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
         """A thread a square."""
-        return _SQUARES, _SQUARES, 1
+        return config["SQUARES_ACROSS"], config["SQUARES_DOWN"], 1
 
     def why_not(self, problem: Transpose) -> str | None:
         """Vectors need aligned rows in both arrays."""
@@ -44,8 +83,8 @@ class Vectors(MatrixTranspose):
         return None
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Also the sizes of a square and of a tile in squares."""
-        return {**super().macros(problem, config), "SIDE": _side(problem), "SQUARES": _SQUARES}
+        """Also the size of a square."""
+        return {**super().macros(problem, config), "SIDE": _side(problem)}
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`: whole sectors everywhere, and no conflicts."""
@@ -54,6 +93,11 @@ class Vectors(MatrixTranspose):
         stored = Accesses(stores=problem.count, store_sectors=found.load_sectors)
         shared = Accesses(shared_reads=problem.count * size / (4 * WARP))
         return {self.kernel: found + stored + shared}
+
+    def _across(self, problem: Transpose, config: Config) -> int:
+        """Tiles beside each other."""
+        assert problem.matrices is not None
+        return blocks(problem.matrices[2], self.tile(problem, config)[1])
 
 
 def _side(problem: Transpose) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.transpose import Transpose
-from rooftile.strategies import ladder
+from rooftile.strategies import ladder, strategy
 
 PROBLEMS = (
     Transpose((1, 1)),
@@ -38,7 +39,11 @@ CPU, GPU = ladder("transpose"), ladder("transpose", "opencl")
 class TestRungs(EveryRung):
     problems = PROBLEMS
     near = (Transpose((64, 64)),)
-    configured = (Transpose((2, 61, 61), (0, 2, 1)), Transpose((620, 204)))
+    configured = (
+        Transpose((2, 61, 61), (0, 2, 1)),
+        Transpose((620, 204)),
+        Transpose((264, 520), dtype="uint8"),
+    )
     compiled = tuple(
         Transpose((64, 64), dtype=dtype) for dtype in ("float32", "float16", "uint8", "float64")
     )
@@ -80,6 +85,37 @@ def test_any_squares_of_vectors_on_opencl(batch, rows, columns, dtype, opencl_de
     problem = Transpose((batch, side * rows, side * columns), (0, 2, 1), dtype)
     (rung,) = (rung for rung in GPU if rung.name == "vectors")
     verify(problem, rung, device=opencl_device, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "chosen"),
+    [
+        ((16384, 16384), "float32", (16, 16, 1024)),
+        ((60000, 1000), "float16", (16, 16, 1)),  # rows of x begin inside a line
+        ((60000, 1024), "float16", (16, 16, 1024)),
+        ((20000, 3000), "float32", (16, 16, 1024)),  # many tiles beside each other
+        ((10000, 10000), "uint8", (32, 16, 1024)),  # rows of the result begin inside a sector
+        ((1000, 60000), "uint8", (32, 16, 1024)),
+        ((16384, 16384), "uint8", (16, 32, 1024)),
+        ((60000, 1000), "uint8", (16, 32, 1)),
+        ((3000, 3000), "uint8", (16, 16, 1024)),  # larger tiles would leave processors idle
+        ((40, 10**6), "uint8", (16, 16, 1024)),  # and here be empty for the most part
+        ((10**6, 64), "uint8", (16, 16, 1)),
+    ],
+)
+def test_the_shape_chooses_tiles_and_their_order(shape, dtype, chosen):
+    vectors, problem = strategy("transpose", "vectors", "cuda"), Transpose(shape, dtype=dtype)
+    assert tuple(vectors.config(problem).values()) == chosen
+
+
+def test_tiles_that_a_block_does_not_hold():
+    vectors, problem = strategy("transpose", "vectors", "cuda"), Transpose((264, 264))
+    assert vectors.invalid(problem, vectors.config(problem)) is None
+    half = Transpose((264, 264), dtype="float16")
+    larger = vectors.config(half, {"SQUARES_DOWN": 32})
+    assert "65,536 bytes of shared memory" in vectors.invalid(half, larger)
+    small = vectors.on(replace(vectors.machine, block_threads=256))
+    assert "512 threads" in small.invalid(problem, vectors.config(problem, {"SQUARES_DOWN": 32}))
 
 
 @pytest.mark.parametrize("axes", list(itertools.permutations(range(4))), ids=str)

@@ -15,10 +15,13 @@ _SIDES = {1: 8, 2: 8, 4: 4, 8: 2}
 """Elements of a square's side by the bytes of an element: a vector of 8 or 16 bytes."""
 _STATIC_BYTES = 48 * 1024
 """Shared memory that a kernel may have without asking for it."""
+_LINE_BYTES = 128
 _FEW_ACROSS = 16
-"""So many tiles beside each other are under way at once: they read rows of x as a whole."""
-_ENOUGH = 8
-"""Blocks a multiprocessor that large tiles have to leave."""
+"""So many tiles beside each other are under way at once."""
+_LEAST_LONG = 4
+"""Larger tiles in their longer direction: fewer leave too much of the last one empty."""
+_LEAST_HIGH, _LEAST_WIDE = 3, 12
+"""Blocks a multiprocessor that high and wide tiles have to leave, as timed on an H200."""
 
 
 class Vectors(MatrixTranspose):
@@ -35,22 +38,31 @@ class Vectors(MatrixTranspose):
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
     def defaults(self, problem: Transpose) -> dict[str, int]:
-        """Larger tiles of bytes, and rows of few tiles one after the other.
-
-        Where rows of the result begin inside a sector, its sectors at tiles' edges are stored in
-        parts: high tiles have fewer of them.
-        """
+        """Larger tiles of bytes; a row of few tiles at once, where rows of x begin inside a line,
+        of which tiles beside each other want parts."""
         config = super().defaults(problem)
         if problem.matrices is None:
             return config
-        _, rows, _ = problem.matrices
         if problem.itemsize == 1:
-            side = "SQUARES_DOWN" if rows % SECTOR_BYTES else "SQUARES_ACROSS"
-            larger = {**config, side: 32}
-            if self.tiles(problem, larger) >= _ENOUGH * self.machine.multiprocessors:
-                config = larger
-        few = self._across(problem, config) <= _FEW_ACROSS
-        return {**config, "TILES_DOWN": 1} if few else config
+            config = self._larger(problem, config)
+        _, _, columns = problem.matrices
+        few = blocks(columns, self.tile(problem, config)[1]) <= _FEW_ACROSS
+        inside = columns * problem.itemsize % _LINE_BYTES
+        return {**config, "TILES_DOWN": 1} if few and inside else config
+
+    def _larger(self, problem: Transpose, config: dict[str, int]) -> dict[str, int]:
+        """With tiles twice as wide; or as high, where rows of the result begin inside a sector: at
+        the edges of tiles sectors are stored in parts, and high tiles have fewer of them."""
+        assert problem.matrices is not None
+        _, rows, columns = problem.matrices
+        if rows % SECTOR_BYTES:
+            larger, least = {**config, "SQUARES_DOWN": 2 * config["SQUARES_DOWN"]}, _LEAST_HIGH
+            long = blocks(rows, self.tile(problem, larger)[0])
+        else:
+            larger, least = {**config, "SQUARES_ACROSS": 2 * config["SQUARES_ACROSS"]}, _LEAST_WIDE
+            long = blocks(columns, self.tile(problem, larger)[1])
+        enough = self.tiles(problem, larger) >= least * self.machine.multiprocessors
+        return larger if enough and long >= _LEAST_LONG else config
 
     def invalid(self, problem: Transpose, config: Config) -> str | None:
         """A tile that shared memory, or a block's threads, do not hold."""
@@ -93,11 +105,6 @@ class Vectors(MatrixTranspose):
         stored = Accesses(stores=problem.count, store_sectors=found.load_sectors)
         shared = Accesses(shared_reads=problem.count * size / (4 * WARP))
         return {self.kernel: found + stored + shared}
-
-    def _across(self, problem: Transpose, config: Config) -> int:
-        """Tiles beside each other."""
-        assert problem.matrices is not None
-        return blocks(problem.matrices[2], self.tile(problem, config)[1])
 
 
 def _side(problem: Transpose) -> int:

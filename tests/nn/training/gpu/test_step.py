@@ -87,11 +87,14 @@ def test_steps_are_those_of_the_cpu(rule, device):
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
 
 
-def test_matrix_products_make_the_gradients_of_large_layers(device, monkeypatch):
-    monkeypatch.setattr(layers, "_FEW", 0)
+@pytest.mark.parametrize("limit", ["_FEW", "_MANY_WEIGHTS"])
+def test_large_layers_are_matrix_products(device, monkeypatch, limit):
+    monkeypatch.setattr(layers, limit, 0)
     options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
-    gradients = of_a_device(device, options, 1)[1]
-    for key, right in of_the_cpu(options, 1)[1].items():
+    losses, gradients, *_ = of_a_device(device, options, 1)
+    expected, right_ones, *_ = of_the_cpu(options, 1)
+    np.testing.assert_allclose(losses, expected, rtol=1e-6)
+    for key, right in right_ones.items():
         np.testing.assert_allclose(gradients[key], right, **CLOSE, err_msg=key)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.ops import Conv2d, Linear, Pool2d, Problem
 from rooftile.ops.activation_gradient import ActivationGradient
@@ -31,6 +32,8 @@ _WINNERS = (*pool_folded.WINNERS, direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
+_MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
+"""Of a linear layer that is a product of matrices forward, too."""
 
 
 class Stage(Protocol):
@@ -87,8 +90,19 @@ class LinearStage:
         self.before = problem.activation
 
     def forward(self) -> None:
-        """See `Stage`."""
-        self._work.run(self.problem, self.x, self.y, parameters=self.parameters)
+        """See `Stage`.
+
+        Layers lay their weights out anew in every step.  Where these are many and images few, the
+        product with weights as they lie takes less than that.
+        """
+        p, work = self.problem, self._work
+        many = p.inputs * p.outputs >= _MANY_WEIGHTS and p.batch <= _FEW_IMAGES
+        if not many or work.precision != "ieee":
+            work.run(p, self.x, self.y, parameters=self.parameters)
+            return
+        product = Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
+        work.run(product, self.x, self.parameters[0], self.y)
+        work.call(biased, work.gpu, p, self.y, self.parameters[1])
 
     def weights_backward(self, dz: Any, gradients: Sequence[Any]) -> None:
         """Append the launch that makes the parameters' gradients, aside."""

@@ -40,9 +40,11 @@ class LaneTaps(GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """Maps are split where images do not fill the GPU."""
+        """Maps are split, and shared by more warps, where images do not fill the GPU."""
         wanted = self.machine.multiprocessors * 2 / problem.images
         groups = blocks(problem.maps, _group(problem))
+        if problem.images <= self.machine.multiprocessors:
+            return {"WARPS": 16, "SPLITS": min(2, groups)}
         splits = next((s for s in (4, 2) if s <= wanted * 2 and s <= groups), 1)
         return {"WARPS": 8, "SPLITS": splits}
 

@@ -161,16 +161,16 @@ def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):
     kept, work = held.kept(), Step(NETWORK, held, 21)._work
     monkeypatch.setattr(work, "_start", lambda one: (started.append(one), one.start()))
     orders, bits = [], []
-    for late in (False, True):
+    for way in ("beside", "later", "in a row"):
         started.clear()
-        work.start(late)
+        work.start(way)
         orders.append(started.copy())
         found = {key: np.empty_like(value) for key, value in NETWORK.parameters.items()}
         held.fetch("parameters", found)
         bits.append(b"".join(value.tobytes() for value in found.values()))
         held.put_back(kept)
-    assert bits[0] == bits[1]
-    beside, late = (
+    assert bits[0] == bits[1] == bits[2]
+    beside, late, _ = (
         [(one.layer, one.name.split()[0]) for one in order if one.phase in ("backward", "update")]
         for order in orders
     )

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from rooftile.strategies.packing import Packed
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None]
 """A launch's name, what starts it, and what packs its parameters before."""
+Order = Literal["beside", "later", "in a row"]
+"""See `Work.start`."""
 
 
 class Start(NamedTuple):
@@ -86,25 +88,30 @@ class Work:
         self._joins = True
 
     @property
-    def orders(self) -> tuple[bool, ...]:
+    def orders(self) -> tuple[Order, ...]:
         """The ways to start it that may differ in time, see `start`."""
         self.compile()
         several = self._branch.beside and any(one.aside for one in self._starts)
-        return (False, True) if several else (False,)
+        return ("beside", "later", "in a row") if several else ("beside",)
 
-    def start(self, late: bool = False) -> None:
+    def start(self, order: Order = "beside") -> None:
         """Start everything on the present stream.
 
-        ``late``: what is aside is begun with the launches of the next layer, and not with those of
-        its own that follow it.  The results are the same.
+        What is aside is begun with those launches of its own layer that follow it; ``later``, with
+        those of the next layer; or ``in a row``, alone: large launches take each other's caches.
+        The results are the same.
         """
+        if order == "in a row":
+            for one in self.starts:
+                one.start()
+            return
         self.compile()
         branch, waiting = self._branch, list[Start]()
         for number, packing in enumerate(self._packings):
             self._start(packing)
             branch.mark(number)
         for one in self._starts:
-            if one.aside and late:
+            if one.aside and order == "later":
                 waiting.append(one)
                 continue
             if waiting and (one.joins or one.layer != waiting[0].layer):

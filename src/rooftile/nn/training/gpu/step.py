@@ -163,7 +163,7 @@ class Step:
         self._work.start()
         gpu.synchronise()
         held.put_back(kept)
-        orders = [gpu.captured(partial(self._work.start, late)) for late in self._work.orders]
+        orders = [gpu.captured(partial(self._work.start, one)) for one in self._work.orders]
         if len(orders) == 1:
             return orders[0]
         number, times = np.zeros(1, np.int32), [math.inf] * len(orders)

@@ -1,6 +1,6 @@
 """What a call costs: ours, prepared or not, beside PyTorch's, on the CPU or on an NVIDIA GPU.
 
-    python benchmarks/calls.py [--only LABEL ...] [--write]
+    python benchmarks/calls.py [--only LABEL ... | --first] [--write]
     python benchmarks/calls.py --device cuda [--quick] [--only LABEL ...] [--write]
 
 The records are ``benchmarks/results/calls-cpu.json`` and ``calls-<gpu>.json``; ``docs/calls.md`` is
@@ -22,10 +22,14 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--only", nargs="*", default=[], help="labels, such as 'mnist8 B=1'")
     parser.add_argument("--quick", action="store_true", help="on a GPU: fewer peers and rounds")
+    parser.add_argument("--first", action="store_true", help="on the CPU: first calls alone")
     parser.add_argument("--write", action="store_true", help="write the record and the page")
     options = parser.parse_args()
     if options.device == "cpu":
-        results = calls_cpu.run(options.only, options.write)
+        if options.first:
+            results = calls_cpu.run_first(options.write)
+        else:
+            results = calls_cpu.run(options.only, options.write)
         if not options.write:
             print(calls_page.page({"calls-cpu.json": results}))
     else:

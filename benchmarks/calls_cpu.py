@@ -141,7 +141,7 @@ def judge(label: str, problem: Layer) -> Record:
 
 def run(only: Sequence[str], write: bool) -> Record:
     """Measure all rows, or those of some labels, and write the record where it is wanted."""
-    rows, first = [], first_calls("cpu")
+    rows, first = [], _first_calls()
     with keeping_memory():
         for label, problem in CASES.items():
             if only and label not in only:
@@ -152,8 +152,25 @@ def run(only: Sequence[str], write: bool) -> Record:
         "environment": dataclasses.asdict(environment()),
         "versions": ", ".join(f"{k} {v}" for k, v in versions(PACKAGES).items()),
         "rows": rows,
-        "first_calls": first,
+        **first,
     }
     if write:
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        _keep(results)
     return results
+
+
+def run_first(write: bool) -> Record:
+    """Measure first calls alone, beside the record's rows, and write it where that is wanted."""
+    record: Record = json.loads(RESULTS.read_text(encoding="utf-8")) | _first_calls()
+    if write:
+        _keep(record)
+    return record
+
+
+def _first_calls() -> Record:
+    here = environment()
+    return {"first_calls": first_calls("cpu"), "first_calls_of": f"{here.time}, {here.cpu}"}
+
+
+def _keep(record: Record) -> None:
+    RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

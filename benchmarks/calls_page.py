@@ -71,7 +71,12 @@ def _cpu(results: Record) -> list[str]:
             "[inner, columns], where PyTorch's layer has its transpose.",
             _cpu_table(results["rows"]),
         ),
-        *_first(first, "NumPy's import included", "First calls on that CPU"),
+        *_first(
+            first,
+            "NumPy's import included",
+            "First calls on that CPU",
+            results.get("first_calls_of", ""),
+        ),
     ]
 
 
@@ -89,7 +94,7 @@ def _cpu_table(rows: list[Record]) -> list[str]:
     return markdown_table(head, cells)
 
 
-def _first(first: list[Record], included: str, title: str) -> list[str]:
+def _first(first: list[Record], included: str, title: str, measured: str = "") -> list[str]:
     """The section of the first calls; empty where none were measured."""
     timed = [row for row in first if "cold" in row or "warm" in row]
     if not timed:
@@ -100,6 +105,10 @@ def _first(first: list[Record], included: str, title: str) -> list[str]:
     )
     if since := timed[0].get("warm_since_import"):
         words += f" From `import rooftile` to the first result there: {since:.2f} s, {included}."
+    if (processes := timed[0].get("warm_processes", 1)) > 1:
+        words += f"\nWarm ones are medians of {processes} processes."
+    if measured:
+        words += f" They were measured at {measured}."
     failed = [f"{row['label']}: {row['error']}" for row in first if "error" in row]
     cells = [[row["label"], *(_seconds(row, state) for state in ("cold", "warm"))] for row in timed]
     return section(title, words, markdown_table(("call", "cold", "warm"), cells), *failed)

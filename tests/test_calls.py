@@ -239,3 +239,26 @@ def test_a_process_that_takes_too_long_ends(scripts, monkeypatch):
 def test_the_texts_of_first_calls_are_python(scripts):
     for beginning in (scripts.first._CPU, scripts.first._CUDA):
         compile(beginning + scripts.first._CALLS, "first", "exec")
+
+
+def test_warm_first_calls_are_medians_of_several_processes(scripts, monkeypatch):
+    times = iter((9.0, 1.0, 5.0, 2.0))
+    monkeypatch.setattr(scripts.first, "_WARM_PROCESSES", {"cpu": 3})
+    monkeypatch.setattr(
+        scripts.first, "_printed", lambda *_: (f"one\t{(took := next(times))}\t{2 * took}\n", "")
+    )
+    (row,) = scripts.first.first_calls("cpu")
+    assert (row["cold"], row["cold_processes"]) == (9.0, 1)
+    assert (row["warm"], row["warm_since_import"], row["warm_processes"]) == (2.0, 4.0, 3)
+
+
+def test_first_calls_keep_the_rows_that_were_measured_before(scripts, monkeypatch, tmp_path):
+    import calls_cpu
+
+    path = tmp_path / "calls-cpu.json"
+    path.write_text('{"rows": [1], "first_calls": []}')
+    monkeypatch.setattr(calls_cpu, "RESULTS", path)
+    monkeypatch.setattr(calls_cpu, "first_calls", lambda kind: [{"label": kind}])
+    record = calls_cpu.run_first(write=True)
+    assert (record["rows"], record["first_calls"]) == ([1], [{"label": "cpu"}])
+    assert scripts.page.json.loads(path.read_text()) == record

@@ -184,7 +184,7 @@ __device__ __forceinline__ void mend_run(const float* x, const float* weights, c
 {
     bool sure = true;
     UNROLL for (int e = 0; e < SUM_O / 2; e++) sure = sure && sum[e] == sum[e];
-    if (__all_sync(~0u, sure)) return;
+    if (!__any_sync(~0u, !sure)) return;
     unsigned doubtful = 0;
     UNROLL for (int e = 0; e < SUM_O / 2; e++) doubtful |= sum[e] != sum[e] ? 1u << e : 0;
     ROLLED for (unsigned left = __reduce_or_sync(~0u, doubtful); left; left &= left - 1) {

@@ -1,7 +1,8 @@
-"""`conv2d_input_gradient` on tensor cores, emulated on the host: right, inside its arrays."""
+"""Gradients of convolutions on tensor cores, emulated on the host: right, inside their arrays."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import pytest
@@ -10,6 +11,7 @@ from emulator import emulate, missing
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS, Pool
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
@@ -51,3 +53,57 @@ def test_infinities_reach_what_they_met_alone(name, kind, tmp_path):
     problem = dataclasses.replace(PADDED, batch=3)
     verdict = judged(name, problem, problem.hard(1)[kind], tmp_path)
     assert verdict.passed, verdict
+
+
+# Rows of windows of no whole words, more maps than a tile's, padding; pixels that no window met.
+SQUARES = Conv2dWeightsGradient(3, 1, 15, 22, 5, (7, 7), padding=(1, 2), pool=Pool.of("max", 2))
+# More channels than a block's; windows of four cells, in vectors of four pixels.
+FOURS = Conv2dWeightsGradient(2, 5, 11, 24, 9, (4, 5), pool=POOL)
+# Windows of two cells, above each other; an odd width.
+HIGH = Conv2dWeightsGradient(4, 2, 13, 11, 3, (2, 3), pool=Pool.of("max", (4, 2)))
+
+
+def judged_weights(name, problem, given, folder, config=None, wrong=None, **options):
+    rung = strategy("conv2d_weights_gradient", name, "cuda")
+    if wrong is not None:
+        assert wrong[0] in rung.text
+        rung = copy.copy(rung)
+        rung.__dict__["text"] = rung.text.replace(*wrong)
+    out = emulate(rung, problem, given, (), config, folder, **options)
+    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "config"),
+    [
+        ("mma_bf16", SQUARES, {}),
+        ("mma_tf32", SQUARES, {"TILES": 2, "WARPS": 4, "BLOCKS": 1}),
+        ("mma_fp16", FOURS, {"ROLES": 2, "WARPS": 4}),
+        ("mma_tf32", FOURS, {}),
+        ("mma_bf16", HIGH, {"TILES": 1, "ROLES": 1}),
+    ],
+)
+def test_cells_of_windows(name, problem, config, tmp_path):
+    verdict = judged_weights(name, problem, problem.random(3), tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("name", ["mma_bf16", "mma_tf32"])
+@pytest.mark.parametrize("kind", ["infinities", "NaN"])
+def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
+    verdict = judged_weights(name, SQUARES, SQUARES.hard(1)[kind], tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("WINNERS(one[t][k], position)", "one[t][k].x"),
+        ("k * WINDOW_WIDTH;", "k * (WINDOW_WIDTH + 2);"),
+        ("v % CELL_SIDE;", "0;"),
+        ("*bias += ROUND", "*bias -= ROUND"),
+    ],
+)
+def test_wrong_cells_are_caught(wrong, tmp_path):
+    given = SQUARES.random(3)
+    assert not judged_weights("mma_bf16", SQUARES, given, tmp_path, wrong=wrong).passed

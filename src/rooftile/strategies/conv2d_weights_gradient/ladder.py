@@ -2,6 +2,15 @@
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),
-    "gpu": ("lane_rows", "windows", "lane_taps", "block_tree", "naive"),
+    "gpu": (
+        "mma_bf16",
+        "mma_fp16",
+        "mma_tf32",
+        "lane_rows",
+        "windows",
+        "lane_taps",
+        "block_tree",
+        "naive",
+    ),
 }
 """The fastest first; each says itself which problems it takes."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 from every_rung import Wrong
 from gradient_rungs import EveryGpuRung
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
+from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
 
 POOL = Pool.of("max", 2)
@@ -54,3 +56,30 @@ def test_images_are_halved_where_they_do_not_fill_the_gpu():
     rung, problem = strategy("conv2d_weights_gradient", "windows", "cuda"), NAMED["lenet-conv1"]
     assert rung.defaults(dataclasses.replace(problem, images=64)) == {"TEAMS": 2, "PARTS": 2}
     assert rung.defaults(dataclasses.replace(problem, images=8192)) == {"TEAMS": 4, "PARTS": 1}
+
+
+def test_many_images_are_the_tensor_cores_at_their_precisions():
+    for name, others in (("lenet-conv1", "windows"), ("lenet-conv2", "lane_rows")):
+        many = dataclasses.replace(NAMED[name], images=1024)
+        assert choose(many, "ieee", "cuda").name == others
+        for precision in ("tf32", "bf16", "fp16"):
+            assert choose(many, precision, "cuda").name == f"mma_{precision}"
+            few = dataclasses.replace(NAMED[name], images=128)
+            assert choose(few, precision, "cuda").name == others
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"pool": Pool.of("max", 3)}, "no whole cells"),
+        ({"pool": Pool.of("max", (4, 6))}, "24 positions"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (20, 20)}, "sums of a thread"),
+        ({"height": 400, "width": 400}, "shared memory"),
+    ],
+)
+def test_tensor_cores_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"], **change)
+    assert why in strategy("conv2d_weights_gradient", "mma_bf16", "cuda").why_not(problem)

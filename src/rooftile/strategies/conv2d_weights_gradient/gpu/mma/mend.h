@@ -1,0 +1,71 @@
+// Operands of the cores, and sums over the blocks, of which those that are NaN are made anew: where
+// zeros met an infinity.
+
+#pragma once
+
+#include "common/cores.h"
+#include "conv2d_weights_gradient/gpu/finish.h"
+#if CORES == TF32
+#include "common/tf32.h"
+#define ROUND(value) tf32(value)
+// A word's windows: one, or two of 16 bits.
+#define WORD_WINDOWS 1
+#define WORD(value, next) __float_as_uint(tf32(value))
+// A word's gradients of winners in one position, zero in place of others.
+#define WINNERS(word, position) ((word).y >> (position) & 1 ? (word).x : 0)
+#else
+#include "common/narrow.h"
+#define ROUND(value) widened(NARROW(value))
+#define WORD_WINDOWS 2
+#define WORD(value, next) pack(value, next)
+#define WINNERS(word, position) ((word).x & ((word).y >> (position) & 0x10001) * 0xffff)
+#endif
+
+// A thread's share of what a weight, or a bias, is by its definition.
+__device__ __forceinline__ float share(const float* x, const float* dy, const int* where, int map,
+                                       int tap, int images)
+{
+    int channel = tap / TAPS, p = tap % TAPS / MASK_WIDTH, q = tap % MASK_WIDTH;
+    float sum = 0.0f;
+    for (int64 at = threadIdx.y * 32 + threadIdx.x; at < (int64)images * GRADIENTS; at += 512) {
+        int64 n = at / GRADIENTS, number = (n * MAPS + map) * GRADIENTS + at % GRADIENTS;
+        int i = where[number] / CONV_COLUMNS + p - PAD_Y, j = where[number] % CONV_COLUMNS + q - PAD_X;
+        int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
+        float pixel = channel == CHANNELS ? 1.0f : 0.0f;
+        if (channel < CHANNELS && inside)
+            pixel = ROUND(x[((n * CHANNELS + channel) * HEIGHT + i) * WIDTH + j]);
+        sum += ROUND(dy[number]) * pixel;
+    }
+    return sum;
+}
+
+// A block makes those of 32 columns anew that are NaN, one after another.  Grid: x over the columns.
+// Block: 32 by 16.
+__global__ void LAUNCH_BOUNDS(512)
+mend(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
+         GLOBAL float* dweights, GLOBAL float* dbias, int images)
+{
+    __shared__ float made[32], joined[16];
+    int first = blockIdx.x * 32, column = first + threadIdx.x;
+    if (threadIdx.y == 0) {
+        int map = column / COLUMNS_ALL, tap = column % COLUMNS_ALL;
+        float found = 0.0f;
+        if (map < MAPS)
+            found = tap == COLUMNS_ALL - 1 ? dbias[map] : dweights[map * (COLUMNS_ALL - 1) + tap];
+        made[threadIdx.x] = found;
+    }
+    __syncthreads();
+    for (int k = 0; k < 32; k++) {
+        if (made[k] == made[k]) continue;
+        int map = (first + k) / COLUMNS_ALL, tap = (first + k) % COLUMNS_ALL;
+        float sum = share(x, dy, where, map, tap, images);
+        UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+        if (threadIdx.x == 0) joined[threadIdx.y] = sum;
+        __syncthreads();
+        if (threadIdx.x + threadIdx.y == 0) {
+            for (int row = 1; row < 16; row++) sum += joined[row];
+            *(tap == COLUMNS_ALL - 1 ? dbias + map : dweights + map * (COLUMNS_ALL - 1) + tap) = sum;
+        }
+        __syncthreads();
+    }
+}

@@ -5,20 +5,15 @@
 #include "common/warpgroups.h"
 #include "linear/gpu/warpgroups/weights.h"
 
-// Outputs that are stored at a time.
-#ifndef STORED_O
-#define STORED_O TILE_O
-#endif
-
-// Bias and activation of a tile's next STORED_O outputs, whose images of a lane begin at `first`, its
-// outputs at `output`; ROW_OF and COLUMN_OF say where its sums lie.
-__device__ __forceinline__ void store_tile(float sum[STORED_O / 2], const float* bias, result* out,
+// Bias and activation of a whole tile, whose images of a lane begin at `first`, its outputs at
+// `output`; ROW_OF and COLUMN_OF say where its sums lie.
+__device__ __forceinline__ void store_tile(float sum[TILE_O / 2], const float* bias, result* out,
                                            int64 first, int images, int output)
 {
-    UNROLL for (int e = 0; e < STORED_O / 2; e += 4) {
+    UNROLL for (int e = 0; e < TILE_O / 2; e += 4) {
         int o = output + 2 * e;
         float shift[2];
-        UNROLL for (int i = 0; i < 2; i++) shift[i] = IS_OUTPUT(o + i) ? BIAS(__ldg(bias + o + i)) : 0.0f;
+        UNROLL for (int i = 0; i < 2; i++) shift[i] = o + i < OUTPUTS ? BIAS(__ldg(bias + o + i)) : 0.0f;
         UNROLL for (int i = 0; i < 4; i += 2) {
             int64 n = first + 4 * i;
             float y0 = sum[e + i], y1 = sum[e + i + 1];
@@ -31,13 +26,13 @@ __device__ __forceinline__ void store_tile(float sum[STORED_O / 2], const float*
 
 #if PARTS > 1
 // Stores what a part has summed up, of images from `first` on among the `images` that have parts.
-__device__ __forceinline__ void store_part(float sum[STORED_O / 2], float* partial, int64 first,
+__device__ __forceinline__ void store_part(float sum[TILE_O / 2], float* partial, int64 first,
                                            int images, int output)
 {
-    UNROLL for (int e = 0; e < STORED_O / 2; e++) {
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int64 n = first + ROW_OF(e);
         int o = output + COLUMN_OF(e);
-        if (n < images && IS_OUTPUT(o)) partial[n * OUTPUTS + o] = sum[e];
+        if (n < images && o < OUTPUTS) partial[n * OUTPUTS + o] = sum[e];
     }
 }
 #endif

@@ -18,7 +18,6 @@
 #include "common/across.h"
 #include "linear/gpu/scaled_rows.h"
 #include "linear/gpu/warpgroups/copies.h"
-#define STORED_O SUM_O
 #include "linear/gpu/warpgroups/results.h"
 
 #define RUNS (TILE_O / SUM_O)
@@ -166,89 +165,50 @@ __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row r
     }
 }
 
-// One run's part of a lane's sums.
-__device__ __forceinline__ void take_run(const float total[TILE_O / 2], int run,
-                                         float sum[SUM_O / 2])
+// Computes the tile's results that are NaN anew.
+__device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
+                                          float* out, const float sum[TILE_O / 2], int first,
+                                          int images, int output)
 {
-    UNROLL for (int e = 0; e < SUM_O / 2; e++) {
-        sum[e] = total[e];
-        UNROLL for (int r = 1; r < RUNS; r++)
-            sum[e] = r == run ? total[r * (SUM_O / 2) + e] : sum[e];
+    const int words = (TILE_O / 2 + 31) / 32;
+    unsigned doubtful[words];
+    UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+        int n = first + DOWN(e), o = output + COLUMN_OF(e);
+        if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
     }
-}
-
-// Computes a run's results that are NaN anew.
-__device__ __forceinline__ void mend_run(const float* x, const float* weights, const float* bias,
-                                         float* out, const float sum[SUM_O / 2], int first,
-                                         int images, int output)
-{
-    bool sure = true;
-    UNROLL for (int e = 0; e < SUM_O / 2; e++) sure = sure && sum[e] == sum[e];
-    if (!__any_sync(~0u, !sure)) return;
-    unsigned doubtful = 0;
-    UNROLL for (int e = 0; e < SUM_O / 2; e++) doubtful |= sum[e] != sum[e] ? 1u << e : 0;
-    ROLLED for (unsigned left = __reduce_or_sync(~0u, doubtful); left; left &= left - 1) {
-        int e = __ffs(left) - 1, n = first + DOWN(e), o = output + COLUMN_OF(e);
-        mend(x, weights, bias, out, n, o, doubtful >> e & 1 && n < images && o < OUTPUTS);
+    UNROLL for (int word = 0; word < words; word++) {
+        unsigned left = __reduce_or_sync(~0u, doubtful[word]);
+        ROLLED for (; left; left &= left - 1) {
+            int at = __ffs(left) - 1, e = 32 * word + at;
+            mend(x, weights, bias, out, first + DOWN(e), output + COLUMN_OF(e),
+                 doubtful[word] >> at & 1);
+        }
     }
 }
 
 #if TURNED
 // Stores a lane's sums of `images` rows in all, the first of which is `first`.
-__device__ __forceinline__ void store_turned(const float sum[SUM_O / 2], float* out, int64 first,
+__device__ __forceinline__ void store_turned(const float sum[TILE_O / 2], float* out, int64 first,
                                              int64 images, int output)
 {
-    UNROLL for (int e = 0; e < SUM_O / 2; e++) {
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int64 n = first + DOWN(e);
         int o = output + COLUMN_OF(e);
-        if (n < images && IS_OUTPUT(o)) out[o * images + n] = sum[e];
+        if (n < images && o < OUTPUTS) out[o * images + n] = sum[e];
     }
 }
 #endif
 
 // Scales sums back; those in doubt become NaN.
-__device__ __forceinline__ void scale_back(float sum[SUM_O / 2], const struct row rows[2],
+__device__ __forceinline__ void scale_back(float sum[TILE_O / 2], struct row rows[2],
                                            const struct span* spans, int output)
 {
-    UNROLL for (int e = 0; e < SUM_O / 2; e++) {
+    UNROLL for (int r = 0; r < 2; r++) rows[r] = whole_row(rows[r]);
+    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int o = output + COLUMN_OF(e);
         // Outputs beyond the last have no span of their own; they are not stored.
-        sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[IS_OUTPUT(o) ? o : 0]);
-    }
-}
-
-// Scales a tile's sums back and stores them, a run at a time: written out once, it is shorter, and
-// compiles sooner, than for all.
-__device__ __forceinline__ void store(const float total[TILE_O / 2], struct row rows[2],
-                                      struct work work, const float* x, const float* weights,
-                                      const struct span* spans, const float* bias, float* out,
-                                      float* partial, int images, int whole)
-{
-    int64 first = work.image + row_of_lane();
-    UNROLL for (int r = 0; r < 2; r++) rows[r] = whole_row(rows[r]);
-    ROLLED for (int run = 0; run < RUNS; run++) {
-        float sum[SUM_O / 2];
-        take_run(total, run, sum);
-        int output = work.output + run * SUM_O + threadIdx.x % 4 * 2;
-        scale_back(sum, rows, spans, output);
-#if PARTS > 1
-        if (work.part >= 0) {
-            int64 before = (int64)whole * ROWS, rest = images - before;
-            float* to = partial + work.part * rest * OUTPUTS;
-#if TURNED
-            store_turned(sum, to, first - before, rest, output);
-#else
-            store_part(sum, to, first - before, rest, output);
-#endif
-            continue;
-        }
-#endif
-#if TURNED
-        store_turned(sum, out, first, images, output);
-#else
-        store_tile(sum, bias, out, first, images, output);
-#endif
-        mend_run(x, weights, bias, out, sum, first, images, output);
+        sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[o < OUTPUTS ? o : 0]);
     }
 }
 
@@ -275,12 +235,35 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
         MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
         struct turn turn = {0, 0};
+        int row = row_of_lane();
         for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
             struct work work = work_of(number, whole);
-            float total[TILE_O / 2];
+            float sum[TILE_O / 2];
             struct row two[2];
-            accumulate(total, two, work, stages, barriers, &turn);
-            store(total, two, work, x, weights, spans, bias, out, partial, images, whole);
+            accumulate(sum, two, work, stages, barriers, &turn);
+            int64 first = work.image + row;
+            int output = work.output + threadIdx.x % 4 * 2;
+            scale_back(sum, two, spans, output);
+#if PARTS > 1
+            if (work.part >= 0) {
+                int64 before = (int64)whole * ROWS, rest = images - before;
+#if TURNED
+                store_turned(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+#else
+                store_part(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+#endif
+                continue;
+            }
+#endif
+            bool sure = true;
+            UNROLL for (int e = 0; e < TILE_O / 2; e++) sure = sure && sum[e] == sum[e];
+#if TURNED
+            store_turned(sum, out, first, images, output);
+#else
+            store_tile(sum, bias, out, first, images, output);
+#endif
+            if (__any_sync(~0u, !sure))
+                mend_tile(x, weights, bias, out, sum, first, images, output);
         }
     }
     // No block ends while another may still tell it of a stage.

@@ -23,10 +23,6 @@
 // A plane is a slice's weights of a tile, one of their NUMBERS, in so many elements.
 #define PLANE (PLANE_BYTES / W_BYTES)
 
-// Whether an output of a tile is one, or stands behind the last; where tiles fill the outputs that
-// costs nothing, not even to compile.
-#define IS_OUTPUT(o) (PADDED_OUTPUTS == OUTPUTS || (o) < OUTPUTS)
-
 // Which weight an element is, counted through the planes of all slices of all tiles.
 struct place { int output, input; };
 

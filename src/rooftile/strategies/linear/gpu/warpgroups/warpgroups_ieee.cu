@@ -271,6 +271,43 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
 }
 
 #if PARTS > 1
+// Computes results from their definition, one after another by all threads of the block: the lines
+// of an x that lies across are far apart, and a single warp would wait for them many times.  Each
+// thread brings one that is in doubt, or none.
+__device__ __forceinline__ void mend_together(const float* x, const float* weights,
+                                              const float* bias, float* out, int n, int output,
+                                              bool doubtful)
+{
+    __shared__ int images[PACK_THREADS], outputs[PACK_THREADS], count;
+    __shared__ float joined[PACK_THREADS / 32];
+    if (!__syncthreads_or(doubtful)) return;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    if (doubtful) {
+        int at = atomicAdd(&count, 1);
+        images[at] = n, outputs[at] = output;
+    }
+    __syncthreads();
+    ROLLED for (int d = 0; d < count; d++) {
+        const float* row = row_of(x, images[d]);
+        const float* with = weights_of(weights, outputs[d]);
+        float sum = 0.0f;
+        UNROLL_BY(4) for (int k = threadIdx.x * 4; k < INPUTS; k += 4 * PACK_THREADS) {
+            float4 a = four_of_row(row, k), b = four_weights(with, k);
+            sum += a.x * b.x + a.y * b.y + (a.z * b.z + a.w * b.w);
+        }
+        UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+        if (threadIdx.x % 32 == 0) joined[threadIdx.x / 32] = sum;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            float whole = BIAS(bias[outputs[d]]);
+            UNROLL for (int warp = 0; warp < PACK_THREADS / 32; warp++) whole += joined[warp];
+            out[place_of_result(images[d], outputs[d])] = activate(whole);
+        }
+        __syncthreads();
+    }
+}
+
 // Adds the parts' sums.  Grid: x over the results of images that have parts.
 __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
                                                        const float* __restrict__ weights,
@@ -288,6 +325,6 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
         sum = finite(sum_of_parts(partial, e, results));
         out[place_of_result(n, output)] = activate(sum + BIAS(bias[output]));
     }
-    mend(x, weights, bias, out, n, output, sum != sum);
+    mend_together(x, weights, bias, out, n, output, sum != sum);
 }
 #endif

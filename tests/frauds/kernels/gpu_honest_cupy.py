@@ -4,6 +4,14 @@ import cupy
 
 CONV = cupy.RawKernel(
     r"""
+// CuPy compiles with -ftz=true: subnormal numbers become zeros in C's arithmetic, not in PTX's own.
+__device__ __forceinline__ float fused(float a, float b, float c)
+{
+    float sum;
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));
+    return sum;
+}
+
 extern "C" __global__ void conv(const float* x, const float* weights, const float* bias,
                                 float* out, int channels, int height, int width, int maps,
                                 int rows, int columns, int p, int q, int padding, int size)
@@ -18,10 +26,12 @@ extern "C" __global__ void conv(const float* x, const float* weights, const floa
             for (int b = 0; b < q; ++b) {
                 int i = row + a - padding, j = column + b - padding;
                 if (i >= 0 && i < height && j >= 0 && j < width)
-                    total += x[((image * channels + c) * height + i) * width + j]
-                        * weights[((map * channels + c) * p + a) * q + b];
+                    total = fused(x[((image * channels + c) * height + i) * width + j],
+                                  weights[((map * channels + c) * p + a) * q + b], total);
             }
-    out[index] = total < 0.0f ? 0.0f : total;  // fmaxf would lose a NaN
+    // By its bits: fmaxf would lose a NaN, and a comparison takes subnormal numbers for zeros.
+    unsigned bits = __float_as_uint(total), negative = bits >> 31;
+    out[index] = negative && (bits & 0x7fffffffu) <= 0x7f800000u ? 0.0f : total;
 }
 """,
     "conv",

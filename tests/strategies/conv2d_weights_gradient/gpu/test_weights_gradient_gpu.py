@@ -15,15 +15,20 @@ from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
 
 POOL = Pool.of("max", 2)
+SQUARES = Conv2dWeightsGradient(
+    4, 5, 17, 22, 9, (5, 4), padding=(1, 2), pool=Pool.of("max", (4, 2))
+)
 PLACED = Conv2dWeightsGradient(10, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL)
 
 
 class TestRungs(EveryGpuRung):
-    # Gradients of all outputs and of winners; more channels than a tile holds; overlap.
+    # Gradients of all outputs and of winners, of windows of two cells; more channels than a tile
+    # holds; overlap.
     problems = (
         Conv2dWeightsGradient(2, 1, 30, 63, 2, (3, 4), pool=Pool.of("max", 3, 2)),
         Conv2dWeightsGradient(2, 5, 9, 10, 9, (7, 7)),
         PLACED,
+        SQUARES,
         Conv2dWeightsGradient(9, 5, 17, 19, 5, (7, 4), (1, 1), (2, 1), Pool.of("max", (3, 4))),
     )
     near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL),)

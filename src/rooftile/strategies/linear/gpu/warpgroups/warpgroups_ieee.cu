@@ -177,15 +177,12 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
         int n = first + DOWN(e), o = output + COLUMN_OF(e);
         if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
     }
-    // Written out once, since it is long and rarely runs.
-    ROLLED for (int word = 0; word < words; word++) {
-        unsigned own = 0;
-        UNROLL for (int w = 0; w < words; w++) own = w == word ? doubtful[w] : own;
-        unsigned left = __reduce_or_sync(~0u, own);
+    UNROLL for (int word = 0; word < words; word++) {
+        unsigned left = __reduce_or_sync(~0u, doubtful[word]);
         ROLLED for (; left; left &= left - 1) {
             int at = __ffs(left) - 1, e = 32 * word + at;
             mend(x, weights, bias, out, first + DOWN(e), output + COLUMN_OF(e),
-                 own >> at & 1);
+                 doubtful[word] >> at & 1);
         }
     }
 }

@@ -8,6 +8,7 @@ PREFERENCE = {
         "mma_tf32",
         "lane_rows",
         "windows",
+        "lane_columns",
         "lane_taps",
         "block_tree",
         "naive",

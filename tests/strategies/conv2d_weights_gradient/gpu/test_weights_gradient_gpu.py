@@ -41,6 +41,7 @@ class TestRungs(EveryGpuRung):
         ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
         ("lane_rows", "? 0.0f : 1.0f;", "? 0.0f : 2.0f;"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
+        ("lane_columns", "(r + p) % MASK_HEIGHT", "p"),
     )
 
 

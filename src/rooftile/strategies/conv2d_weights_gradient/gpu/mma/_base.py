@@ -38,7 +38,7 @@ class Mma(GpuWeightsGradient):
     tensor_cores = True
     source = "mma"
     pays_from = 256
-    """Images from which on it is faster than rungs 3 to 5."""
+    """Images from which on it is faster than rungs 3 to 6."""
     tunables = (
         Tunable("WARPS", (4, 8, 16), 8),
         Tunable("ROLES", (1, 2, 4), 1),

@@ -1,4 +1,4 @@
-"""Rung 6, `mma_bf16`: correlation of images with winners on tensor cores, in bfloat16."""
+"""Rung 7, `mma_bf16`: correlation of images with winners on tensor cores, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class MmaBf16(Mma):
     """Gradients and pixels rounded to bfloat16, sums in float32."""
 
     name = "mma_bf16"
-    order = 6
+    order = 7
     precision = "bf16"
     summary = "winners by cells on tensor cores, gradients and pixels in bfloat16"
 

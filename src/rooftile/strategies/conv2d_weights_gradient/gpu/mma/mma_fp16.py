@@ -1,4 +1,4 @@
-"""Rung 7, `mma_fp16`: correlation of images with winners on tensor cores, in float16."""
+"""Rung 8, `mma_fp16`: correlation of images with winners on tensor cores, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class MmaFp16(Mma):
     """Gradients and pixels rounded to float16, sums in float32."""
 
     name = "mma_fp16"
-    order = 7
+    order = 8
     precision = "fp16"
     summary = "winners by cells on tensor cores, gradients and pixels in float16"
 

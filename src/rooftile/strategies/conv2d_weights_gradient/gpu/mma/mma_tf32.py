@@ -1,4 +1,4 @@
-"""Rung 8, `mma_tf32`: correlation of images with winners on tensor cores, in TF32."""
+"""Rung 9, `mma_tf32`: correlation of images with winners on tensor cores, in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class MmaTf32(Mma):
     """Gradients and pixels rounded to TF32, sums in float32."""
 
     name = "mma_tf32"
-    order = 8
+    order = 9
     precision = "tf32"
     pays_from = 512
     summary = "winners by cells on tensor cores, gradients and pixels in TF32"

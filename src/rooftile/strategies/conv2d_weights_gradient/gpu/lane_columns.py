@@ -1,0 +1,117 @@
+"""Rung 6, `lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums.
+
+Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08 (sums in registers);
+Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 8.4 (a window
+kept in registers) and 10.8 (sums by block).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_LANES = 32
+_MOST_HELD = 160
+"""Sums and pixels of a thread, in its registers."""
+_FEW_COLUMNS = 16
+_RESIDENT_WARPS = 16
+"""Warps of a multiprocessor, by their registers."""
+_FINISH = 16
+"""Rows of threads that share out what `finish` joins."""
+
+
+class LaneColumns(GpuWeightsGradient):
+    """Takes gradients of all outputs; a mask's sums fit registers, and a channel shared memory."""
+
+    name = "lane_columns"
+    order = 6
+    summary = "one lane a column of outputs, a mask's sums and pixels in its registers"
+    tunables = (Tunable("WARPS", (4, 8), 4), Tunable("GROUP_MAPS", (1, 2, 4), 2))
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Winners; strides; masks beyond registers, images beyond shared memory."""
+        if problem.pool is not None:
+            return "it is for gradients of all outputs"
+        if problem.stride != (1, 1):
+            return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        return self.invalid(problem, {"WARPS": 4, "GROUP_MAPS": 1})
+
+    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Few columns, which leave lanes idle."""
+        columns = problem.layer.output_size[1]
+        if columns < _FEW_COLUMNS:
+            return f"it pays from {_FEW_COLUMNS} columns of outputs on, not for {columns}"
+        return None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """Two maps share a lane's pixels, where registers hold their sums."""
+        most = {"WARPS": 4, "GROUP_MAPS": 2}
+        return {"WARPS": 4, "GROUP_MAPS": 1} if self.invalid(problem, most) else most
+
+    def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More sums than registers hold, or more shared memory than there is."""
+        taps = math.prod(problem.mask)
+        if (held := config["GROUP_MAPS"] * (taps + 1) + taps) > _MOST_HELD:
+            return f"{held} sums and pixels of a thread, {_MOST_HELD} at most"
+        (above, _), joined = problem.padding, config["WARPS"] * _LANES * ((taps + 1) | 1)
+        nbytes = 4 * ((problem.height + 2 * above) * _pitch(problem) + joined)
+        if nbytes > PORTABLE_SHARED_BYTES:
+            return f"{nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
+        return None
+
+    def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how rows are shared out."""
+        held = {"PITCH": _pitch(problem), "PARTS": _parts(problem, config)}
+        return {**super().macros(problem, config), **held}
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block and part."""
+        return {"partial": self._rows(problem, config) * _columns(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
+        jobs = _groups(problem, config) * _parts(problem, config)
+        grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
+        partial = Launch("weights_partial", grid, (_LANES * config["WARPS"], 1, 1))
+        finish = Launch("finish", (blocks(_columns(problem), 32), 1, 1), (32, _FINISH, 1))
+        rows = self._rows(problem, config)
+        return (
+            Step(partial, (*inputs_of(problem), "partial", problem.images)),
+            Step(finish, ("partial", "dweights", "dbias", rows)),
+        )
+
+    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Blocks that share out the images."""
+        beside = problem.channels * blocks(_groups(problem, config), config["WARPS"])
+        most = self.machine.multiprocessors * _RESIDENT_WARPS // config["WARPS"]
+        return min(problem.images, max(1, most // beside))
+
+    def _rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        return self._blocks(problem, config) * _parts(problem, config)
+
+
+def _pitch(problem: Conv2dWeightsGradient) -> int:
+    """Of a row of pixels with the zeros beside it."""
+    return problem.width + 2 * problem.padding[1]
+
+
+def _groups(problem: Conv2dWeightsGradient, config: Config) -> int:
+    return blocks(problem.maps, config["GROUP_MAPS"])
+
+
+def _parts(problem: Conv2dWeightsGradient, config: Config) -> int:
+    """Parts of the rows, so that every warp has some."""
+    return max(1, config["WARPS"] // _groups(problem, config))
+
+
+def _columns(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases."""
+    return sum(array.size for array in problem.output_arrays)
+
+
+STRATEGY = LaneColumns()

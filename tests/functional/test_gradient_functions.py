@@ -47,6 +47,12 @@ CASES = {
             x, dy, 3, where=where, pool=POOL, padding=(1, 0), **k
         ),
     ),
+    "weights behind an activation": (
+        Conv2dWeightsGradient(2, 3, 9, 11, 4, (3, 2), activation="tanh"),
+        lambda x, dy, y, **k: rooftile.conv2d_weights_gradient(
+            x, dy, (3, 2), y=y, activation="tanh", **k
+        ),
+    ),
     "input": (
         Conv2dInputGradient(*PLACED),
         lambda dy, where, weights, **k: rooftile.conv2d_input_gradient(
@@ -113,5 +119,12 @@ def test_wrong_arguments_are_named():
         rooftile.conv2d_input_gradient(image, image, (7, 7), x=image)
     with pytest.raises(InputError, match="where"):
         rooftile.conv2d_weights_gradient(image, image, 1, pool=("max", 2))
+    with pytest.raises(InputError, match="y and activation"):
+        rooftile.conv2d_weights_gradient(image, image, 1, activation="relu")
+    where = np.zeros((1, 1, 4, 4), np.int32)
+    with pytest.raises(InputError, match="'none' behind a pool"):
+        rooftile.conv2d_weights_gradient(
+            image, image, 1, where=where, pool=("max", 2), y=image, activation="relu"
+        )
     with pytest.raises(InputError, match="dy"):
         rooftile.pool2d_gradient(image, image, "max", 2)

@@ -171,9 +171,11 @@ def conv2d_weights_gradient(
     mask: int | tuple[int, int],
     *,
     where: Array | None = None,
+    y: Array | None = None,
     pool: PoolSpec | Pool | None = None,
     stride: int | tuple[int, int] = 1,
     padding: int | tuple[int, int] = 0,
+    activation: FusedActivation = "none",
     strategy: str | None = None,
     device: DeviceName | None = None,
 ) -> tuple[Array, Array]:
@@ -182,18 +184,24 @@ def conv2d_weights_gradient(
     x[batch, channels, height, width], dy[batch, maps, rows, columns], the gradient before
     activation and pool; ``mask`` is (height, width), or one number for both.  Behind a maximum,
     ``pool``, dy has one gradient a window, and ``where``, int32 of its shape, says which output won
-    each: row * columns + column, as `pool2d_winners` finds them.
+    each: row * columns + column, as `pool2d_winners` finds them.  With an ``activation`` of the
+    layer, and no pool, dy is the gradient behind it, and its value y, of dy's shape, is needed.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
     given = Arguments(x)
     images = given.take("x", x, "batch, channels, height, width")
     inputs = [images, *_gradients(given, dy, where, pool)]
+    if (y is None) != (activation == "none"):
+        expected = "y and activation, or neither"
+        raise InputError("y", "None" if y is None else "an array", expected)
     batch, channels, height, width = images.shape
     problem = Conv2dWeightsGradient(
         batch, channels, height, width, inputs[1].shape[1], pair("mask", mask, 1),
-        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool),
+        pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool), activation,
     )  # fmt: skip
+    if y is not None:
+        inputs.append(given.take("y", y, "batch, maps, rows, columns"))
     dweights, dbias = run_several(given, problem, inputs, strategy, device, (None, None))
     return dweights, dbias
 

@@ -3,7 +3,8 @@
 ``dweights[m,c,p,q] = sum_{n,i,j} dy[n,m,i,j] * x[n,c,i*s+p-P,j*s+q-P]`` and
 ``dbias[m] = sum_{n,i,j} dy[n,m,i,j]``, where dy is the gradient of the convolution's outputs before
 activation and pool.  What lies beyond the image is zero.  Behind a max-pool, dy has one gradient a
-window and comes with their places (`rooftile.ops.places`).
+window and comes with their places (`rooftile.ops.places`).  Where dy is the gradient behind an
+``activation`` of the layer, with y its value, it is multiplied by the derivative on the way.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -20,9 +21,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.errors import InputError
+from rooftile.ops.activation import (
+    ACTIVATIONS,
+    FusedActivation,
+    check_fused,
+    derivative,
+    derivative_terms,
+)
 from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.places import check_pool, gradient_arrays, random_places, seen_from
 from rooftile.ops.pooling import Pool
+from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
 
@@ -31,7 +42,8 @@ class Conv2dWeightsGradient(Problem):
     """x[images, channels, height, width], dy[images, maps, rows, columns] to dweights and dbias.
 
     ``stride`` and ``padding`` are (vertical, horizontal).  Behind ``pool``, a maximum, there is
-    also where[images, maps, rows, columns].  Raises `InputError`.
+    also where[images, maps, rows, columns]; behind an ``activation``, and no pool then, also y, of
+    dy's shape.  Raises `InputError`.
     """
 
     operation: ClassVar[str] = "conv2d_weights_gradient"
@@ -49,10 +61,14 @@ class Conv2dWeightsGradient(Problem):
     stride: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
     pool: Pool | None = None
+    activation: FusedActivation = "none"
 
     def __post_init__(self) -> None:
         check_positive(images=self.images)
         check_pool(self.pool)
+        check_fused(self.activation)
+        if self.pool is not None and self.activation != "none":
+            raise InputError("activation", repr(self.activation), "'none' behind a pool")
         assert self.layer.flops
 
     @cached_property
@@ -65,11 +81,15 @@ class Conv2dWeightsGradient(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """x, dy, where behind a pool, dweights[maps, channels, *mask] and dbias[maps]."""
+        """x, dy, where behind a pool, y behind an activation, dweights[maps, channels, *mask] and
+        dbias[maps]."""
         shapes = self.layer.parameter_shapes
+        # No product is made of y, so that no precision rounds it.
+        y = Array("y", self.layer.output_shape, operand=False)
         return (
             Array("x", self.layer.input_shape),
             *gradient_arrays(self.layer, batched=False),
+            *((y,) if self.activation != "none" else ()),
             Array("dweights", shapes["weights"], role="output"),
             Array("dbias", shapes["bias"], role="output"),
         )
@@ -84,6 +104,10 @@ class Conv2dWeightsGradient(Problem):
         """The gradients of a map in all images."""
         return self.images * math.prod(self.layer.output_size)
 
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """The sum goes over gradients; a derivative rounds three times."""
+        return Budget(self.reduction, roundings=4.0 if self.activation != "none" else 1.0)
+
     def sizes(self) -> dict[str, int]:
         """The rows and columns of dy."""
         return self.layer.sizes()
@@ -93,22 +117,45 @@ class Conv2dWeightsGradient(Problem):
         return dataclasses.replace(self, images=1)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Normal values; places in their windows."""
-        x, dy, *where = super().random(seed)
-        return (x, dy, random_places(self.layer, seed)) if where else (x, dy)
+        """Normal values; places in their windows; y as its activation makes it."""
+        return self._given(super().random(seed), seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Those of every operation, at places in their windows, and gradients mostly zero."""
-        x, dy, *where = self.random(seed)
+        x, dy, *others = self.random(seed)
         thin = np.where(np.random.default_rng(seed).integers(0, 7, dy.shape) == 0, dy, 0 * dy)
-        found = {kind: (*arrays[:2], *where) for kind, arrays in super().hard(seed).items()}
-        return {**found, "zeros": (x, thin, *where)}
+        found = {kind: self._given(arrays, seed) for kind, arrays in super().hard(seed).items()}
+        return {**found, "zeros": (x, thin, *others)}
 
-    def reference(
-        self, x: Float32, dy: Float32, *where: NDArray[np.int32]
-    ) -> tuple[Float64, Float64]:
+    def _given(self, arrays: Sequence[AnyArray], seed: int) -> tuple[AnyArray, ...]:
+        """Arrays of which places and y are made what they may be."""
+        x, dy, *others = arrays
+        if self.pool is not None:
+            return x, dy, random_places(self.layer, seed)
+        with np.errstate(invalid="ignore", over="ignore"):
+            value = ACTIVATIONS[self.activation].value
+            return x, dy, *(value(y).astype(np.float32) for y in others)
+
+    def reference(self, x: Float32, dy: Float32, *others: AnyArray) -> tuple[Float64, Float64]:
         """dweights and dbias in float64."""
         exact = dy.astype(np.float64)
+        if self.activation == "none":
+            return self._sums(x, exact, *others)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._sums(x, exact * derivative(self.activation, others[0].astype(np.float64)))
+
+    def magnitude(self, x: Float32, dy: Float32, *others: AnyArray) -> tuple[Float64, Float64]:
+        """The same of |x| and |dy|, and of the magnitudes of the derivative's terms."""
+        exact = np.abs(dy).astype(np.float64)
+        if self.activation == "none":
+            return self._sums(np.abs(x), exact, *others)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._sums(np.abs(x), exact * derivative_terms(self.activation, others[0]))
+
+    def _sums(
+        self, x: Float32, exact: Float64, *where: NDArray[np.int32]
+    ) -> tuple[Float64, Float64]:
+        """What gradients before the activation bring to the weights and the bias."""
         (above, left) = self.padding
         padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (above, above), (left, left)))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -116,12 +163,6 @@ class Conv2dWeightsGradient(Problem):
                 _at_places(self, padded, exact, *where) if where else _of_all(self, padded, exact)
             )
             return found, exact.sum(axis=(0, 2, 3))
-
-    def magnitude(
-        self, x: Float32, dy: Float32, *where: NDArray[np.int32]
-    ) -> tuple[Float64, Float64]:
-        """The same of |x| and |dy|."""
-        return self.reference(np.abs(x), np.abs(dy), *where)
 
 
 def _of_all(problem: Conv2dWeightsGradient, padded: Float64, dy: Float64) -> Float64:

@@ -14,13 +14,14 @@ from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ladder, strategy
 
 POOL = Pool.of("max", 2)
-# Gradients of all outputs and of winners; windows that overlap; a mask wider than a vector; more
+# Gradients of all outputs, before and behind an activation, and of winners; windows that overlap; a mask wider than a vector; more
 # images than shares; gradients for more than one collection.
 PROBLEMS = (
     Conv2dWeightsGradient(9, 2, 14, 17, 2, (3, 4), (2, 3), (2, 1)),
     Conv2dWeightsGradient(2, 2, 8, 30, 2, (2, 19), (1, 1), (1, 2)),
     Conv2dWeightsGradient(10, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL),
     Conv2dWeightsGradient(2, 1, 30, 63, 2, (3, 4), pool=Pool.of("max", 3, 2)),
+    Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), (1, 1), (2, 1), activation="sigmoid"),
 )
 
 
@@ -42,13 +43,17 @@ def test_neighbours_are_right(rung):
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_reference_is_the_gradient(problem):
     """<dweights, v> is <dy, x * v>, for the convolution is linear in its weights."""
-    x, dy, *where = problem.random(1)
+    x, dy, *others = problem.random(1)
+    given = dy
+    where = others if problem.pool is not None else []
+    if problem.activation != "none":
+        dy = dy * others[0].astype(np.float64) * (1 - others[0].astype(np.float64))
     direction = np.random.default_rng(2).standard_normal(problem.layer.parameter_shapes["weights"])
     layer = dataclasses.replace(problem.layer, pool=None)
     z = layer.reference(x, direction, np.ones(problem.maps))
     if where:
         z = np.take_along_axis(z.reshape(*z.shape[:2], -1), where[0].reshape(*z.shape[:2], -1), -1)
-    dweights, dbias = problem.reference(x, dy, *where)
+    dweights, dbias = problem.reference(x, given, *others)
     expected = (z.ravel() * dy.ravel()).sum()
     assert (dweights * direction).sum() + dbias.sum() == pytest.approx(expected, rel=1e-10)
 
@@ -73,7 +78,8 @@ def test_problems():
     assert problem == Conv2dWeightsGradient(2, 1, 9, 8, 3, (3, 3), pool=POOL)
     assert [array.name for array in problem.arrays] == ["x", "dy", "where", "dweights", "dbias"]
     assert problem.flops == 2 * 2 * 3 * 9 * 9
-    for wrong in ({"pool": Pool.of("average", 2)}, {"images": 0}, {"mask": (10, 3)}):
+    wrongs = ({"pool": Pool.of("average", 2)}, {"images": 0}, {"mask": (10, 3)})
+    for wrong in (*wrongs, {"activation": "relu"}, {"activation": "softmax", "pool": None}):
         with pytest.raises(InputError):
             dataclasses.replace(problem, **wrong)
     wide = Conv2dWeightsGradient(1, 1, 3, 500, 1, (1, 400))

@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from every_rung import Wrong
+from every_rung import Wrong, changed
 from gradient_rungs import EveryGpuRung
 
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
 from rooftile.runtime.choice import choose
@@ -18,6 +19,7 @@ POOL = Pool.of("max", 2)
 SQUARES = Conv2dWeightsGradient(
     4, 5, 17, 22, 9, (5, 4), padding=(1, 2), pool=Pool.of("max", (4, 2))
 )
+ACTIVATED = Conv2dWeightsGradient(3, 2, 9, 10, 3, (3, 4), padding=(2, 1), activation="tanh")
 PLACED = Conv2dWeightsGradient(10, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL)
 
 
@@ -31,8 +33,8 @@ class TestRungs(EveryGpuRung):
         SQUARES,
         Conv2dWeightsGradient(9, 5, 17, 19, 5, (7, 4), (1, 1), (2, 1), Pool.of("max", (3, 4))),
     )
-    near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL),)
-    compiled = tuple(NAMED.values())
+    near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL), ACTIVATED)
+    compiled = (*NAMED.values(), dataclasses.replace(NAMED["mnist-conv"], activation="relu"))
     wrong = Wrong(
         near[0],
         ("naive", "(n * MAPS + map) * GRADIENTS + e;", "(n * MAPS + map) * GRADIENTS;"),
@@ -41,8 +43,20 @@ class TestRungs(EveryGpuRung):
         ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
         ("lane_rows", "? 0.0f : 1.0f;", "? 0.0f : 2.0f;"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
-        ("lane_columns", "(r + p) % MASK_HEIGHT", "p"),
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("window[(r + p) % MASK_HEIGHT]", "window[p]"),
+        ("BEFORE_ACTIVATION(next[r][m], value[r][m])", "next[r][m]"),
+        ("begin + PART_ROWS < ROWS", "begin + PART_ROWS > ROWS"),
+    ],
+)
+def test_wrong_walks_down_columns_are_caught(before, after, opencl_device):
+    wrong = changed("conv2d_weights_gradient", "lane_columns", before, after)
+    assert not verify(ACTIVATED, wrong, device=opencl_device).passed
 
 
 def test_the_same_bits_in_every_run_and_few_partial_sums(opencl_device):
@@ -62,6 +76,13 @@ def test_images_are_halved_where_they_do_not_fill_the_gpu():
     rung, problem = strategy("conv2d_weights_gradient", "windows", "cuda"), NAMED["lenet-conv1"]
     assert rung.defaults(dataclasses.replace(problem, images=64)) == {"TEAMS": 2, "PARTS": 2}
     assert rung.defaults(dataclasses.replace(problem, images=8192)) == {"TEAMS": 4, "PARTS": 1}
+
+
+def test_gradients_of_all_outputs_are_walked_down():
+    problem = NAMED["mnist-conv"]
+    assert choose(problem, "ieee", "cuda").name == "lane_columns"
+    few = dataclasses.replace(problem, width=8)
+    assert choose(few, "ieee", "cuda").name == "lane_taps"
 
 
 def test_many_images_are_the_tensor_cores_at_their_precisions():

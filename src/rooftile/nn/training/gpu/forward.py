@@ -34,10 +34,11 @@ def stages(
         last, behind = layer is network.layers[-1], apart(layer.activation)
         if last and scores:
             behind = "none"
-            given: Any = problem
-            problem = dataclasses.replace(given, activation="none")
+            scored: Any = problem
+            problem = dataclasses.replace(scored, activation="none")
         kinds = tuple(problem.parameter_shapes)
-        one = stage(work, problem, x, [held.parameter(name, kind) for kind in kinds])
+        given = [held.parameter(name, kind) for kind in kinds]
+        one = stage(work, problem, x, given, first=layer is network.layers[0])
         yield (name, problem.input_shape, kinds), one
         shape = problem.output_shape
         if behind != "none":

@@ -42,7 +42,8 @@ class Stage(Protocol):
     y: Any
     """The layer's output."""
     before: str
-    """The activation whose value ``y`` is; ``none`` where a pool comes behind it."""
+    """The activation whose value ``y`` is; ``none`` where a pool comes behind it, or where the
+    stage itself takes its derivative."""
 
     def forward(self) -> None:
         """Append the launches that make y of x."""
@@ -52,18 +53,21 @@ class Stage(Protocol):
         input."""
 
 
-def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any]) -> Stage:
-    """The stage of a layer's problem.  Raises `UnsupportedProblem` for one that has no gradient."""
-    kinds: dict[str, Any] = {"conv2d": conv_stage, "linear": LinearStage}
-    if problem.operation not in kinds:
-        raise UnsupportedProblem(
-            "training on a GPU", f"a layer of {problem.operation}", 'device="cpu"'
-        )
-    made: Stage = kinds[problem.operation](work, problem, x, parameters)
-    return made
+def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any], *, first: bool) -> Stage:
+    """The stage of a layer's problem; nobody asks for the gradient of the ``first`` one's input.
+
+    Raises `UnsupportedProblem` for one that has no gradient.
+    """
+    if isinstance(problem, Conv2d):
+        return conv_stage(work, problem, x, parameters, first=first)
+    if isinstance(problem, Linear):
+        return LinearStage(work, problem, x, parameters)
+    raise UnsupportedProblem("training on a GPU", f"a layer of {problem.operation}", 'device="cpu"')
 
 
-def conv_stage(work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> Stage:
+def conv_stage(
+    work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any], *, first: bool
+) -> Stage:
     """The stage of a convolution, which depends on its pool."""
     pool = problem.pool
     if problem.ghosts != "zero":
@@ -72,7 +76,8 @@ def conv_stage(work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -
         expected = "a maximum or an average with nothing behind it"
         raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
     if pool is None:
-        return ConvStage(work, problem, x, parameters)
+        kind = FirstConvStage if first else ConvStage
+        return kind(work, problem, x, parameters)
     if pool.kind == "average":
         return AveragedStage(work, problem, x, parameters)
     rung, reason = first_of(_WINNERS, problem, work.precision, work.gpu.description.device)
@@ -87,7 +92,7 @@ class LinearStage:
     def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
         self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
         self.y = work.floats(problem.batch * problem.outputs)
-        self.before = problem.activation
+        self.before: str = problem.activation
 
     def forward(self) -> None:
         """See `Stage`.
@@ -156,6 +161,23 @@ class ConvStage:
             of_input = Conv2dInputGradient(*shape, pool, before)  # type: ignore[arg-type]
             made_by = (self._x,) if before != "none" else ()
             work.run(of_input, *dz, *made_by, dx, parameters=self._parameters[:1])
+
+
+class FirstConvStage(ConvStage):
+    """The same of the network's input: nothing but the weights' gradients needs the derivative of
+    its activation, which is taken where they are made."""
+
+    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+        super().__init__(work, problem, x, parameters)
+        self.before = "none"
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        p = self._problem
+        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
+        of_weights = Conv2dWeightsGradient(*shape, activation=p.activation)
+        value = (self.y,) if p.activation != "none" else ()
+        self._work.run(of_weights, self._x, dz, *value, *gradients)
 
 
 class WinnersStage(ConvStage):

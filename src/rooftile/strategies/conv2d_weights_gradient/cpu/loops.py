@@ -10,12 +10,21 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 
 
 @native
-def one_row(x, dy, where, plane, row, y, z, sizes):  # type: ignore[no-untyped-def]
+def gradient(dy, value, at, code):  # type: ignore[no-untyped-def]
+    """One before the activation; ``value`` is read where ``code`` is an activation's."""
+    if code:
+        return dy[at] * derivative(code, value[at])
+    return dy[at]
+
+
+@native
+def one_row(x, dy, where, value, plane, row, y, z, sizes):  # type: ignore[no-untyped-def]
     """A row of gradients times the pixels that its outputs saw at tap y, z; ``where`` is read where
-    sizes[13] says that there is one.
+    sizes[13] says that there is one, and ``value`` where sizes[15] is the code of an activation.
 
     Ghost cells take part, as zeros: an infinite gradient on one gives NaN.
     """
@@ -29,12 +38,12 @@ def one_row(x, dy, where, plane, row, y, z, sizes):  # type: ignore[no-untyped-d
         seen = np.float32(0.0)
         if 0 <= r < height and 0 <= s < width:
             seen = x[plane + r * width + s]
-        total += dy[row * columns + j] * seen
+        total += gradient(dy, value, row * columns + j, sizes[15]) * seen
     return total
 
 
 @native
-def each_weight(x, dy, where, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
+def each_weight(x, dy, where, value, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are maps.  Rows are summed by themselves: long sums round worse."""
     images, channels, plane, maps = sizes[0], sizes[1], sizes[2] * sizes[3], sizes[4]
     tall, wide, rows, columns = sizes[5], sizes[6], sizes[11], sizes[12]
@@ -46,22 +55,35 @@ def each_weight(x, dy, where, dweights, dbias, sizes, begin, end):  # type: igno
                 at = (n * channels + c) * plane
                 for i in range(rows):
                     row, y, z = (n * maps + m) * rows + i, p - sizes[9], q - sizes[10]
-                    total += one_row(x, dy, where, at, row, y, z, sizes)
+                    total += one_row(x, dy, where, value, at, row, y, z, sizes)
             dweights[m * channels * tall * wide + tap] = total
         total = np.float32(0.0)
         for n in range(images):
             for i in range((n * maps + m) * rows, (n * maps + m + 1) * rows):
                 line = np.float32(0.0)
                 for j in range(columns):
-                    line += dy[i * columns + j]
+                    line += gradient(dy, value, i * columns + j, sizes[15])
                 total += line
         dbias[m] = total
 
 
+# Nothing is read of what stands for the arrays that a problem has not.
 @native
 def of_all(x, dy, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Gradients of all outputs: nothing is read of what stands for their places."""
-    each_weight(x, dy, sizes, dweights, dbias, sizes, begin, end)
+    """Gradients of all outputs."""
+    each_weight(x, dy, sizes, dy, dweights, dbias, sizes, begin, end)
+
+
+@native
+def of_winners(x, dy, where, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients with their places."""
+    each_weight(x, dy, where, dy, dweights, dbias, sizes, begin, end)
+
+
+@native
+def of_all_behind(x, dy, value, dweights, dbias, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Gradients of all outputs, behind an activation."""
+    each_weight(x, dy, sizes, value, dweights, dbias, sizes, begin, end)
 
 
 class Loops(ArrayStrategy):
@@ -83,8 +105,10 @@ class Loops(ArrayStrategy):
         sizes = (
             p.images, p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,
             *p.layer.output_size, int(p.pool is not None), p.layer.conv_size[1],
+            ACTIVATION_CODES[p.activation],
         )  # fmt: skip
-        return ArrayKernel(of_all if p.pool is None else each_weight, p.maps, sizes)
+        kernel = of_winners if p.pool is not None else of_all
+        return ArrayKernel(kernel if p.activation == "none" else of_all_behind, p.maps, sizes)
 
 
 STRATEGY = Loops()

@@ -17,6 +17,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
+from rooftile.ops.activation import derivative
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.nonzeros import (
@@ -73,6 +74,10 @@ class Nonzeros(HostStrategy):
 
         def call(x: AnyArray, *others: AnyArray) -> None:
             *gradients, dweights, dbias = others
+            if p.activation != "none":
+                dy, y = gradients
+                with np.errstate(invalid="ignore", over="ignore"):
+                    gradients = [dy * derivative(p.activation, y)]
             if any(p.padding):
                 framed = np.zeros((p.images, p.channels, *padded), np.float32)
                 framed[:, :, above : above + p.height, left : left + p.width] = x

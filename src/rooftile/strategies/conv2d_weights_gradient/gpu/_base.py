@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
+from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
 
 
@@ -17,10 +18,11 @@ class GpuWeightsGradient(GpuStrategy):
         return None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes and the tunables."""
-        return {**gradient_macros(problem.layer), **config}
+        """The layer's sizes, its activation where dy is behind it, and the tunables."""
+        activation = {"ACTIVATION": ACTIVATION_CODES[problem.activation]}
+        return {**gradient_macros(problem.layer), **activation, **config}
 
 
 def inputs_of(problem: Conv2dWeightsGradient) -> tuple[str, ...]:
-    """The names of x, dy and, behind a pool, where."""
+    """The names of x, dy, where behind a pool and y behind an activation."""
     return tuple(array.name for array in problem.input_arrays)

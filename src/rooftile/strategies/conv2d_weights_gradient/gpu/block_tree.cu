@@ -13,7 +13,7 @@
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
 weights_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
-                 WHERE_ARGUMENT GLOBAL float* __restrict__ dweights,
+                 WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ dweights,
                  GLOBAL float* __restrict__ dbias, int images)
 {
     __shared__ float joined[BLOCK];
@@ -26,7 +26,8 @@ weights_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restr
             int64 n = term / GRADIENTS;
             int e = (int)(term % GRADIENTS);
             int64 number = (n * MAPS + map) * GRADIENTS + e;
-            sum += weight < WEIGHTS ? dy[number] * seen(x, n, weight, PLACE(number, e)) : dy[number];
+            float pixel = weight < WEIGHTS ? seen(x, n, weight, PLACE(number, e)) : 1.0f;
+            sum += GRADIENT(number) * pixel;
         }
         joined[lane] = sum;
         for (int reach = BLOCK / 2; reach > 0; reach /= 2) {

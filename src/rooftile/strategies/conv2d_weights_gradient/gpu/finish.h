@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "common/places.h"
+#include "conv2d_weights_gradient/gpu/gradient.h"
 
 // Of a map: its weights, then its bias.
 #define COLUMNS_ALL (CHANNELS * TAPS + 1)

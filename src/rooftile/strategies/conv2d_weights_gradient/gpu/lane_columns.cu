@@ -9,7 +9,7 @@
 //
 // Sums are made by lane, then by warp, then by `finish` over these, in a fixed order.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH], dy[images][MAPS][ROWS][COLUMNS],
+// x[images][CHANNELS][HEIGHT][WIDTH], dy[images][MAPS][ROWS][COLUMNS], y: see gradient.h;
 // partial[gridDim.x * PARTS][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
 // Grid: x over images, which blocks share out; y over channels; z over groups of maps.
 // Block: WARPS warps, each with a group of GROUP_MAPS maps and a part of the rows.
@@ -30,20 +30,40 @@ __device__ __forceinline__ void start_channel(const GLOBAL float* from, SHARED f
         COPY_ASYNC(float, tile + (at / WIDTH + PAD_Y) * PITCH + at % WIDTH + PAD_X, from + at);
 }
 
+// Fetches the gradients of MASK_HEIGHT outputs below each other of some maps, from element `first` of
+// dy on, and the values behind their activation; zeros from row `end` on.
+__device__ __forceinline__ void fetch(const GLOBAL float* dy, Y_ARGUMENT int64 first, int row, int end,
+                                      int maps, float gradient[MASK_HEIGHT][GROUP_MAPS],
+                                      float value[MASK_HEIGHT][GROUP_MAPS])
+{
+    UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
+        UNROLL for (int m = 0; m < GROUP_MAPS; m++) {
+            int64 number = first + m * GRADIENTS + (row + r) * COLUMNS;
+            int there = row + r < end && m < maps;
+            gradient[r][m] = there ? dy[number] : 0.0f;
+            value[r][m] = there ? VALUE(number) : 0.0f;
+        }
+}
+
 // Adds what the outputs of a column from row `begin` to `end` bring, to the sums of some maps.
-__device__ __forceinline__ void walk(const GLOBAL float* dy, int maps, const SHARED float* column,
-                                     int begin, int end, float sum[GROUP_MAPS][SUMS])
+__device__ __forceinline__ void walk(const GLOBAL float* dy, Y_ARGUMENT int64 first, int maps,
+                                     const SHARED float* column, int begin, int end,
+                                     float sum[GROUP_MAPS][SUMS])
 {
     float window[MASK_HEIGHT][MASK_WIDTH];
+    float next[MASK_HEIGHT][GROUP_MAPS], value[MASK_HEIGHT][GROUP_MAPS];
+    fetch(dy, Y_GIVEN first, begin, end, maps, next, value);
     UNROLL for (int p = 0; p < MASK_HEIGHT - 1; p++)
         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
             window[p][q] = column[(begin + p) * PITCH + q];
-    // The window's rows take turns, so that none has to move.
+    // The window's rows take turns, so that none has to move; further gradients are on their way
+    // while these are multiplied.
     for (int i = begin; i < end; i += MASK_HEIGHT) {
         float gradient[MASK_HEIGHT][GROUP_MAPS];
         UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
             UNROLL for (int m = 0; m < GROUP_MAPS; m++)
-                gradient[r][m] = i + r < end && m < maps ? dy[m * GRADIENTS + (i + r) * COLUMNS] : 0.0f;
+                gradient[r][m] = BEFORE_ACTIVATION(next[r][m], value[r][m]);
+        fetch(dy, Y_GIVEN first, i + MASK_HEIGHT, end, maps, next, value);
         UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
             if (i + r < end) {
                 UNROLL for (int q = 0; q < MASK_WIDTH; q++)
@@ -62,7 +82,7 @@ __device__ __forceinline__ void walk(const GLOBAL float* dy, int maps, const SHA
 
 __global__ void LAUNCH_BOUNDS(THREADS)
 weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
-                GLOBAL float* __restrict__ partial, int images)
+                Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[PLANE];
     __shared__ float joined[WARPS * 32 * SUMS_PITCH];
@@ -81,8 +101,10 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
         start_channel(x + ((int64)n * CHANNELS + channel) * HEIGHT * WIDTH, tile);
         COPIES_DONE();
         __syncthreads();
-        const GLOBAL float* own = dy + ((int64)n * MAPS + first) * GRADIENTS;
-        for (int j = lane; j < columns; j += 32) walk(own + j, maps, tile + j, begin, end, sum);
+        for (int j = lane; j < columns; j += 32) {
+            int64 number = ((int64)n * MAPS + first) * GRADIENTS + j;
+            walk(dy, Y_GIVEN number, maps, tile + j, begin, end, sum);
+        }
     }
 
     SHARED float* mine = joined + warp * 32 * SUMS_PITCH;

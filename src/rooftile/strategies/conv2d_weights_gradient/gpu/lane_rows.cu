@@ -40,13 +40,13 @@ __device__ __forceinline__ void start_image(const GLOBAL float* image, SHARED fl
 
 // An image's gradients, as bits, each with where in a plane the first pixel lies that it met.
 __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
-                                               WHERE_ARGUMENT int64 n, SHARED int2* held)
+                                               WHERE_ARGUMENT Y_ARGUMENT int64 n, SHARED int2* held)
 {
     for (int at = threadIdx.x; at < MAPS * GRADIENTS; at += THREADS) {
         int64 number = n * MAPS * GRADIENTS + at;
         int place = PLACE(number, at % GRADIENTS);
         int2 one;
-        one.x = FLOAT_BITS(dy[number]);
+        one.x = FLOAT_BITS(GRADIENT(number));
         one.y = place / PLACE_COLUMNS * STRIDE_Y * PITCH + place % PLACE_COLUMNS * STRIDE_X;
         held[at] = one;
     }
@@ -54,7 +54,7 @@ __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
 
 __global__ void LAUNCH_BOUNDS(THREADS)
 weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+                WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     // Behind the planes a row of ones.
     __shared__ float tile[GROUP_CHANNELS * PLANE + MASK_WIDTH];
@@ -74,7 +74,7 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
     for (int n = blockIdx.x; n < images; n += gridDim.x) {
         __syncthreads();
         start_image(x + (int64)n * CHANNELS * HEIGHT * WIDTH, tile, first);
-        hold_gradients(dy, WHERE_GIVEN n, held);
+        hold_gradients(dy, WHERE_GIVEN Y_GIVEN n, held);
         COPIES_DONE();
         __syncthreads();
         UNROLL for (int m = 0; m < WARP_MAPS; m++) {

@@ -42,7 +42,7 @@ __device__ __forceinline__ void stage(const GLOBAL float* image, SHARED float* t
 
 __global__ void LAUNCH_BOUNDS(32 * WARPS)
 weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+                WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[TILE_CHANNELS * PLANE + 1];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -80,7 +80,7 @@ weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
                     pixel[k] = tile[lane + 32 * k < TILE_TAPS ? from + offset[k] : ONE];
                 UNROLL for (int g = 0; g < MAP_GROUP; g++) {
                     int there = group * MAP_GROUP + g < MAPS;
-                    float gradient = there ? dy[first + g * GRADIENTS] : 0.0f;
+                    float gradient = there ? GRADIENT(first + g * GRADIENTS) : 0.0f;
                     UNROLL for (int k = 0; k < LANE_TAPS; k++) sum[s][g][k] += gradient * pixel[k];
                 }
             }

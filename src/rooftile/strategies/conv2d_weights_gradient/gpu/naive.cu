@@ -7,7 +7,7 @@
 #include "conv2d_weights_gradient/gpu/term.h"
 
 __global__ void weights_gradient(const GLOBAL float* __restrict__ x,
-                                 const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
+                                 const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT Y_ARGUMENT
                                      GLOBAL float* __restrict__ dweights,
                                  GLOBAL float* __restrict__ dbias, int images)
 {
@@ -24,7 +24,7 @@ __global__ void weights_gradient(const GLOBAL float* __restrict__ x,
             for (int e = i * COLUMNS; e < (i + 1) * COLUMNS; e++) {
                 int64 number = (n * MAPS + map) * GRADIENTS + e;
                 float pixel = weight < WEIGHTS ? seen(x, n, weight, PLACE(number, e)) : 1.0f;
-                of_row += dy[number] * pixel;
+                of_row += GRADIENT(number) * pixel;
             }
             of_image += of_row;
         }

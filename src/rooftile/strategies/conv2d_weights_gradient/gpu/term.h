@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "common/places.h"
+#include "conv2d_weights_gradient/gpu/gradient.h"
 
 #define WEIGHTS ((int64)MAPS * CHANNELS * TAPS)
 

@@ -14,8 +14,8 @@ from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ladder, strategy
 
 POOL = Pool.of("max", 2)
-# Gradients of all outputs, before and behind an activation, and of winners; windows that overlap; a mask wider than a vector; more
-# images than shares; gradients for more than one collection.
+# Gradients of all outputs, before and behind an activation, and of winners; windows that overlap;
+# a mask wider than a vector; more images than shares; gradients for more than one collection.
 PROBLEMS = (
     Conv2dWeightsGradient(9, 2, 14, 17, 2, (3, 4), (2, 3), (2, 1)),
     Conv2dWeightsGradient(2, 2, 8, 30, 2, (2, 19), (1, 1), (1, 2)),

@@ -25,6 +25,12 @@ PADDED = Conv2dInputGradient(2, 5, 10, 11, 19, (3, 4), padding=(1, 2), pool=POOL
 THIN = Conv2dInputGradient(1, 1, 12, 16, 1, (2, 8), pool=POOL)
 
 
+# Windows of unequal sides and an odd width: a pair's second pixel may not be there.
+UNEVEN = Conv2dInputGradient(
+    3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=Pool.of("max", (3, 2)), before="relu"
+)
+
+
 def judged(name, problem, given, folder, config=None, **options):
     rung = strategy("conv2d_input_gradient", name, "cuda")
     *inputs, weights = given
@@ -35,11 +41,13 @@ def judged(name, problem, given, folder, config=None, **options):
 @pytest.mark.parametrize(
     ("name", "problem", "config"),
     [
-        ("mma_bf16", WIDE, {}),
         ("mma_tf32", WIDE, {"BAND": 4, "WARPS": 2}),
-        ("mma_fp16", PADDED, {"WARPS": 10, "BAND": 1}),
         ("mma_tf32", PADDED, {}),
+        ("mma_tf32", THIN, {"BAND": 1, "WARPS": 10}),
+        ("mma_bf16", WIDE, {}),
+        ("mma_fp16", PADDED, {"WARPS": 10, "BAND": 2}),
         ("mma_bf16", THIN, {"BAND": 4}),
+        ("mma_bf16", UNEVEN, {}),
     ],
 )
 def test_whole_windows(name, problem, config, tmp_path):

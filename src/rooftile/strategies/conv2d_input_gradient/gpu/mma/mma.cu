@@ -1,4 +1,4 @@
-// Rungs 3 to 5, mma: transposed convolution of winners on tensor cores.
+// Rung 5, mma: transposed convolution of winners on tensor cores, windows as rows.
 //
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand among the zeros of their windows, and whole windows are
@@ -17,25 +17,19 @@
 // Block: WARPS warps, which share out the rows of pixels.
 
 #include "common/mma.h"
-#include "conv2d_input_gradient/gpu/before.h"
-#include "conv2d_input_gradient/gpu/met.h"
-#if CORES == TF32
 #include "common/tf32.h"
+#include "conv2d_input_gradient/gpu/before.h"
 #define ROUND(value) tf32(value)
-#define SLOT_MAPS 1
-#else
-#include "common/narrow.h"
-#define ROUND(value) widened(NARROW(value))
-#define SLOT_MAPS 2
-#endif
+#define MENDED 4
+#include "conv2d_input_gradient/gpu/mma/mend.h"
 
 #define SIDE 4
 #define WINDOWS 8
 #define STEPS 4
-// Slots are registers of operands: two of an instruction's terms, each of SLOT_MAPS maps.
-#define GROUP_SLOTS (2 * STEPS)
-#define GROUPS ((MAPS + GROUP_SLOTS * SLOT_MAPS - 1) / (GROUP_SLOTS * SLOT_MAPS))
-#define SLOTS (GROUPS * GROUP_SLOTS)
+// Maps of a group of instructions, two of each.
+#define GROUP_MAPS (2 * STEPS)
+#define GROUPS ((MAPS + GROUP_MAPS - 1) / GROUP_MAPS)
+#define SLOTS (GROUPS * GROUP_MAPS)
 #define HELD_ROWS (ROWS + 1)
 #define PAIRS ((SIDE + MASK_WIDTH) / 2)
 #define BANDS ((HEIGHT + 2 * PAD_Y + BAND - 1) / BAND)
@@ -49,18 +43,6 @@
 #define PIECES (GIVEN * 4 / (int)sizeof(PIECE))
 #define VECTORS (PAD_X == 0 && WIDTH % 4 == 0)
 
-// A slot of what `value(k)` gives for its maps; 16 bits for each map, of which its winner's number in
-// the window is set; and a slot's gradients of winners with one number, zero in place of others.
-#if CORES == TF32
-#define PACKED(value) __float_as_uint(tf32(value(0)))
-#define BITS(number, k) (1u << (number))
-#define WINNERS(slot, wanted) ((slot).y >> (wanted) & 1 ? (slot).x : 0)
-#else
-#define PACKED(value) pack(value(0), value(1))
-#define BITS(number, k) (1u << (number) << 16 * (k))
-#define WINNERS(slot, wanted) ((slot).x & ((slot).y >> (wanted) & 0x10001) * 0xffff)
-#endif
-
 // Masks as the lanes multiply them, taps[MASK_HEIGHT][GROUPS][STEPS][PAIRS][32]: a lane has a column
 // of pixels of a channel and a column of the window.
 __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, int first)
@@ -71,14 +53,10 @@ __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, in
         int q = 2 * pair + lane / 4 % 2 - lane % 4;
         unsigned two[2];
         UNROLL for (int half = 0; half < 2; half++) {
-            float tap[2] = {0.0f, 0.0f};
-            UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
-                int map = (2 * step + half) * SLOT_MAPS + k;
-                if (map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH)
-                    tap[k] = weights[((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q];
-            }
-#define TAP(k) tap[k]
-            two[half] = PACKED(TAP);
+            int map = 2 * step + half;
+            int there = map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
+            int tap = ((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q;
+            two[half] = __float_as_uint(tf32(there ? weights[tap] : 0.0f));
         }
         taps[at] = make_uint2(two[0], two[1]);
     }
@@ -96,27 +74,22 @@ __device__ __forceinline__ void start(const float* dy, const int* where, float* 
         }
 }
 
-// Gradients of two images, held[2][HELD_ROWS][SLOTS][WINDOWS], with bits for their numbers in their
-// windows; those of the last row are zeros.
+// Gradients of two images, held[2][HELD_ROWS][SLOTS][WINDOWS], each with its number in its window;
+// those of the last row are zeros.
 __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, int n, int images)
 {
     for (int at = threadIdx.x; at < 2 * HELD_ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
-        int column = at % WINDOWS, slot = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % HELD_ROWS;
+        int column = at % WINDOWS, map = at / WINDOWS % SLOTS, r = at / WINDOWS / SLOTS % HELD_ROWS;
         int image = at / WINDOWS / SLOTS / HELD_ROWS;
-        float gradient[2] = {0.0f, 0.0f};
-        unsigned bits = 0;
-        UNROLL for (int k = 0; k < SLOT_MAPS; k++) {
-            int map = slot * SLOT_MAPS + k;
-            if (n + image < images && r < ROWS && column < COLUMNS && map < MAPS) {
-                int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
-                int place = __float_as_int(given[2 * GIVEN + number]);
-                int row = place / CONV_COLUMNS - r * SIDE;
-                gradient[k] = given[number];
-                bits |= BITS(row * SIDE + place % CONV_COLUMNS - column * SIDE, k);
-            }
+        uint2 one = make_uint2(0, 0);
+        if (n + image < images && r < ROWS && column < COLUMNS && map < MAPS) {
+            int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
+            int place = __float_as_int(given[2 * GIVEN + number]);
+            int row = place / CONV_COLUMNS - r * SIDE;
+            one.x = __float_as_uint(tf32(given[number]));
+            one.y = row * SIDE + place % CONV_COLUMNS - column * SIDE;
         }
-#define GRADIENT(k) gradient[k]
-        held[at] = make_uint2(PACKED(GRADIENT), bits);
+        held[at] = one;
     }
 }
 
@@ -127,9 +100,9 @@ __device__ __forceinline__ void take(unsigned word[STEPS][4], const uint2* held,
     unsigned wanted = (row & SIDE - 1) * SIDE + lane % 4;
     UNROLL for (int s = 0; s < STEPS; s++)
         UNROLL for (int k = 0; k < 4; k++) {
-            int image = k % 2, slot = group * GROUP_SLOTS + 2 * s + k / 2;
+            int image = k % 2, slot = group * GROUP_MAPS + 2 * s + k / 2;
             uint2 one = held[((image * HELD_ROWS + r) * SLOTS + slot) * WINDOWS + lane / 4];
-            word[s][k] = WINNERS(one, wanted);
+            word[s][k] = one.y == wanted ? one.x : 0;
         }
 }
 
@@ -160,35 +133,6 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
             if (p + 1 < MASK_HEIGHT) take(word[0], held, group, top - p - 1);
         }
     }
-}
-
-// What a pixel of the padded image met, one after another.
-__device__ float met(const float* dy, const int* where, const float* weights, int n, int channel,
-                     int i, int j)
-{
-    float sum = 0.0f;
-    for (int m = 0; m < MAPS; m++)
-        for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
-            for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
-                int64 number = ((int64)n * MAPS + m) * GRADIENTS + r * COLUMNS + c;
-                int place = where[number], p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
-                if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
-                    sum += ROUND(dy[number]) *
-                           ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
-            }
-    return sum;
-}
-
-// Makes NaN among four pixels anew, where zeros met an infinity.
-__device__ __noinline__ void mend(const float* dy, WHERE_ARGUMENT X_ARGUMENT const float* weights,
-                                  float* dx, int n, int channel, int y, int left)
-{
-    int64 row = (((int64)n * CHANNELS + channel) * HEIGHT + y) * WIDTH;
-    for (int j = left < 0 ? 0 : left; j < left + 4 && j < WIDTH; j++)
-        if (dx[row + j] != dx[row + j]) {
-            float sum = met(dy, where, weights, n, channel, y + PAD_Y, j + PAD_X);
-            dx[row + j] = TIMES_DERIVATIVE(sum, row + j);
-        }
 }
 
 // What windows beside each other brought to a row of an image: to the four pixels below the lane's

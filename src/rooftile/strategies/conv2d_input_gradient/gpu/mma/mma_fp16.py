@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.conv2d_input_gradient.gpu.mma._base import Mma
+from rooftile.strategies.conv2d_input_gradient.gpu.mma._spread import Spread
 
 
-class MmaFp16(Mma):
+class MmaFp16(Spread):
     """Gradients and weights rounded to float16, sums in float32."""
 
     name = "mma_fp16"
     order = 4
     precision = "fp16"
-    summary = "whole windows on tensor cores, gradients and weights in float16"
+    summary = "winners among zeros, pairs of pixels on tensor cores, gradients and weights in float16"
 
 
 STRATEGY = MmaFp16()

@@ -1,0 +1,35 @@
+// Pixels of which zeros times infinities made NaN, made anew from what they met.
+
+#pragma once
+
+#include "conv2d_input_gradient/gpu/before.h"
+#include "conv2d_input_gradient/gpu/met.h"
+
+// What a pixel of the padded image met, one after another.
+__device__ float met(const float* dy, const int* where, const float* weights, int n, int channel,
+                     int i, int j)
+{
+    float sum = 0.0f;
+    for (int m = 0; m < MAPS; m++)
+        for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
+            for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
+                int64 number = ((int64)n * MAPS + m) * GRADIENTS + r * COLUMNS + c;
+                int place = where[number], p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
+                if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
+                    sum += ROUND(dy[number]) *
+                           ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
+            }
+    return sum;
+}
+
+// Makes NaN among MENDED pixels anew, where zeros met an infinity.
+__device__ __noinline__ void mend(const float* dy, WHERE_ARGUMENT X_ARGUMENT const float* weights,
+                                  float* dx, int n, int channel, int y, int left)
+{
+    int64 row = (((int64)n * CHANNELS + channel) * HEIGHT + y) * WIDTH;
+    for (int j = left < 0 ? 0 : left; j < left + MENDED && j < WIDTH; j++)
+        if (dx[row + j] != dx[row + j]) {
+            float sum = met(dy, where, weights, n, channel, y + PAD_Y, j + PAD_X);
+            dx[row + j] = TIMES_DERIVATIVE(sum, row + j);
+        }
+}

@@ -1,0 +1,192 @@
+// Rungs 3 and 4, spread: transposed convolution of winners on tensor cores, pixels as rows.
+//
+// In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
+// winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,
+// 16 maps beside each other, and all of it is multiplied: an instruction's rows are 16 pairs of
+// neighbouring pixels, four pairs beside each other in four bands of rows; its terms are the maps, its
+// columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND rows of
+// its pairs: a row of gradients is read once for all rows of pixels that it reaches.
+// What it removes: looks that find nothing, and all but a few of shared memory's reads.
+//
+// A window's winner takes the last one's place away, then its own; the zeros around stay.
+// Zeros make NaN of infinities: such pixels are made anew from what they met.
+//
+// dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dx[images][CHANNELS][HEIGHT][WIDTH].
+// Grid: x over images, which blocks share out; y over four channels each.
+// Block: WARPS warps, which share out the pairs of pixels.
+
+#include "common/mma.h"
+#include "common/narrow.h"
+#include "conv2d_input_gradient/gpu/before.h"
+
+#define ROUND(value) widened(NARROW(value))
+#define THREADS (32 * WARPS)
+// Pairs of pixels of a warp: so many beside each other, in so many bands of rows.
+#define TILE_PAIRS 4
+#define TILE_BANDS 4
+#define TILES_ACROSS ((WIDTH + 2 * TILE_PAIRS - 1) / (2 * TILE_PAIRS))
+#define TILES_DOWN ((HEIGHT + TILE_BANDS * BAND - 1) / (TILE_BANDS * BAND))
+// Places of a pair's first pixel among gradients that it met, each of which is an instruction.
+#define SHIFTS (MASK_WIDTH + 1)
+// Maps of an instruction; eight of them are a unit of memory.
+#define GROUP 16
+#define GROUPS ((MAPS + GROUP - 1) / GROUP)
+// plane[GROUPS][2 units][2: columns even, odd][PLANE_ROWS][PITCH]
+#define PLANE (PLANE_ROWS * PITCH)
+#define PLANES (GROUPS * 2 * 2 * PLANE)
+#define WINNERS (MAPS * GRADIENTS)
+#define HELD ((WINNERS + THREADS - 1) / THREADS)
+#define MENDED 2
+#include "conv2d_input_gradient/gpu/mma/mend.h"
+
+// Masks as the lanes multiply them, taps[GROUPS][SHIFTS][MASK_HEIGHT][32]: a lane has a pixel of a
+// channel and four maps.
+__device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, int first)
+{
+    for (int at = threadIdx.x; at < GROUPS * SHIFTS * MASK_HEIGHT * 32; at += THREADS) {
+        int lane = at % 32, p = at / 32 % MASK_HEIGHT, shift = at / 32 / MASK_HEIGHT % SHIFTS;
+        int group = at / 32 / MASK_HEIGHT / SHIFTS, channel = first + lane / 8;
+        int q = lane / 4 % 2 + MASK_WIDTH - 1 - shift;
+        float tap[4];
+        UNROLL for (int k = 0; k < 4; k++) {
+            int map = group * GROUP + k / 2 * 8 + lane % 4 * 2 + k % 2;
+            int there = map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
+            tap[k] = there ? weights[((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]
+                           : 0.0f;
+        }
+        taps[at] = make_uint2(pack(tap[0], tap[1]), pack(tap[2], tap[3]));
+    }
+}
+
+// Where a map's gradient stands that won at a place, as an element of the planes.
+__device__ __forceinline__ int stand(int map, int place)
+{
+    int row = place / CONV_COLUMNS + MASK_HEIGHT - 1, column = place % CONV_COLUMNS + MASK_WIDTH - 1;
+    return (((map / 8 * 2 + column % 2) * PLANE_ROWS + row) * PITCH + column / 2) * 8 + map % 8;
+}
+
+// A thread's gradients of an image, and their places.
+__device__ __forceinline__ void fetch(const float* dy, const int* where, int n, int images,
+                                      float gradient[HELD], int place[HELD])
+{
+    UNROLL for (int k = 0; k < HELD; k++) {
+        int at = threadIdx.x + k * THREADS, there = n < images && at < WINNERS;
+        gradient[k] = there ? dy[(int64)n * WINNERS + at] : 0.0f;
+        place[k] = there ? where[(int64)n * WINNERS + at] : 0;
+    }
+}
+
+// Four matrices of eight units: the lane gives a row's address.
+__device__ __forceinline__ void load(unsigned word[4], const uint4* row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(row)));
+}
+
+// What gradients brought to a warp's pairs of pixels; `first` is the lane's row of the planes.
+__device__ __forceinline__ void add_all(float sum[BAND][4], const uint2* taps, const uint4* first)
+{
+    UNROLL for (int i = 0; i < BAND; i++)
+        UNROLL for (int k = 0; k < 4; k++) sum[i][k] = 0.0f;
+    ROLLED for (int at = 0; at < GROUPS * SHIFTS; at++) {
+        int column = PAD_X + at % SHIFTS;
+        const uint4* from = first + (at / SHIFTS * 4 + column % 2) * PLANE + column / 2;
+        unsigned tap[MASK_HEIGHT][2];
+        UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+            uint2 two = taps[(at * MASK_HEIGHT + p) * 32 + threadIdx.x % 32];
+            tap[p][0] = two.x, tap[p][1] = two.y;
+        }
+        UNROLL for (int r = 0; r < BAND + MASK_HEIGHT - 1; r++) {
+            unsigned word[4];
+            load(word, from + r * PITCH);
+            UNROLL for (int i = 0; i < BAND; i++) {
+                int p = i - r + MASK_HEIGHT - 1;
+                if (p >= 0 && p < MASK_HEIGHT) multiply_add(sum[i], word, tap[p]);
+            }
+        }
+    }
+}
+
+#define VECTORS (WIDTH % 2 == 0)
+// Of a row of a band, the pair of pixels of a lane's `half` of sums: where it lies in the image.
+#define PAIR(half) (threadIdx.x % 32 / 4 + 8 * (half))
+#define Y(i, half) ((down * TILE_BANDS + PAIR(half) / TILE_PAIRS) * BAND + (i))
+#define LEFT(half) (2 * (across * TILE_PAIRS + PAIR(half) % TILE_PAIRS))
+#define THERE(i, half) (channel < CHANNELS && Y(i, half) < HEIGHT && LEFT(half) < WIDTH)
+#define ROW(i, half) ((((int64)n * CHANNELS + channel) * HEIGHT + Y(i, half)) * WIDTH)
+
+#if BEFORE
+// Which pixels of a pair have a slope, a bit each: relu's is one or none.
+__device__ __forceinline__ unsigned slopes(const float* x, bool two)
+{
+    if (VECTORS) {
+        float2 pair = *(const float2*)x;
+        return (pair.x > 0.0f) | (pair.y > 0.0f) << 1;
+    }
+    return (x[0] > 0.0f) | (two && x[1] > 0.0f) << 1;
+}
+#define SLOPES(x, at, two) slopes(x + (at), two)
+#define SLOPED(value, slope) ((value) * ((slope) ? 1.0f : 0.0f))
+#else
+#define SLOPES(x, at, two) 0
+#define SLOPED(value, slope) (value)
+#endif
+
+__global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
+input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
+                   const GLOBAL float* __restrict__ weights,
+               GLOBAL float* __restrict__ dx, int images)
+{
+    extern __shared__ __align__(16) uint4 plane[];
+    uint2* taps = (uint2*)(plane + PLANES);
+    int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4, of_row = lane % 16;
+    float gradient[HELD];
+    int place[HELD], stood[HELD];
+    fetch(dy, where, blockIdx.x, images, gradient, place);
+    for (int at = threadIdx.x; at < PLANES; at += THREADS) plane[at] = make_uint4(0, 0, 0, 0);
+    hold_masks(weights, taps, blockIdx.y * 4);
+    UNROLL for (int k = 0; k < HELD; k++)
+        stood[k] = stand((threadIdx.x + k * THREADS) / GRADIENTS, place[k]);
+
+    for (int n = blockIdx.x; n < images; n += gridDim.x) {
+        __syncthreads();
+        UNROLL for (int k = 0; k < HELD; k++)
+            if (threadIdx.x + k * THREADS < WINNERS) {
+                ((narrow*)plane)[stood[k]] = 0;
+                stood[k] = stand((threadIdx.x + k * THREADS) / GRADIENTS, place[k]);
+                ((narrow*)plane)[stood[k]] = NARROW(gradient[k]);
+            }
+        __syncthreads();
+        fetch(dy, where, n + gridDim.x, images, gradient, place);
+        for (int job = threadIdx.x / 32; job < TILES_ACROSS * TILES_DOWN; job += WARPS) {
+            int across = job % TILES_ACROSS, down = job / TILES_ACROSS;
+            // Slopes are asked for before there is anything to multiply by them.
+            unsigned slope[BAND];
+            UNROLL for (int i = 0; i < BAND; i++) {
+                slope[i] = 0;
+                UNROLL for (int half = 0; half < 2; half++)
+                    if (THERE(i, half))
+                        slope[i] |= SLOPES(x, ROW(i, half) + LEFT(half), LEFT(half) + 1 < WIDTH)
+                                    << 2 * half;
+            }
+            int top = PAD_Y + (down * TILE_BANDS + of_row / TILE_PAIRS) * BAND;
+            float sum[BAND][4];
+            add_all(sum, taps, plane + (lane / 16 * 2 * PLANE_ROWS + top) * PITCH +
+                                   across * TILE_PAIRS + of_row % TILE_PAIRS);
+            UNROLL for (int i = 0; i < BAND; i++)
+                UNROLL for (int half = 0; half < 2; half++) {
+                    if (!THERE(i, half)) continue;
+                    float left = SLOPED(sum[i][2 * half], slope[i] >> 2 * half & 1);
+                    float right = SLOPED(sum[i][2 * half + 1], slope[i] >> 2 * half & 2);
+                    float* to = dx + ROW(i, half) + LEFT(half);
+                    if (VECTORS) *(float2*)to = make_float2(left, right);
+                    else to[0] = left;
+                    if (!VECTORS && LEFT(half) + 1 < WIDTH) to[1] = right;
+                    if (left != left || right != right)
+                        mend(dy, where, X_GIVEN weights, dx, n, channel, Y(i, half), LEFT(half));
+                }
+        }
+    }
+}

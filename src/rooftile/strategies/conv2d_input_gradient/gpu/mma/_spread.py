@@ -15,8 +15,8 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_PAIRS, _BANDS = 4, 4
-"""A warp's pairs of pixels: so many beside each other, in so many bands of rows."""
+_ROWS = 16
+"""Pairs of pixels of an instruction."""
 _GROUP = 16
 """Maps of an instruction."""
 _UNIT = 16
@@ -40,7 +40,8 @@ class Spread(GpuInputGradient):
     tunables = (
         Tunable("WARPS", (2, 4, 5, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3), 2),
-        Tunable("BAND", (2, 4, 5, 8, 10), 10),
+        Tunable("BAND", (2, 4, 5, 7, 8, 10, 14), 10),
+        Tunable("TILE_PAIRS", (4, 5), 4),
     )
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
@@ -68,12 +69,12 @@ class Spread(GpuInputGradient):
         high = problem.mask[0] - 1
 
         def read(band: int) -> tuple[int, int]:
-            return blocks(problem.height, _BANDS * band) * (band + high), band
+            return blocks(problem.height, 4 * band) * (band + high), band
 
         band = min((2, 4, 5, 8, 10), key=read)
-        tiles = _tiles(problem, band)
+        tiles = _tiles(problem, {"BAND": band, "TILE_PAIRS": 4})
         warps = next((w for w in (10, 8, 5, 4) if tiles % w == 0), 8 if tiles > 4 else 4)
-        found = {"WARPS": warps, "BLOCKS": 2, "BAND": band}
+        found = {"WARPS": warps, "BLOCKS": 2, "BAND": band, "TILE_PAIRS": 4}
         return {**found, "BLOCKS": 1} if self.invalid(problem, found) else found
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
@@ -88,7 +89,7 @@ class Spread(GpuInputGradient):
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type, and how gradients lie in shared memory."""
-        rows, pitch = _plane(problem, config["BAND"])
+        rows, pitch = _plane(problem, config)
         lie = {"PLANE_ROWS": rows, "PITCH": pitch, "CORES": CORES[self.precision].word}
         return {**super().macros(problem, config), **lie}
 
@@ -100,28 +101,33 @@ class Spread(GpuInputGradient):
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
 
-def _tiles(problem: Conv2dInputGradient, band: int) -> int:
+def _tiles(problem: Conv2dInputGradient, config: Config) -> int:
     """Tiles of pixels, each a warp's."""
-    return blocks(problem.width, 2 * _PAIRS) * blocks(problem.height, _BANDS * band)
+    down = _ROWS // config["TILE_PAIRS"] * config["BAND"]
+    return blocks(problem.width, 2 * config["TILE_PAIRS"]) * blocks(problem.height, down)
 
 
-def _plane(problem: Conv2dInputGradient, band: int) -> tuple[int, int]:
+def _plane(problem: Conv2dInputGradient, config: Config) -> tuple[int, int]:
     """Rows, and units in a row of a column's parity, of eight maps' gradients.
 
-    Pairs of neighbouring bands lie half of the banks apart where they can.
+    Of the rows of an instruction as few as can be lie in the same banks.
     """
     (above, left), (high, wide) = problem.padding, problem.mask
-    down = blocks(problem.height, _BANDS * band) * _BANDS * band
-    across = blocks(problem.width, 2 * _PAIRS) * 2 * _PAIRS
-    rows = max(above + down + high - 1, problem.height + 2 * above)
-    columns = max(left + across + wide, problem.width + 2 * left)
-    least = blocks(columns, 2)
-    apart = (pitch for pitch in range(least, least + 8) if band * pitch % 8 == 4)
-    return rows, next(apart, least)
+    pairs, band = config["TILE_PAIRS"], config["BAND"]
+    tall, across = _ROWS // pairs * band, 2 * pairs
+    rows = blocks(problem.height, tall) * tall + above + high - 1
+    columns = blocks(problem.width, across) * across + left + wide
+    least = blocks(max(columns, problem.width + 2 * left), 2)
+
+    def shared(pitch: int) -> int:
+        units = [(row // pairs * band * pitch + row % pairs) % 8 for row in range(_ROWS)]
+        return -len(set(units[:8])) - len(set(units[8:]))
+
+    return max(rows, problem.height + 2 * above), min(range(least, least + 8), key=shared)
 
 
 def _shared(problem: Conv2dInputGradient, config: Config) -> int:
     """Bytes of an image's gradients among zeros, and of the masks as they are multiplied."""
-    (rows, pitch), groups = _plane(problem, config["BAND"]), blocks(problem.maps, _GROUP)
+    (rows, pitch), groups = _plane(problem, config), blocks(problem.maps, _GROUP)
     masks = groups * (problem.mask[1] + 1) * problem.mask[0] * 32 * 8
     return groups * 2 * 2 * rows * pitch * _UNIT + masks

@@ -3,9 +3,9 @@
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,
 // 16 maps beside each other, and all of it is multiplied: an instruction's rows are 16 pairs of
-// neighbouring pixels, four pairs beside each other in four bands of rows; its terms are the maps, its
-// columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND rows of
-// its pairs: a row of gradients is read once for all rows of pixels that it reaches.
+// neighbouring pixels, TILE_PAIRS of them beside each other in some bands of rows; its terms are the
+// maps, its columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND
+// rows of its pairs: a row of gradients is read once for all rows of pixels that it reaches.
 // What it removes: looks that find nothing, and all but a few of shared memory's reads.
 //
 // A window's winner takes the last one's place away, then its own; the zeros around stay.
@@ -22,9 +22,9 @@
 
 #define ROUND(value) widened(NARROW(value))
 #define THREADS (32 * WARPS)
-// Pairs of pixels of a warp: so many beside each other, in so many bands of rows.
-#define TILE_PAIRS 4
-#define TILE_BANDS 4
+// A row of an instruction that the bands leave over makes what the last one's last pair does.
+#define TILE_BANDS (16 / TILE_PAIRS)
+#define TILE_ROWS (TILE_BANDS * TILE_PAIRS)
 #define TILES_ACROSS ((WIDTH + 2 * TILE_PAIRS - 1) / (2 * TILE_PAIRS))
 #define TILES_DOWN ((HEIGHT + TILE_BANDS * BAND - 1) / (TILE_BANDS * BAND))
 // Places of a pair's first pixel among gradients that it met, each of which is an instruction.
@@ -32,6 +32,7 @@
 // Maps of an instruction; eight of them are a unit of memory.
 #define GROUP 16
 #define GROUPS ((MAPS + GROUP - 1) / GROUP)
+#define STEPS (GROUPS * SHIFTS)
 // plane[GROUPS][2 units][2: columns even, odd][PLANE_ROWS][PITCH]
 #define PLANE (PLANE_ROWS * PITCH)
 #define PLANES (GROUPS * 2 * 2 * PLANE)
@@ -85,17 +86,85 @@ __device__ __forceinline__ void load(unsigned word[4], const uint4* row)
                  : "r"((unsigned)__cvta_generic_to_shared(row)));
 }
 
-// What gradients brought to a warp's pairs of pixels; `first` is the lane's row of the planes.
-__device__ __forceinline__ void add_all(float sum[BAND][4], const uint2* taps, const uint4* first)
+#define VECTORS (WIDTH % 2 == 0)
+// Rows of which a lane asks x in a step.
+#define ASKED ((BAND + STEPS - 1) / STEPS)
+
+// A lane's two pairs of pixels: rows of the band in which they are, and where the first pixel of the
+// first row lies in x and dx.
+typedef struct {
+    int rows[2], left[2];
+    int64 first[2];
+} Pairs;
+
+__device__ __forceinline__ Pairs pairs_of(int64 plane, int there, int across, int down)
 {
+    Pairs of;
+    UNROLL for (int half = 0; half < 2; half++) {
+        int row = threadIdx.x % 32 / 4 + 8 * half;
+        int top = (down * TILE_BANDS + row / TILE_PAIRS) * BAND;
+        int left = 2 * (across * TILE_PAIRS + row % TILE_PAIRS);
+        int rows = HEIGHT - top < BAND ? HEIGHT - top : BAND;
+        of.rows[half] = there && row < TILE_ROWS && left < WIDTH ? rows : 0;
+        of.left[half] = left;
+        of.first[half] = (plane * HEIGHT + top) * WIDTH + left;
+    }
+    return of;
+}
+
+// Of some rows of the lane's pairs, from row `begin` on, x.
+__device__ __forceinline__ void ask(const float* x, Pairs of, int begin, float2 asked[ASKED][2])
+{
+    UNROLL for (int e = 0; e < ASKED; e++)
+        UNROLL for (int half = 0; half < 2; half++) {
+            const float* from = x + of.first[half] + (begin + e) * WIDTH;
+            asked[e][half] = make_float2(0.0f, 0.0f);
+            if (begin + e < of.rows[half]) {
+                if (VECTORS) asked[e][half] = *(const float2*)from;
+                else asked[e][half].x = *from;
+                if (!VECTORS && of.left[half] + 1 < WIDTH) asked[e][half].y = from[1];
+            }
+        }
+}
+
+// Which pixels of the lane's pairs have a slope, four bits a row: relu's is one or none.
+__device__ __forceinline__ unsigned long long slopes(int begin, const float2 asked[ASKED][2])
+{
+    unsigned long long bits = 0;
+    UNROLL for (int e = 0; e < ASKED; e++)
+        UNROLL for (int half = 0; half < 2; half++) {
+            unsigned long long two = (asked[e][half].x > 0.0f) | (asked[e][half].y > 0.0f) << 1;
+            if (begin + e < BAND) bits |= two << 4 * (begin + e) + 2 * half;
+        }
+    return bits;
+}
+
+#if BEFORE
+#define ASK(begin, asked) ask(x, of, begin, asked)
+#define SLOPES(begin, asked) slopes(begin, asked)
+#define SLOPED(value, slope) ((value) * ((slope) ? 1.0f : 0.0f))
+#else
+#define ASK(begin, asked)
+#define SLOPES(begin, asked) 0
+#define SLOPED(value, slope) (value)
+#endif
+
+// What gradients brought to a warp's pairs of pixels; `first` is the lane's row of the planes.  Says
+// which pixels have a slope: x is on its way while gradients are multiplied.
+__device__ __forceinline__ unsigned long long add_all(float sum[BAND][4], const uint2* taps,
+                                                      const uint4* first, X_ARGUMENT Pairs of)
+{
+    unsigned long long bits = 0;
     UNROLL for (int i = 0; i < BAND; i++)
         UNROLL for (int k = 0; k < 4; k++) sum[i][k] = 0.0f;
-    ROLLED for (int at = 0; at < GROUPS * SHIFTS; at++) {
-        int column = PAD_X + at % SHIFTS;
-        const uint4* from = first + (at / SHIFTS * 4 + column % 2) * PLANE + column / 2;
+    ROLLED for (int step = 0; step < STEPS; step++) {
+        float2 asked[ASKED][2];
+        ASK(step * ASKED, asked);
+        int column = PAD_X + step % SHIFTS;
+        const uint4* from = first + (step / SHIFTS * 4 + column % 2) * PLANE + column / 2;
         unsigned tap[MASK_HEIGHT][2];
         UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
-            uint2 two = taps[(at * MASK_HEIGHT + p) * 32 + threadIdx.x % 32];
+            uint2 two = taps[(step * MASK_HEIGHT + p) * 32 + threadIdx.x % 32];
             tap[p][0] = two.x, tap[p][1] = two.y;
         }
         UNROLL for (int r = 0; r < BAND + MASK_HEIGHT - 1; r++) {
@@ -106,33 +175,10 @@ __device__ __forceinline__ void add_all(float sum[BAND][4], const uint2* taps, c
                 if (p >= 0 && p < MASK_HEIGHT) multiply_add(sum[i], word, tap[p]);
             }
         }
+        bits |= SLOPES(step * ASKED, asked);
     }
+    return bits;
 }
-
-#define VECTORS (WIDTH % 2 == 0)
-// Of a row of a band, the pair of pixels of a lane's `half` of sums: where it lies in the image.
-#define PAIR(half) (threadIdx.x % 32 / 4 + 8 * (half))
-#define Y(i, half) ((down * TILE_BANDS + PAIR(half) / TILE_PAIRS) * BAND + (i))
-#define LEFT(half) (2 * (across * TILE_PAIRS + PAIR(half) % TILE_PAIRS))
-#define THERE(i, half) (channel < CHANNELS && Y(i, half) < HEIGHT && LEFT(half) < WIDTH)
-#define ROW(i, half) ((((int64)n * CHANNELS + channel) * HEIGHT + Y(i, half)) * WIDTH)
-
-#if BEFORE
-// Which pixels of a pair have a slope, a bit each: relu's is one or none.
-__device__ __forceinline__ unsigned slopes(const float* x, bool two)
-{
-    if (VECTORS) {
-        float2 pair = *(const float2*)x;
-        return (pair.x > 0.0f) | (pair.y > 0.0f) << 1;
-    }
-    return (x[0] > 0.0f) | (two && x[1] > 0.0f) << 1;
-}
-#define SLOPES(x, at, two) slopes(x + (at), two)
-#define SLOPED(value, slope) ((value) * ((slope) ? 1.0f : 0.0f))
-#else
-#define SLOPES(x, at, two) 0
-#define SLOPED(value, slope) (value)
-#endif
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
 input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
@@ -141,7 +187,8 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
 {
     extern __shared__ __align__(16) uint4 plane[];
     uint2* taps = (uint2*)(plane + PLANES);
-    int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4, of_row = lane % 16;
+    int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;
+    int row = lane % 16 < TILE_ROWS ? lane % 16 : TILE_ROWS - 1;
     float gradient[HELD];
     int place[HELD], stood[HELD];
     fetch(dy, where, blockIdx.x, images, gradient, place);
@@ -160,32 +207,28 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
             }
         __syncthreads();
         fetch(dy, where, n + gridDim.x, images, gradient, place);
-        for (int job = threadIdx.x / 32; job < TILES_ACROSS * TILES_DOWN; job += WARPS) {
-            int across = job % TILES_ACROSS, down = job / TILES_ACROSS;
-            // Slopes are asked for before there is anything to multiply by them.
-            unsigned slope[BAND];
-            UNROLL for (int i = 0; i < BAND; i++) {
-                slope[i] = 0;
-                UNROLL for (int half = 0; half < 2; half++)
-                    if (THERE(i, half))
-                        slope[i] |= SLOPES(x, ROW(i, half) + LEFT(half), LEFT(half) + 1 < WIDTH)
-                                    << 2 * half;
-            }
-            int top = PAD_Y + (down * TILE_BANDS + of_row / TILE_PAIRS) * BAND;
+        for (int tile = threadIdx.x / 32; tile < TILES_ACROSS * TILES_DOWN; tile += WARPS) {
+            int across = tile % TILES_ACROSS, down = tile / TILES_ACROSS;
+            Pairs of = pairs_of((int64)n * CHANNELS + channel, channel < CHANNELS, across, down);
+            int top = PAD_Y + (down * TILE_BANDS + row / TILE_PAIRS) * BAND;
+            int unit = (lane / 16 * 2 * PLANE_ROWS + top) * PITCH;
             float sum[BAND][4];
-            add_all(sum, taps, plane + (lane / 16 * 2 * PLANE_ROWS + top) * PITCH +
-                                   across * TILE_PAIRS + of_row % TILE_PAIRS);
+            unsigned long long bits =
+                add_all(sum, taps, plane + unit + across * TILE_PAIRS + row % TILE_PAIRS, X_GIVEN of);
             UNROLL for (int i = 0; i < BAND; i++)
                 UNROLL for (int half = 0; half < 2; half++) {
-                    if (!THERE(i, half)) continue;
-                    float left = SLOPED(sum[i][2 * half], slope[i] >> 2 * half & 1);
-                    float right = SLOPED(sum[i][2 * half + 1], slope[i] >> 2 * half & 2);
-                    float* to = dx + ROW(i, half) + LEFT(half);
-                    if (VECTORS) *(float2*)to = make_float2(left, right);
-                    else to[0] = left;
-                    if (!VECTORS && LEFT(half) + 1 < WIDTH) to[1] = right;
-                    if (left != left || right != right)
-                        mend(dy, where, X_GIVEN weights, dx, n, channel, Y(i, half), LEFT(half));
+                    if (i >= of.rows[half]) continue;
+                    float* to = dx + of.first[half] + i * WIDTH;
+                    float2 two;
+                    two.x = SLOPED(sum[i][2 * half], bits >> 4 * i + 2 * half & 1);
+                    two.y = SLOPED(sum[i][2 * half + 1], bits >> 4 * i + 2 * half & 2);
+                    if (VECTORS) *(float2*)to = two;
+                    else to[0] = two.x;
+                    if (!VECTORS && of.left[half] + 1 < WIDTH) to[1] = two.y;
+                    if (two.x != two.x || two.y != two.y)
+                        mend(dy, where, X_GIVEN weights, dx, n, channel,
+                             (down * TILE_BANDS + (lane / 4 + 8 * half) / TILE_PAIRS) * BAND + i,
+                             of.left[half]);
                 }
         }
     }

@@ -47,7 +47,7 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
     }
     assert {name for (precision, _), name in found.items() if precision == "ieee"} == {"gathered"}
     for precision in ("tf32", "bf16", "fp16"):
-        assert found[precision, 64] == "gathered"
+        assert found[precision, 64] == ("gathered" if precision == "tf32" else f"mma_{precision}")
         assert found[precision, 1024] == f"mma_{precision}"
 
 
@@ -71,4 +71,31 @@ def test_few_blocks_share_the_pixels_of_an_image_evenly(batch, block):
 )
 def test_tensor_cores_say_what_they_refuse(change, why):
     problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
+    assert why in strategy("conv2d_input_gradient", "mma_tf32", "cuda").why_not(problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (17, 3)}, "17 rows"),
+        ({"before": "tanh"}, "no slope"),
+        ({"maps": 100}, "shared memory"),
+        ({"pool": Pool.of("max", 1), "height": 30, "width": 30}, "gradients of a thread"),
+    ],
+)
+def test_16_bits_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
     assert why in strategy("conv2d_input_gradient", "mma_bf16", "cuda").why_not(problem)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [((40, 40), (10, 5)), ((28, 28), (8, 4)), ((80, 80), (10, 10)), ((16, 20), (8, 2))],
+)
+def test_tiles_are_shared_out_evenly(size, expected):
+    problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), height=size[0], width=size[1])
+    config = strategy("conv2d_input_gradient", "mma_bf16", "cuda").defaults(problem)
+    assert (config["WARPS"], config["BAND"]) == expected

@@ -6,8 +6,6 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 
 from __future__ import annotations
 
-import math
-
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
@@ -15,8 +13,10 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_ROWS = 16
-"""Pairs of pixels of an instruction."""
+_PAIRS, _BANDS = 4, 4
+"""A warp's pairs of pixels: so many beside each other, in so many bands of rows."""
+_FULL = 8
+"""Warps of a block that keep tensor cores busy."""
 _GROUP = 16
 """Maps of an instruction."""
 _UNIT = 16
@@ -40,8 +40,7 @@ class Spread(GpuInputGradient):
     tunables = (
         Tunable("WARPS", (2, 4, 5, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3), 2),
-        Tunable("BAND", (2, 4, 5, 7, 8, 10, 14), 10),
-        Tunable("TILE_PAIRS", (4, 5), 4),
+        Tunable("BAND", (2, 4, 5, 8, 10), 5),
     )
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
@@ -65,16 +64,18 @@ class Spread(GpuInputGradient):
         return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
-        """The bands that read fewest rows of gradients, a tile a warp, two blocks where they fit."""
-        high = problem.mask[0] - 1
+        """Bands that read few rows of gradients, but leave a tile to each of many warps; two blocks
+        where they fit."""
+        bands = next(t for t in self.tunables if t.name == "BAND").values
+        full = [band for band in bands if _tiles(problem, band) >= _FULL]
 
-        def read(band: int) -> tuple[int, int]:
-            return blocks(problem.height, 4 * band) * (band + high), band
+        def read(band: int) -> int:
+            return _tiles(problem, band) * (band + problem.mask[0] - 1)
 
-        band = min((2, 4, 5, 8, 10), key=read)
-        tiles = _tiles(problem, {"BAND": band, "TILE_PAIRS": 4})
-        warps = next((w for w in (10, 8, 5, 4) if tiles % w == 0), 8 if tiles > 4 else 4)
-        found = {"WARPS": warps, "BLOCKS": 2, "BAND": band, "TILE_PAIRS": 4}
+        band = min(full or bands[:1], key=read)
+        tiles = _tiles(problem, band)
+        warps = next((w for w in (10, 8, 5) if tiles % w == 0), 8 if tiles > 4 else 4)
+        found = {"WARPS": warps, "BLOCKS": 2, "BAND": band}
         return {**found, "BLOCKS": 1} if self.invalid(problem, found) else found
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
@@ -89,9 +90,9 @@ class Spread(GpuInputGradient):
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type, and how gradients lie in shared memory."""
-        rows, pitch = _plane(problem, config)
-        lie = {"PLANE_ROWS": rows, "PITCH": pitch, "CORES": CORES[self.precision].word}
-        return {**super().macros(problem, config), **lie}
+        rows, pitch = _plane(problem, config["BAND"])
+        cores = {"CORES": CORES[self.precision].word}
+        return {**super().macros(problem, config), **cores, "PLANE_ROWS": rows, "PITCH": pitch}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel; blocks share out the images."""
@@ -101,33 +102,27 @@ class Spread(GpuInputGradient):
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
 
-def _tiles(problem: Conv2dInputGradient, config: Config) -> int:
+def _tiles(problem: Conv2dInputGradient, band: int) -> int:
     """Tiles of pixels, each a warp's."""
-    down = _ROWS // config["TILE_PAIRS"] * config["BAND"]
-    return blocks(problem.width, 2 * config["TILE_PAIRS"]) * blocks(problem.height, down)
+    return blocks(problem.width, 2 * _PAIRS) * blocks(problem.height, _BANDS * band)
 
 
-def _plane(problem: Conv2dInputGradient, config: Config) -> tuple[int, int]:
+def _plane(problem: Conv2dInputGradient, band: int) -> tuple[int, int]:
     """Rows, and units in a row of a column's parity, of eight maps' gradients.
 
-    Of the rows of an instruction as few as can be lie in the same banks.
+    Pairs of neighbouring bands lie half of the banks apart where they can.
     """
     (above, left), (high, wide) = problem.padding, problem.mask
-    pairs, band = config["TILE_PAIRS"], config["BAND"]
-    tall, across = _ROWS // pairs * band, 2 * pairs
-    rows = blocks(problem.height, tall) * tall + above + high - 1
+    down, across = _BANDS * band, 2 * _PAIRS
+    rows = blocks(problem.height, down) * down + above + high - 1
     columns = blocks(problem.width, across) * across + left + wide
     least = blocks(max(columns, problem.width + 2 * left), 2)
-
-    def shared(pitch: int) -> int:
-        units = [(row // pairs * band * pitch + row % pairs) % 8 for row in range(_ROWS)]
-        return -len(set(units[:8])) - len(set(units[8:]))
-
-    return max(rows, problem.height + 2 * above), min(range(least, least + 8), key=shared)
+    apart = (pitch for pitch in range(least, least + 8) if band * pitch % 8 == 4)
+    return max(rows, problem.height + 2 * above), next(apart, least)
 
 
 def _shared(problem: Conv2dInputGradient, config: Config) -> int:
     """Bytes of an image's gradients among zeros, and of the masks as they are multiplied."""
-    (rows, pitch), groups = _plane(problem, config), blocks(problem.maps, _GROUP)
+    (rows, pitch), groups = _plane(problem, config["BAND"]), blocks(problem.maps, _GROUP)
     masks = groups * (problem.mask[1] + 1) * problem.mask[0] * 32 * 8
     return groups * 2 * 2 * rows * pitch * _UNIT + masks

@@ -11,7 +11,9 @@ class MmaBf16(Spread):
     name = "mma_bf16"
     order = 3
     precision = "bf16"
-    summary = "winners among zeros, pairs of pixels on tensor cores, gradients and weights in bfloat16"
+    summary = (
+        "winners among zeros, pairs of pixels on tensor cores, gradients and weights in bfloat16"
+    )
 
 
 STRATEGY = MmaBf16()

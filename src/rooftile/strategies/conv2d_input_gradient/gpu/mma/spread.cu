@@ -3,9 +3,9 @@
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,
 // 16 maps beside each other, and all of it is multiplied: an instruction's rows are 16 pairs of
-// neighbouring pixels, TILE_PAIRS of them beside each other in some bands of rows; its terms are the
-// maps, its columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND
-// rows of its pairs: a row of gradients is read once for all rows of pixels that it reaches.
+// neighbouring pixels, four pairs beside each other in four bands of rows; its terms are the maps, its
+// columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND rows of
+// its pairs: a row of gradients is read once for all rows of pixels that it reaches.
 // What it removes: looks that find nothing, and all but a few of shared memory's reads.
 //
 // A window's winner takes the last one's place away, then its own; the zeros around stay.
@@ -22,9 +22,9 @@
 
 #define ROUND(value) widened(NARROW(value))
 #define THREADS (32 * WARPS)
-// A row of an instruction that the bands leave over makes what the last one's last pair does.
-#define TILE_BANDS (16 / TILE_PAIRS)
-#define TILE_ROWS (TILE_BANDS * TILE_PAIRS)
+// Pairs of pixels of a warp: so many beside each other, in so many bands of rows.
+#define TILE_PAIRS 4
+#define TILE_BANDS 4
 #define TILES_ACROSS ((WIDTH + 2 * TILE_PAIRS - 1) / (2 * TILE_PAIRS))
 #define TILES_DOWN ((HEIGHT + TILE_BANDS * BAND - 1) / (TILE_BANDS * BAND))
 // Places of a pair's first pixel among gradients that it met, each of which is an instruction.
@@ -105,7 +105,7 @@ __device__ __forceinline__ Pairs pairs_of(int64 plane, int there, int across, in
         int top = (down * TILE_BANDS + row / TILE_PAIRS) * BAND;
         int left = 2 * (across * TILE_PAIRS + row % TILE_PAIRS);
         int rows = HEIGHT - top < BAND ? HEIGHT - top : BAND;
-        of.rows[half] = there && row < TILE_ROWS && left < WIDTH ? rows : 0;
+        of.rows[half] = there && left < WIDTH ? rows : 0;
         of.left[half] = left;
         of.first[half] = (plane * HEIGHT + top) * WIDTH + left;
     }
@@ -187,8 +187,7 @@ input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
 {
     extern __shared__ __align__(16) uint4 plane[];
     uint2* taps = (uint2*)(plane + PLANES);
-    int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;
-    int row = lane % 16 < TILE_ROWS ? lane % 16 : TILE_ROWS - 1;
+    int lane = threadIdx.x % 32, row = lane % 16, channel = blockIdx.y * 4 + lane % 4;
     float gradient[HELD];
     int place[HELD], stood[HELD];
     fetch(dy, where, blockIdx.x, images, gradient, place);

@@ -64,15 +64,23 @@ __global__ void gather(const GLOBAL given_number* __restrict__ given,
     GLOBAL float* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
 #if RESIZED
-    // A thread keeps what it knows of a column, and walks down its rows.
+    // A thread walks down some rows of a column; four levels serve all rows that lie among them.
+    int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
+    int begin = HEIGHT * part / parts, end = HEIGHT * (part + 1) / parts;
     for (int j = threadIdx.x; j < WIDTH; j += 32) {
-        int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left;
+        int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left, top = -1;
         float near = shares[2 * (HEIGHT + j)], far = shares[2 * (HEIGHT + j) + 1];
-        UNROLL_BY(4) for (int i = ROWS * blockIdx.y + threadIdx.y; i < HEIGHT; i += ROWS * gridDim.y) {
-            int top = places[i], below = top + 1 < OLD_HEIGHT ? top + 1 : top;
-            float high = shares[2 * i], low = shares[2 * i + 1];
-            float before = high * LEVEL(top, left) + low * LEVEL(below, left);
-            float after = high * LEVEL(top, right) + low * LEVEL(below, right);
+        float2 above = make_float2(0.0f, 0.0f), under = above;
+        for (int i = begin; i < end; i++) {
+            float2 share = ((const GLOBAL float2*)shares)[i];
+            if (places[i] != top) {
+                top = places[i];
+                int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
+                above = make_float2(LEVEL(top, left), LEVEL(top, right));
+                under = make_float2(LEVEL(below, left), LEVEL(below, right));
+            }
+            float before = share.x * above.x + share.y * under.x;
+            float after = share.x * above.y + share.y * under.y;
             to[i * WIDTH + j] = (near * before + far * after) * factor - taken_off;
         }
     }

@@ -71,7 +71,7 @@ __global__ void gather(const GLOBAL given_number* __restrict__ given,
         int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left, top = -1;
         float near = shares[2 * (HEIGHT + j)], far = shares[2 * (HEIGHT + j) + 1];
         float2 above = make_float2(0.0f, 0.0f), under = above;
-        for (int i = begin; i < end; i++) {
+        UNROLL_BY(2) for (int i = begin; i < end; i++) {
             float2 share = ((const GLOBAL float2*)shares)[i];
             if (places[i] != top) {
                 top = places[i];

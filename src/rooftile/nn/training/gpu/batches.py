@@ -19,7 +19,7 @@ from rooftile.nn.training.options import TrainingOptions
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 
 _THREADS = 256
-_BLOCKS = 768
+_BLOCKS = 512
 """That a GPU runs about at once."""
 
 
@@ -82,7 +82,7 @@ class Batches:
         source = self._source
         given = source.data, source.targets, self._order, self._variation, step
         # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(-(-height * width // _THREADS), 8, max(2, _BLOCKS // count))
+        parts = min(-(-height * width // _THREADS), 8, max(1, _BLOCKS // count))
         grid = (count * channels, parts, 1)
         launch = Launch("gather", grid, (32, _THREADS // 32, 1))
         return Call(program, launch, (*given, *self._tables, x, targets))

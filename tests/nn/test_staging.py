@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import lazy_cuda
 from rooftile.nn import gpu_plan, staging
@@ -62,15 +62,17 @@ def test_large_arrays_go_in_segments(batch, dtype, page_locked, opencl_device, m
     rng = np.random.default_rng(0)
     x = rng.integers(0, 256, (150, *SMALL.input_shape)).astype(numpy_dtype(dtype))
     expected = plan(x)
-    # Some 50 images a segment where the batch has as many, and threads copy all but the last.
+    # Some 50 images a segment where the batch has as many, and cores copy all but the last.
     segment = 50 * x[0].nbytes
     monkeypatch.setattr(gpu_plan, "STREAMED_BYTES", 1000)
     monkeypatch.setattr(gpu_plan, "_SEGMENT_BYTES", segment)
     monkeypatch.setattr(gpu_plan, "_STAGED_BYTES", 20 * x[0].nbytes)
     monkeypatch.setattr(gpu_plan, "is_pinned", lambda images: page_locked)
-    filled, given = [], staging._Filling.next
+    filled, following = [], staging._Filling.next
     monkeypatch.setattr(
-        staging._Filling, "next", lambda self, given=given: filled.append(0) or given(self)
+        staging._Filling,
+        "next",
+        lambda self, following=following: filled.append(0) or following(self),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "_gpu", Staged(plan._gpu))
@@ -83,16 +85,22 @@ def test_large_arrays_go_in_segments(batch, dtype, page_locked, opencl_device, m
     assert len(filled) == (9 if staged else 0)
 
 
-def test_the_threads_end_with_their_stager():
-    before = threading.enumerate()
-    stager = staging.Stager(lazy_cuda.Device(np.random.default_rng(0)), 2)
-    with stager.filled([np.arange(6).reshape(3, 2)]) as source:
-        (piece,) = source.next()
-    np.testing.assert_array_equal(piece, [[0, 1], [2, 3], [4, 5]])
-    threads = [thread for thread in threading.enumerate() if thread not in before]
-    assert len(threads) == 2
-    del source, stager
-    gc.collect()
-    for thread in threads:
-        thread.join(10)
-        assert not thread.is_alive()
+@given(
+    count=st.integers(0, 70_000), skew=st.integers(0, 5), lead=st.integers(0, 70),
+    threads=st.integers(1, 3),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_bytes_are_copied_from_anywhere_to_anywhere(count, skew, lead, threads):
+    source = np.random.default_rng(count).integers(0, 256, count + skew).astype(np.uint8)[skew:]
+    to = np.full(count + lead + 64, 7, np.uint8)
+    staging.copy_bytes(source, to[lead : lead + count], threads)
+    np.testing.assert_array_equal(to[lead : lead + count], source)
+    assert (to[:lead] == 7).all()
+    assert (to[lead + count :] == 7).all()
+
+
+def test_bits_that_are_no_numbers_are_kept():
+    source = np.full(1000, 0x7F800001, np.uint32).view(np.uint8)
+    to = np.zeros_like(source)
+    staging.copy_bytes(source, to, 1)
+    np.testing.assert_array_equal(to, source)

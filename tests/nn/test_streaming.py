@@ -113,7 +113,7 @@ def test_staging_without_waiting_for_the_copies_is_wrong(monkeypatch):
     assert wrong > 10
 
 
-def test_a_failing_copy_leaves_no_thread_at_work(monkeypatch):
+def test_a_failing_copy_leaves_the_next_run_right(monkeypatch):
     device = lazy_cuda.Device(np.random.default_rng(0))
     streamer, stager = streamer_on(device, labels=False), Stager(device, 2)
     images = random_images(40, np.float32)

@@ -3,35 +3,32 @@ run at full speed and the host need not wait for them."""
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.devices.cpu.native import source as source_of
+from rooftile.devices.cpu.native.vector import lanes
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.streams import own_stream, pinned
 from rooftile.devices.gpu import GpuDevice
 from rooftile.ops import AnyArray
 
 _MOST_THREADS = 8
-"""So many threads copy as fast as a GPU's link takes it."""
-_MANY = 16
-"""Of so many segments threads copy whole ones, which takes their time from Python's lock least."""
-_FEW_THREADS = 4
-"""Of fewer segments so many threads copy pieces: more would wait for that lock and each other."""
-_PIECE_BYTES = 2**20
-"""A piece's length: long beside what Python does for it, and soon done."""
-_BUFFERS = 10
-"""Segments that page-locked memory holds: two that are copied to the GPU, others being filled."""
-_LEAVING = 2
-"""Segments whose copies to the GPU are handed over before the host waits for the first."""
+"""So many copy twice as fast as a GPU's link takes it."""
+_BUFFERS = 3
+"""Segments that page-locked memory holds: one is being filled, the others leave."""
+_PIECE_BYTES = 2**21
+"""A piece's length: long beside what it takes to tell the cores, and soon done."""
+_UNIT = 2**13
+"""Words of a unit of work."""
+_LINE = 64
+"""Bytes of a cache's line."""
 
 
 class DirectCopies:
@@ -102,11 +99,10 @@ class AsTheyLie:
 
 
 class Stager:
-    """Threads that copy segments into page-locked buffers, ahead of the copies to the GPU.
+    """Cores that copy segments into page-locked buffers, ahead of the copies to the GPU.
 
-    A processor's core copies a fifth of what the link takes, so several do: each its pieces of a
-    few segments, so that the first is soon there, or whole ones of many.  The threads hold Python's
-    lock only between pieces.
+    A processor's core copies a fifth of what the link takes, and several together more than that:
+    all of them copy a piece, past their caches, and the next one while the link takes it.
     """
 
     def __init__(self, gpu: CudaDevice, threads: int | None = None) -> None:
@@ -114,172 +110,74 @@ class Stager:
         self._threads = threads or min(cpu.cores(), _MOST_THREADS)
         self._buffers: list[NDArray[np.uint8]] = []
 
-    @contextmanager
-    def filled(self, parts: Sequence[AnyArray]) -> Iterator[Source]:
-        """The parts by way of the buffers, in order; the first is the largest.
+    def filled(self, parts: Sequence[AnyArray]) -> Source:
+        """The contiguous parts by way of the buffers, in order; the first is the largest.
 
-        The device is current.  After the block no thread reads the parts any more.  Raises
-        `OutOfMemory`.
+        The device is current.  Raises `OutOfMemory`.
         """
-        nbytes, many = parts[0].nbytes, len(parts) >= _MANY
-        buffers = self._of(nbytes, min(len(parts), _BUFFERS))
-        filling = _Filling(buffers, parts, nbytes if many else _PIECE_BYTES)
-        self._crew.begin(filling.work, self._threads if many else _FEW_THREADS)
-        try:
-            filling.begin()
-            yield filling
-        finally:
-            filling.stop()
-            self._crew.wait()
-
-    @cached_property
-    def _crew(self) -> _Crew:
-        return _Crew(self._threads)
-
-    def _of(self, nbytes: int, count: int) -> list[NDArray[np.uint8]]:
-        held = self._buffers
-        if len(held) < count or held[0].nbytes < nbytes:
-            self._buffers = held = []
-            held += [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(count)]
-        return held
-
-
-class _Crew:
-    """Threads that wait for work: to wake one takes a few microseconds, a pool's some twenty."""
-
-    def __init__(self, count: int) -> None:
-        self._begun = 0
-        self._go = [_locked() for _ in range(count)]
-        self._over = [_locked() for _ in range(count)]
-        self._work: list[Callable[[int], object] | None] = [None]
-        for number in range(count):
-            # The threads do not hold the crew, so that they end when nobody else does.
-            run = partial(_follow, number, self._go[number], self._over[number], self._work)
-            threading.Thread(target=run, name=f"rooftile-staging-{number}", daemon=True).start()
-        weakref.finalize(self, _release, self._go, self._work).atexit = False
-
-    def begin(self, work: Callable[..., object], most: int) -> None:
-        """Call ``work`` in at most so many threads, with their number and how many they are."""
-        self._begun = min(most, len(self._go))
-        self._work[0] = partial(work, count=self._begun)
-        for go in self._go[: self._begun]:
-            go.release()
-
-    def wait(self) -> None:
-        """Until all have done what was begun."""
-        for over in self._over[: self._begun]:
-            over.acquire()
-        self._work[0] = None
-
-
-def _follow(
-    number: int,
-    go: threading.Lock,
-    over: threading.Lock,
-    work: list[Callable[[int], object] | None],
-) -> None:
-    """What a thread of a crew does."""
-    while True:
-        go.acquire()
-        called = work[0]
-        if called is None:
-            return
-        called(number)
-        del called
-        over.release()
-
-
-def _release(go: Sequence[threading.Lock], work: list[Any]) -> None:
-    """End the threads of a crew that nobody holds any more."""
-    work[0] = None
-    for one in go:
-        one.release()
-
-
-def _locked() -> threading.Lock:
-    lock = threading.Lock()
-    lock.acquire()
-    return lock
+        nbytes = parts[0].nbytes
+        if not self._buffers or self._buffers[0].nbytes < nbytes:
+            self._buffers = []
+            self._buffers += [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(_BUFFERS)]
+        return _Filling(self._buffers, parts, self._threads)
 
 
 class _Filling:
-    """One run of a stager: pieces in order, which the caller and the threads take in turns."""
+    """One run of a stager."""
 
     def __init__(
-        self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray], piece: int
+        self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray], threads: int
     ) -> None:
-        """``piece`` is a piece's length in bytes."""
-        self._parts, first = parts, parts[0]
-        self._filled = [
-            buffer[: first.nbytes].view(first.dtype).reshape(first.shape) for buffer in buffers
-        ]
-        self._step = max(1, piece // first[:1].nbytes)
-        """Images of a piece."""
-        self._pieces = -(-len(first) // self._step)
-        """Of each segment but the last."""
-        total = (len(parts) - 1) * self._pieces - (-len(parts[-1]) // self._step)
-        self._done = [_locked() for _ in range(total)]
-        """A piece's is locked until it is there."""
-        self._gates = [_locked() for _ in parts]
-        """A segment's is locked until its buffer is free."""
-        self._open, self._given, self._stopped = 0, 0, False
+        self._buffers, self._parts, self._threads = buffers, parts, threads
+        self._given = 0
         self._marks: deque[Any] = deque()
-        for _ in self._filled[: len(parts)]:
-            self._open_gate()
-
-    def begin(self) -> None:
-        """Copy the first piece, while the threads wake."""
-        self._copy(0)
-
-    def work(self, number: int, count: int) -> None:
-        """What a thread of so many copies."""
-        for piece in range(1 + number, len(self._done), count):
-            with self._gates[piece // self._pieces]:
-                pass
-            if self._stopped:
-                return
-            self._copy(piece)
 
     def next(self) -> Iterator[AnyArray]:
-        """See `Source.next`: waits for a piece, and gives those behind it that are there too."""
+        """See `Source.next`: waits until the copy that used the buffer is over."""
         number = self._given
         self._given += 1
-        filled = self._filled[number % len(self._filled)][: len(self._parts[number])]
-        pieces = self._done[number * self._pieces : (number + 1) * self._pieces]
-        first = 0
-        while first < len(pieces):
-            pieces[first].acquire()
-            end = first + 1
-            while end < len(pieces) and pieces[end].acquire(blocking=False):
-                end += 1
-            yield filled[first * self._step : end * self._step]
-            first = end
+        if number >= len(self._buffers):
+            self._marks.popleft().sync()
+        source = self._parts[number].reshape(-1).view(np.uint8)
+        to = self._buffers[number % len(self._buffers)]
+        for first in range(0, len(source), _PIECE_BYTES):
+            piece = source[first : first + _PIECE_BYTES]
+            there = to[first : first + len(piece)]
+            copy_bytes(piece, there, self._threads)
+            yield there
 
     def sent(self, mark: Any) -> None:
-        """See `Source.sent`: waits for the copy before the last, whose buffer is free then."""
+        """See `Source.sent`."""
         self._marks.append(mark)
-        if self._open < len(self._gates) and len(self._marks) >= _LEAVING:
-            self._marks.popleft().sync()
-            self._open_gate()
 
-    def stop(self) -> None:
-        """What the threads have not begun they leave."""
-        self._stopped = True
-        while self._open < len(self._gates):
-            self._open_gate()
 
-    def _open_gate(self) -> None:
-        self._gates[self._open].release()
-        self._open += 1
+_TEXT = """
+def kernel(x, out, sizes, begin, end):
+    for unit in range(begin, end):
+        first = unit * {unit}
+        last = min(first + {unit}, sizes[0])
+        whole = first + (last - first) // {lanes} * {lanes}
+        for i in range(first, whole, {lanes}):
+            stream(out, i, load(x, i))
+        if whole < last:
+            store_part(out, whole, load_part(x, whole, last - whole), last - whole)
+"""
 
-    def _copy(self, piece: int) -> None:
-        source, to = self._ends(piece)
-        np.copyto(to, source)
-        self._done[piece].release()
 
-    def _ends(self, piece: int) -> tuple[AnyArray, AnyArray]:
-        """Where a piece lies, and where it is copied to."""
-        segment, place = divmod(piece, self._pieces)
-        part, filled = self._parts[segment], self._filled[segment % len(self._filled)]
-        at = slice(place * self._step, min((place + 1) * self._step, len(part)))
-        return part[at], filled[at]
+def copy_bytes(source: NDArray[np.uint8], to: NDArray[np.uint8], threads: int) -> None:
+    """Copy one row of bytes to another by so many threads."""
+    lead = min(-cpu.address(to) % _LINE, len(source))
+    end = lead + (len(source) - lead) // 4 * 4
+    # Streaming stores are of whole lines, and vectors of words on their own boundaries.
+    if end > lead and (cpu.address(source) + lead) % 4 == 0:
+        to[:lead], to[end:] = source[:lead], source[end:]
+        words, there = source[lead:end].view(np.float32), to[lead:end].view(np.float32)
+        _copy()((words, there), cpu.sizes_of(len(words)), -(-len(words) // _UNIT), threads)
+    else:
+        to[...] = source
+
+
+@cache
+def _copy() -> cpu.Spread:
+    text = _TEXT.format(unit=_UNIT, lanes=lanes())
+    return cpu.Spread(source_of("copy_past_the_cache", text), ("float32", "float32"))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -123,7 +122,8 @@ class Streamer:
         returned: list[Any] = [None] * SLOTS
         parts = list(self._parts(images, segment))
         lie = [part for _, part, _ in parts]
-        with device.on(), stager.filled(lie) if stager else nullcontext(AsTheyLie(lie)) as source:
+        with device.on():
+            source = stager.filled(lie) if stager else AsTheyLie(lie)
             try:
                 first = inward.mark()
                 for turn, part, at in parts:

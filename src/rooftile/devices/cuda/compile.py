@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,9 @@ def specific(architecture: str) -> str:
     return f"{architecture}a" if number >= _FIRST_SPECIFIC else architecture
 
 
+@cache
 def _version() -> str:
+    """The compiler's version: to look for it takes milliseconds, and each kernel's key has it."""
     import importlib.metadata
 
     try:

@@ -109,6 +109,7 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         Conv2dWeightsGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
         Conv2dWeightsGradient(3, 1, 86, 86, 4, (7, 7), pool=Pool.of("max", 2)),
         Conv2dWeightsGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
+        Conv2dWeightsGradient(9, 2, 28, 35, 7, (5, 5), padding=(2, 2), activation="relu"),
     ),
     "conv2d_input_gradient": (
         Conv2dInputGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),

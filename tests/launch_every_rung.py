@@ -113,6 +113,7 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     ),
     "conv2d_input_gradient": (
         Conv2dInputGradient(3, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
+        Conv2dInputGradient(3, 5, 21, 25, 19, (4, 5), pool=Pool.of("max", 3), before="relu"),
         Conv2dInputGradient(9, 5, 14, 17, 9, (7, 7), (2, 3), (2, 1)),
     ),
     "softmax": (Softmax(40, 130), Softmax(2, 3)),

@@ -25,11 +25,11 @@ import numpy as np
 from rooftile import nn
 from rooftile.devices.select import open_gpu
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 
-_REPLAYS, _ROUNDS, _STEPS = 20, 7, 40
+_REPLAYS, _ROUNDS, _STEPS = 3 * TOGETHER, 7, 40
 _TOLERANCE = 1e-4
 """Of a gradient's norm."""
 _ROUNDED = 2
@@ -159,10 +159,12 @@ def distance(found: dict[str, Any], right: dict[str, Any]) -> float:
     return max(float(norm(found[k] - right[k]) / norm(right[k])) for k in right)
 
 
-def replays(held: Resident, start: Any) -> float:
-    """Milliseconds of one replay, in a row of them."""
+def replays(held: Resident, step: Step) -> float:
+    """Milliseconds of one step, in a row of them as a training starts them."""
+    several = step.several
+    starts = [step] * _REPLAYS if several is None else [several] * (_REPLAYS // TOGETHER)
     with held.gpu.timer() as elapsed:
-        for _ in range(_REPLAYS):
+        for start in starts:
             start()
     return float(elapsed.milliseconds) / _REPLAYS
 
@@ -220,6 +222,7 @@ def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
         ours.append(replays(held, step))
         theirs += [torch_replays(graph)] if graph else []
     found |= {"ours_ms": statistics.median(ours), "launches": len(step.launches)}
+    found["together"] = 1 if step.several is None else TOGETHER
     found |= {"torch_ms": statistics.median(theirs)} if theirs else {}
     held.gpu.copy_in(zero, held.step)
     return found | {"parts_us": [(n, round(1000 * t, 2)) for n, t in parts(held, step)]}

@@ -13,7 +13,7 @@ from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
-from rooftile.nn.training.gpu import layers
+from rooftile.nn.training.gpu import epochs, layers
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import outputs_on
 from rooftile.nn.training.gpu.resident import Resident
@@ -139,6 +139,44 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     names = [name for name, _ in step.launches]
     assert "gather" in names
     assert names[-1] == "sgd"
+
+
+def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch):
+    options = TrainingOptions(epochs=2, batch=2, learning_rate=1e-3, dropout=0.1, seed=3)
+    rows = np.random.default_rng(4).normal(0, 1, (37, 5)).astype(np.float32)
+    network, labels = ONE_LAYER.initialise(1), np.arange(37) % 10
+    alone, tried = Step.__call__, Step._least
+    calls = []
+
+    def counted(self):
+        calls.append(1)
+        alone(self)
+
+    def last_is_least(self, ways):
+        return [-float(number) for number, _ in enumerate(tried(self, ways))]
+
+    def trained():
+        calls.clear()
+        reports = []
+        made = train(
+            network,
+            rows,
+            labels,
+            options,
+            device=device.description.device,
+            progress=lambda report: reports.append(report.loss),
+        )
+        return reports, [value.tobytes() for value in made.parameters.values()], len(calls)
+
+    monkeypatch.setattr(epochs, "_PATIENCE_S", np.inf)
+    monkeypatch.setattr(Step, "__call__", counted)
+    monkeypatch.setattr(Step, "_least", last_is_least)
+    together = trained()
+    monkeypatch.setattr(Step, "several", None)
+    one_by_one = trained()
+    assert together[:2] == one_by_one[:2]
+    # The first epoch's steps are started by 1, 2, 4, 8 and 4; the second one's by 16 and 3.
+    assert (together[2], one_by_one[2]) == (11 + 3, 2 * 19)
 
 
 def test_only_the_update_waits_for_the_weights_of_later_layers(device):

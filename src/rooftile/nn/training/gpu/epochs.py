@@ -15,7 +15,7 @@ from rooftile.devices.select import DeviceName, open_gpu, parse_device
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
 from rooftile.runtime.choice import ROUNDING_KINDS
@@ -106,20 +106,31 @@ class DeviceSteps:
         self, first: int, steps: int, phases: Phases | None
     ) -> Iterator[Callable[[], list[float]]]:
         """Start some steps at a time; what waits for their losses."""
-        held, batch = self.held, self.held.batches.size
         while first < steps:
             last = min(steps, first + self._some)
             with self._gpu.on():
-                for number in range(first, last):
-                    held.batches.before(number)
-                    step = self._steps[min(batch, self._count - number * batch)]
-                    if phases is not None and phases.timed and (number + 1) % _LOOKED_AT == 0:
-                        step.profiled(phases)
-                    else:
-                        step()
-                mark = held.send_losses(last)
-            yield partial(held.sent_losses, mark, first, last)
+                self._start(first, last, phases)
+                mark = self.held.send_losses(last)
+            yield partial(self.held.sent_losses, mark, first, last)
             first = last
+
+    def _start(self, number: int, last: int, phases: Phases | None) -> None:
+        """Start the steps from one to another, several of whole batches together."""
+        batches, timed = self.held.batches, phases is not None and phases.timed
+        whole = min(last, self._count // batches.size)
+        while number < last:
+            step = self._steps[min(batches.size, self._count - number * batches.size)]
+            alone = timed or batches.streamed or whole - number < TOGETHER
+            if not alone and step.several is not None:
+                step.several()
+                number += TOGETHER
+                continue
+            batches.before(number)
+            number += 1
+            if phases is not None and timed and number % _LOOKED_AT == 0:
+                step.profiled(phases)
+            else:
+                step()
 
     def compile(self) -> None:
         """Have the kernels of all steps compiled, which the first step does otherwise."""

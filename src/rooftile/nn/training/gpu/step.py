@@ -2,16 +2,16 @@
 
 On CUDA the list is captured as one graph; there the gradients of weights are a branch for which
 nothing but the update waits.  Beside what they are computed soonest depends on how much of the
-device the kernels take, so the first step tries.  Batches are gathered from data that stay on the
-device, by the epoch's order; so are rates and what varies the images.  A step says nothing to the
-host: losses are noted on the device.
+device the kernels take, so the first step tries; whether several steps are one graph, the first
+ones.  Batches are gathered from data that stay on the device, by the epoch's order; so are rates
+and what varies the images.  A step says nothing to the host: losses are noted on the device.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import head, is_small
-from rooftile.nn.training.gpu.launches import Start, Work
+from rooftile.nn.training.gpu.launches import Order, Start, Work
 from rooftile.nn.training.gpu.layers import LinearStage, Stage, times_derivative
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
@@ -28,8 +28,12 @@ from rooftile.nn.training.phases import Phases
 from rooftile.ops.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 
+TOGETHER = 8
+"""Steps of one graph, between which the device need not wait for the next graph's start."""
+_SHORT_MS = 0.3
+"""That start is a small part of longer steps."""
 _TRIES = 5
-"""Times that each order of a step is tried; the least counts."""
+"""Times that each way to start is tried; the least counts."""
 
 
 class Step:
@@ -152,27 +156,51 @@ class Step:
 
     def __call__(self) -> None:
         """Start the step."""
-        self._start()
+        self._chosen[1]()
 
     @cached_property
-    def _start(self) -> Callable[[], object]:
-        """The work in the order that takes least time, tried on places that are put back."""
-        gpu, held = self._held.gpu, self._held
+    def several(self) -> Callable[[], object] | None:
+        """Starts `TOGETHER` steps as one graph; None where they take no longer one by one.
+
+        Both are tried, on places that are put back: the epoch must have so many whole batches left,
+        all of them on the device.
+        """
+        order, one = self._chosen
+        if self._least([one])[0] > _SHORT_MS:
+            return None
+        together = self._held.gpu.captured(partial(_repeated, partial(self._work.start, order)))
+        times = self._least([partial(_repeated, one), together])
+        return together if times[1] < times[0] else None
+
+    @cached_property
+    def _chosen(self) -> tuple[Order, Callable[[], object]]:
+        """The order that takes least time, tried on places that are put back, and its graph."""
+        gpu, held, orders = self._held.gpu, self._held, self._work.orders
         kept = held.kept()
         # What a graph captures must have run before.
         self._work.start()
         gpu.synchronise()
         held.put_back(kept)
-        orders = [gpu.captured(partial(self._work.start, one)) for one in self._work.orders]
-        if len(orders) == 1:
-            return orders[0]
-        number, times = np.zeros(1, np.int32), [math.inf] * len(orders)
+        graphs = [gpu.captured(partial(self._work.start, one)) for one in orders]
+        times = self._least(graphs) if len(graphs) > 1 else [0.0]
+        least = times.index(min(times))
+        return orders[least], graphs[least]
+
+    def _least(self, ways: Sequence[Callable[[], object]]) -> list[float]:
+        """The least milliseconds of each way to start steps, on places that are put back."""
+        gpu, held = self._held.gpu, self._held
+        kept, number, times = held.kept(), np.zeros(1, np.int32), [math.inf] * len(ways)
         gpu.copy_out(held.step, number)
         for _ in range(_TRIES):
-            for i, order in enumerate(orders):
+            for i, start in enumerate(ways):
                 gpu.copy_in(number, held.step)
                 with gpu.timer() as elapsed:
-                    order()
+                    start()
                 times[i] = min(times[i], elapsed.milliseconds)
         held.put_back(kept)
-        return orders[times.index(min(times))]
+        return times
+
+
+def _repeated(start: Callable[[], object]) -> None:
+    for _ in range(TOGETHER):
+        start()

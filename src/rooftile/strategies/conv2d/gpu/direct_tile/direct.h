@@ -47,22 +47,34 @@ __device__ __forceinline__ void load_patch(const SHARED float* row, int start, f
 #define TAPS SHARED
 #endif
 
+// Rows of the patch that are held at a time: where sums have several rows, each meets several rows
+// of taps.
+#define HELD_ROWS (SUM_ROWS > 1 ? PATCH_ROWS : 1)
+// Where rows of taps have nothing in common, many products are written out for one row only:
+// compilers take a second or two for thousands of them.  Taps in constant memory are operands only
+// where their places are literals.
+#if SUM_ROWS == 1 && !TAPS_CONSTANT && MASK_HEIGHT * MASK_WIDTH * THREAD_MAPS * SUM_COLUMNS > 1024
+#define TAP_ROWS ROLLED
+#else
+#define TAP_ROWS UNROLL
+#endif
+
 // Adds one channel to all sums of a thread, a row of taps at a time.
 __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS float* taps,
                                             float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS])
 {
-    float patch[PATCH_ROWS][PATCH_COLUMNS];
-    UNROLL for (int p = 0; p < MASK_HEIGHT; p++) {
+    float patch[HELD_ROWS][PATCH_COLUMNS];
+    TAP_ROWS for (int p = 0; p < MASK_HEIGHT; p++) {
         UNROLL for (int a = p; a < p + SUM_ROWS * STRIDE_Y; a += STRIDE_Y)
             // The others are in registers: an earlier row of taps has met them.
             if (p < STRIDE_Y || a + STRIDE_Y >= p + SUM_ROWS * STRIDE_Y)
-                load_patch(tile + a * PITCH, a * PITCH, patch[a]);
+                load_patch(tile + a * PITCH, a * PITCH, patch[a % HELD_ROWS]);
         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
             UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
                 float tap = taps[p * TAP_ROW + q * THREAD_MAPS + m];
                 UNROLL for (int i = 0; i < SUM_ROWS; i++)
                     UNROLL for (int j = 0; j < SUM_COLUMNS; j++)
-                        sum[m][i][j] += tap * patch[i * STRIDE_Y + p][j * STRIDE_X + q];
+                        sum[m][i][j] += tap * patch[(i * STRIDE_Y + p) % HELD_ROWS][j * STRIDE_X + q];
             }
     }
 }

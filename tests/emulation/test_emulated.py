@@ -74,6 +74,12 @@ def test_a_convolution_is_right(rung, problem, tmp_path):
     assert verdict.passed, verdict
 
 
+def test_rows_of_many_taps_are_not_written_out(tmp_path):
+    problem = Conv2d(1, 2, 43, 39, 8, (11, 11), (4, 4), (2, 2), activation="relu")
+    verdict = ordinary(strategy("conv2d", "direct_tile", "cuda"), problem, tmp_path)
+    assert verdict.passed, verdict
+
+
 @pytest.mark.parametrize("specials", [(0,), (1, 2)], ids=["input", "parameters"])
 @pytest.mark.parametrize(("rung", "problem"), taken(RUNGS, (FEW, BANDS)))
 def test_infinities_and_nan_go_where_they_must(rung, problem, specials, tmp_path):

@@ -70,8 +70,13 @@ def first_calls(kind: str) -> list[Record]:
     text = (_CPU if kind == "cpu" else _CUDA) + _CALLS
     rows: dict[str, Record] = {}
     with tempfile.TemporaryDirectory() as cache:
-        # Python keeps an installed package's bytecode.
-        environ = os.environ | {"ROOFTILE_CACHE": cache, "PYTHONPYCACHEPREFIX": f"{cache}/bytecode"}
+        # Python keeps an installed package's bytecode.  NVRTC keeps what it has compiled in the
+        # driver's cache, from where a cold call would take it.
+        environ = os.environ | {
+            "ROOFTILE_CACHE": cache,
+            "PYTHONPYCACHEPREFIX": f"{cache}/bytecode",
+            "CUDA_CACHE_PATH": f"{cache}/nvidia",
+        }
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for state, processes in (("cold", 1), ("warm", _WARM_PROCESSES[kind])):
             times: dict[str, list[tuple[float, float]]] = {}

@@ -252,6 +252,19 @@ def test_warm_first_calls_are_medians_of_several_processes(scripts, monkeypatch)
     assert (row["warm"], row["warm_since_import"], row["warm_processes"]) == (2.0, 4.0, 3)
 
 
+def test_first_calls_find_no_cache_of_others(scripts, monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        scripts.first, "_printed", lambda _, environ: found.append(environ) or ("", "")
+    )
+    scripts.first.first_calls("cuda")
+    for environ in found:
+        cache = environ["ROOFTILE_CACHE"]
+        assert environ["CUDA_CACHE_PATH"].startswith(cache)
+        assert environ["PYTHONPYCACHEPREFIX"].startswith(cache)
+    assert len(found) == 2
+
+
 def test_first_calls_keep_the_rows_that_were_measured_before(scripts, monkeypatch, tmp_path):
     import calls_cpu
 

@@ -53,7 +53,7 @@ __device__ __forceinline__ void load_patch(const SHARED float* row, int start, f
 // Where rows of taps have nothing in common, many products are written out for one row only:
 // compilers take a second or two for thousands of them.  Taps in constant memory are operands only
 // where their places are literals.
-#if SUM_ROWS == 1 && !TAPS_CONSTANT && MASK_HEIGHT * MASK_WIDTH * THREAD_MAPS * SUM_COLUMNS > 1024
+#if SUM_ROWS == 1 && !TAPS_CONSTANT && MASK_HEIGHT * MASK_WIDTH * THREAD_MAPS * SUM_COLUMNS > 2048
 #define TAP_ROWS ROLLED
 #else
 #define TAP_ROWS UNROLL

@@ -5,12 +5,18 @@
 #include "common/warpgroups.h"
 #include "linear/gpu/warpgroups/weights.h"
 
-// Bias and activation of a whole tile, whose images of a lane begin at `first`, its outputs at
-// `output`; ROW_OF and COLUMN_OF say where its sums lie.
-__device__ __forceinline__ void store_tile(float sum[TILE_O / 2], const float* bias, result* out,
+// A lane's sums of a strip, a tile's columns that become results together: where a text does not say
+// otherwise, all of them.
+#ifndef STRIP
+#define STRIP (TILE_O / 2)
+#endif
+
+// Bias and activation of a strip, whose images of a lane begin at `first`, its outputs at `output`;
+// ROW_OF and COLUMN_OF say where its sums lie.
+__device__ __forceinline__ void store_strip(float sum[STRIP], const float* bias, result* out,
                                            int64 first, int images, int output)
 {
-    UNROLL for (int e = 0; e < TILE_O / 2; e += 4) {
+    UNROLL for (int e = 0; e < STRIP; e += 4) {
         int o = output + 2 * e;
         float shift[2];
         UNROLL for (int i = 0; i < 2; i++) shift[i] = o + i < OUTPUTS ? BIAS(__ldg(bias + o + i)) : 0.0f;
@@ -25,11 +31,11 @@ __device__ __forceinline__ void store_tile(float sum[TILE_O / 2], const float* b
 }
 
 #if PARTS > 1
-// Stores what a part has summed up, of images from `first` on among the `images` that have parts.
-__device__ __forceinline__ void store_part(float sum[TILE_O / 2], float* partial, int64 first,
+// Stores what a part has summed up of a strip, of images from `first` on among the `images` that have parts.
+__device__ __forceinline__ void store_part(float sum[STRIP], float* partial, int64 first,
                                            int images, int output)
 {
-    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+    UNROLL for (int e = 0; e < STRIP; e++) {
         int64 n = first + ROW_OF(e);
         int o = output + COLUMN_OF(e);
         if (n < images && o < OUTPUTS) partial[n * OUTPUTS + o] = sum[e];

@@ -128,7 +128,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
                 continue;
             }
 #endif
-            store_tile(sum, bias, out, first, images, output);
+            store_strip(sum, bias, out, first, images, output);
         }
     }
     // No block ends while another may still tell it of a stage.

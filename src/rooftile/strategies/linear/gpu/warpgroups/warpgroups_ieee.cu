@@ -15,6 +15,10 @@
 // partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
+// What makes results of sums is long.  It is written out for a strip of a tile, whose sums the next
+// strip's then replace: so it takes half the time to compile, and less to run.
+#define STRIP (TILE_O > 32 ? 16 : TILE_O / 2)
+
 #include "common/across.h"
 #include "linear/gpu/scaled_rows.h"
 #include "linear/gpu/warpgroups/copies.h"
@@ -165,34 +169,29 @@ __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row r
     }
 }
 
-// Computes the tile's results that are NaN anew.
-__device__ __forceinline__ void mend_tile(const float* x, const float* weights, const float* bias,
-                                          float* out, const float sum[TILE_O / 2], int first,
-                                          int images, int output)
+// Computes a strip's results that are NaN anew.
+__device__ __forceinline__ void mend_strip(const float* x, const float* weights, const float* bias,
+                                           float* out, const float sum[STRIP], int first,
+                                           int images, int output)
 {
-    const int words = (TILE_O / 2 + 31) / 32;
-    unsigned doubtful[words];
-    UNROLL for (int word = 0; word < words; word++) doubtful[word] = 0;
-    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+    unsigned doubtful = 0;
+    UNROLL for (int e = 0; e < STRIP; e++) {
         int n = first + DOWN(e), o = output + COLUMN_OF(e);
-        if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful[e / 32] |= 1u << e % 32;
+        if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful |= 1u << e;
     }
-    UNROLL for (int word = 0; word < words; word++) {
-        unsigned left = __reduce_or_sync(~0u, doubtful[word]);
-        ROLLED for (; left; left &= left - 1) {
-            int at = __ffs(left) - 1, e = 32 * word + at;
-            mend(x, weights, bias, out, first + DOWN(e), output + COLUMN_OF(e),
-                 doubtful[word] >> at & 1);
-        }
+    unsigned left = __reduce_or_sync(~0u, doubtful);
+    ROLLED for (; left; left &= left - 1) {
+        int e = __ffs(left) - 1;
+        mend(x, weights, bias, out, first + DOWN(e), output + COLUMN_OF(e), doubtful >> e & 1);
     }
 }
 
 #if TURNED
-// Stores a lane's sums of `images` rows in all, the first of which is `first`.
-__device__ __forceinline__ void store_turned(const float sum[TILE_O / 2], float* out, int64 first,
+// Stores a lane's sums of a strip of `images` rows in all, the first of which is `first`.
+__device__ __forceinline__ void store_turned(const float sum[STRIP], float* out, int64 first,
                                              int64 images, int output)
 {
-    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+    UNROLL for (int e = 0; e < STRIP; e++) {
         int64 n = first + DOWN(e);
         int o = output + COLUMN_OF(e);
         if (n < images && o < OUTPUTS) out[o * images + n] = sum[e];
@@ -200,16 +199,45 @@ __device__ __forceinline__ void store_turned(const float sum[TILE_O / 2], float*
 }
 #endif
 
-// Scales sums back; those in doubt become NaN.
-__device__ __forceinline__ void scale_back(float sum[TILE_O / 2], struct row rows[2],
+// Scales a strip's sums back; those in doubt become NaN.
+__device__ __forceinline__ void scale_back(float sum[STRIP], const struct row rows[2],
                                            const struct span* spans, int output)
 {
-    UNROLL for (int r = 0; r < 2; r++) rows[r] = whole_row(rows[r]);
-    UNROLL for (int e = 0; e < TILE_O / 2; e++) {
+    UNROLL for (int e = 0; e < STRIP; e++) {
         int o = output + COLUMN_OF(e);
         // Outputs beyond the last have no span of their own; they are not stored.
         sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[o < OUTPUTS ? o : 0]);
     }
+}
+
+#if PARTS > 1
+// Stores what a part has summed up of a strip.
+__device__ __forceinline__ void store_of_part(float sum[STRIP], float* partial, int part,
+                                              int64 first, int images, int whole, int output)
+{
+    int64 before = (int64)whole * ROWS, rest = images - before;
+    partial += part * rest * OUTPUTS;
+#if TURNED
+    store_turned(sum, partial, first - before, rest, output);
+#else
+    store_part(sum, partial, first - before, rest, output);
+#endif
+}
+#endif
+
+// Makes results of a strip's sums.
+__device__ __forceinline__ void finish_strip(float sum[STRIP], const float* x, const float* weights,
+                                             const float* bias, float* out, int64 first,
+                                             int images, int output)
+{
+    bool sure = true;
+    UNROLL for (int e = 0; e < STRIP; e++) sure = sure && sum[e] == sum[e];
+#if TURNED
+    store_turned(sum, out, first, images, output);
+#else
+    store_strip(sum, bias, out, first, images, output);
+#endif
+    if (__any_sync(~0u, !sure)) mend_strip(x, weights, bias, out, sum, first, images, output);
 }
 
 #if CLUSTER > 1
@@ -235,35 +263,25 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
         MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
         struct turn turn = {0, 0};
-        int row = row_of_lane();
         for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
             struct work work = work_of(number, whole);
             float sum[TILE_O / 2];
             struct row two[2];
             accumulate(sum, two, work, stages, barriers, &turn);
-            int64 first = work.image + row;
+            UNROLL for (int r = 0; r < 2; r++) two[r] = whole_row(two[r]);
+            int64 first = work.image + row_of_lane();
             int output = work.output + threadIdx.x % 4 * 2;
-            scale_back(sum, two, spans, output);
+            ROLLED for (int e = 0; e < TILE_O / 2; e += STRIP, output += 2 * STRIP) {
+                scale_back(sum, two, spans, output);
 #if PARTS > 1
-            if (work.part >= 0) {
-                int64 before = (int64)whole * ROWS, rest = images - before;
-#if TURNED
-                store_turned(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
-#else
-                store_part(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
+                if (work.part >= 0)
+                    store_of_part(sum, partial, work.part, first, images, whole, output);
+                else
 #endif
-                continue;
+                    finish_strip(sum, x, weights, bias, out, first, images, output);
+                UNROLL for (int next = STRIP; next < TILE_O / 2; next++)
+                    sum[next - STRIP] = sum[next];
             }
-#endif
-            bool sure = true;
-            UNROLL for (int e = 0; e < TILE_O / 2; e++) sure = sure && sum[e] == sum[e];
-#if TURNED
-            store_turned(sum, out, first, images, output);
-#else
-            store_tile(sum, bias, out, first, images, output);
-#endif
-            if (__any_sync(~0u, !sure))
-                mend_tile(x, weights, bias, out, sum, first, images, output);
         }
     }
     // No block ends while another may still tell it of a stage.

@@ -5,11 +5,16 @@
 #include "common/warpgroups.h"
 #include "linear/gpu/warpgroups/weights.h"
 
-// A lane's sums of a strip, a tile's columns that become results together: where a text does not say
-// otherwise, all of them.
-#ifndef STRIP
-#define STRIP (TILE_O / 2)
-#endif
+// What makes results of sums is long.  It is written out for a strip of a tile's columns, of which a
+// lane has so many sums, and the next strip's then replace them: so it takes half the time to compile,
+// and less to run.
+#define STRIP (TILE_O > 32 ? 16 : TILE_O / 2)
+
+// Brings the sums of the next strip to the front.
+__device__ __forceinline__ void next_strip(float sum[TILE_O / 2])
+{
+    UNROLL for (int next = STRIP; next < TILE_O / 2; next++) sum[next - STRIP] = sum[next];
+}
 
 // Bias and activation of a strip, whose images of a lane begin at `first`, its outputs at `output`;
 // ROW_OF and COLUMN_OF say where its sums lie.

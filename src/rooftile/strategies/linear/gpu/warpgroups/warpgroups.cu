@@ -121,14 +121,17 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
             accumulate(sum, work, stages, barriers, &turn);
             int64 first = work.image + row;
             int output = work.output + threadIdx.x % 4 * 2;
+            ROLLED for (int e = 0; e < TILE_O / 2; e += STRIP, output += 2 * STRIP) {
 #if PARTS > 1
-            if (work.part >= 0) {
                 int64 before = (int64)whole * ROWS, rest = images - before;
-                store_part(sum, partial + work.part * rest * OUTPUTS, first - before, rest, output);
-                continue;
-            }
+                float* part = partial + work.part * rest * OUTPUTS;
+                if (work.part >= 0)
+                    store_part(sum, part, first - before, rest, output);
+                else
 #endif
-            store_strip(sum, bias, out, first, images, output);
+                    store_strip(sum, bias, out, first, images, output);
+                next_strip(sum);
+            }
         }
     }
     // No block ends while another may still tell it of a stage.

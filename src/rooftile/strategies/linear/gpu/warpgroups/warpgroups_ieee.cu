@@ -15,10 +15,6 @@
 // partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
-// What makes results of sums is long.  It is written out for a strip of a tile, whose sums the next
-// strip's then replace: so it takes half the time to compile, and less to run.
-#define STRIP (TILE_O > 32 ? 16 : TILE_O / 2)
-
 #include "common/across.h"
 #include "linear/gpu/scaled_rows.h"
 #include "linear/gpu/warpgroups/copies.h"
@@ -279,8 +275,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
                 else
 #endif
                     finish_strip(sum, x, weights, bias, out, first, images, output);
-                UNROLL for (int next = STRIP; next < TILE_O / 2; next++)
-                    sum[next - STRIP] = sum[next];
+                next_strip(sum);
             }
         }
     }

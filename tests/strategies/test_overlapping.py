@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
+
+import pytest
 
 from launch_every_rung import PROBLEMS
+from rooftile.nn.training import gpu
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import of_launches
 
@@ -43,9 +47,20 @@ def test_what_comes_before_is_not_restricted():
     """A compiler moves loads of `const ... __restrict__` arrays before the wait."""
     found = overlapping()
     assert {kernel for _, kernel in found} >= {"round_weights", "finish_rows", "matmul", "linear"}
+    assert ("windows", "weights_partial") in found
     for (rung, kernel), text in found.items():
         given = re.search(rf"\b{kernel}\(([^;{{]*?)\)\s*{{", text)
         assert given is not None, (rung, kernel)
         early = re.findall(r"const[^,]*__restrict__ (\w+)", given[1])
-        restricted = {(kernel, name) for name in early} - KNOWN_BEFORE
+        in_macros = re.findall(r"#define \w+_ARGUMENTS? [^\n]*const[^,\n]*__restrict__ (\w+)", text)
+        restricted = {(kernel, name) for name in (*early, *in_macros)} - KNOWN_BEFORE
         assert not restricted or (rung, kernel) in LATE, (rung, kernel, early)
+
+
+@pytest.mark.parametrize("name", ["batch", "update", "head"])
+def test_nor_is_it_in_a_training_step(name):
+    text = Path(gpu.__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")
+    kernels = re.findall(r"__global__[^;{]*?\b\w+\([^;{]*?\)\s*{([^}]*)", text)
+    assert kernels
+    assert all("AWAIT_EARLIER();" in body for body in kernels)
+    assert not re.findall(r"const[^,;]*__restrict__", text)

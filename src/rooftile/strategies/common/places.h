@@ -9,7 +9,7 @@
 #define TAPS (MASK_HEIGHT * MASK_WIDTH)
 
 #if PLACED
-#define WHERE_ARGUMENT const GLOBAL int* __restrict__ where,
+#define WHERE_ARGUMENT const GLOBAL int* where,
 #define WHERE_GIVEN where,
 #define PLACE(number, e) where[number]
 #define PLACE_COLUMNS CONV_COLUMNS

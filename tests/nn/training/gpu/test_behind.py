@@ -19,6 +19,7 @@ from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.model import Model
+from rooftile.strategies.gpu import HEADERS
 
 ROWS = np.random.default_rng(4).standard_normal((9, 6)).astype(np.float32)
 LABELS = np.random.default_rng(5).integers(0, 3, 9)
@@ -171,4 +172,4 @@ def test_texts_compile_for_cuda(text, macros):
     except DeviceMissing as error:
         pytest.skip(str(error))
     source = Path(behind.__file__).with_name(f"{text}.cu").read_text(encoding="utf-8")
-    assert resources(compile_cubin(source, macros, "sm_80"))
+    assert resources(compile_cubin(source, macros, "sm_80", [HEADERS]))

@@ -14,6 +14,8 @@
 // Grid: x over the channels of the images; y over what blocks share out of one.
 // Block: x over 32 columns, y over ROWS rows.
 
+#include "common/overlapping.h"
+
 #define ROWS 8
 #define THREADS (32 * ROWS)
 #define RESIZED (!FLOATS && (OLD_HEIGHT != HEIGHT || OLD_WIDTH != WIDTH))
@@ -38,14 +40,13 @@ __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int var
 #define LEVEL(i, j) moved(plane, varied, i, j)
 #endif
 
-__global__ void gather(const GLOBAL given_number* __restrict__ given,
-                       const GLOBAL int* __restrict__ labels, const GLOBAL int* __restrict__ order,
-                       const GLOBAL int* __restrict__ variation, const GLOBAL int* __restrict__ step,
-                       const GLOBAL int* __restrict__ places,
-                       const GLOBAL float* __restrict__ shares,
-                       const GLOBAL float* __restrict__ scales, GLOBAL float* __restrict__ x,
-                       GLOBAL int* __restrict__ chosen)
+__global__ void gather(const GLOBAL given_number* given, const GLOBAL int* labels,
+                       const GLOBAL int* order, const GLOBAL int* variation,
+                       const GLOBAL int* step, const GLOBAL int* places,
+                       const GLOBAL float* shares, const GLOBAL float* scales,
+                       GLOBAL float* __restrict__ x, GLOBAL int* __restrict__ chosen)
 {
+    AWAIT_EARLIER();
     int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;
     int thread = threadIdx.y * 32 + threadIdx.x;
     int64 place = (int64)step[0] * BATCH + n;

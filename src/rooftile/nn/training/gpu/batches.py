@@ -17,6 +17,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.sources import Streamed, source_of
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
+from rooftile.strategies.gpu import HEADERS
 
 _THREADS = 256
 _BLOCKS = 512
@@ -80,13 +81,13 @@ class Batches:
         staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
-        program = self._gpu.compile(text, macros)
+        program = self._gpu.compile(text, macros, [HEADERS])
         source = self._source
         given = source.data, source.targets, self._order, self._variation, step
         # Blocks enough for small batches; larger ones stage each image fewer times.
         parts = min(-(-height * width // _THREADS), 8, max(1, _BLOCKS // count))
         grid = (count * channels, parts, 1)
-        launch = Launch("gather", grid, (32, _THREADS // 32, 1))
+        launch = Launch("gather", grid, (32, _THREADS // 32, 1), overlaps=True)
         return Call(program, launch, (*given, *self._tables, x, targets))
 
     def _resizing(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -20,6 +20,7 @@ from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
+from rooftile.strategies.gpu import HEADERS
 
 _THREADS = 256
 _MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}
@@ -76,7 +77,7 @@ class Resident:
             "SCALED": int(self.scaling is not None),
         }
         text = Path(__file__).with_name("update.cu").read_text(encoding="utf-8")
-        return self.gpu.compile(text, macros)
+        return self.gpu.compile(text, macros, [HEADERS])
 
     def begin_epoch(
         self,
@@ -137,7 +138,7 @@ class Resident:
 
     def note(self, loss: Any, count: int) -> Callable[[], Call]:
         """What makes the launch that notes the mean loss and counts the step."""
-        launch = Launch("note", (1, 1, 1), (_THREADS, 1, 1))
+        launch = Launch("note", (1, 1, 1), (_THREADS, 1, 1), overlaps=True)
         return partial(self._call, launch, (loss, self.losses, self.step, np.int32(count)))
 
     def update(self) -> tuple[Callable[[], Call], ...]:
@@ -147,7 +148,7 @@ class Resident:
         if self.scaling is None:
             return (self._over(self.options.optimiser, elements, *arrays),)
         state = self.scaling, self._overflowed
-        one = Launch("rescale", (1, 1, 1), (1, 1, 1))
+        one = Launch("rescale", (1, 1, 1), (1, 1, 1), overlaps=True)
         return (
             self._over("look", elements, self.arrays["gradients"], self._overflowed),
             self._over(self.options.optimiser, elements, *arrays, *state),
@@ -156,7 +157,8 @@ class Resident:
 
     def _over(self, kernel: str, elements: int, *arrays: Any) -> Callable[[], Call]:
         """What makes a launch with a thread for each element."""
-        launch = Launch(kernel, (-(-elements // _THREADS), 1, 1), (_THREADS, 1, 1))
+        grid = -(-elements // _THREADS), 1, 1
+        launch = Launch(kernel, grid, (_THREADS, 1, 1), overlaps=True)
         return partial(self._call, launch, (*arrays, np.int32(elements)))
 
     def _call(self, launch: Launch, arguments: tuple[Any, ...]) -> Call:

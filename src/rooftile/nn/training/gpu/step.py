@@ -20,7 +20,7 @@ import numpy as np
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import head, is_small
-from rooftile.nn.training.gpu.launches import Order, Start, Work
+from rooftile.nn.training.gpu.launches import Start, Work
 from rooftile.nn.training.gpu.layers import LinearStage, Stage, times_derivative
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
@@ -156,35 +156,34 @@ class Step:
 
     def __call__(self) -> None:
         """Start the step."""
-        self._chosen[1]()
+        self._one()
 
     @cached_property
     def several(self) -> Callable[[], object] | None:
         """Starts `TOGETHER` steps as one graph; None where they take no longer one by one.
 
-        Both are tried, on places that are put back: the epoch must have so many whole batches left,
+        All are tried, on places that are put back: the epoch must have so many whole batches left,
         all of them on the device.
         """
-        order, one = self._chosen
-        if self._least([one])[0] > _SHORT_MS:
+        if self._least([self._one])[0] > _SHORT_MS:
             return None
-        together = self._held.gpu.captured(partial(_repeated, partial(self._work.start, order)))
-        times = self._least([partial(_repeated, one), together])
-        return together if times[1] < times[0] else None
+        captured, orders = self._held.gpu.captured, self._work.orders
+        graphs = [captured(partial(_repeated, partial(self._work.start, one))) for one in orders]
+        alone, *times = self._least([partial(_repeated, self._one), *graphs])
+        return graphs[times.index(min(times))] if min(times) < alone else None
 
     @cached_property
-    def _chosen(self) -> tuple[Order, Callable[[], object]]:
-        """The order that takes least time, tried on places that are put back, and its graph."""
-        gpu, held, orders = self._held.gpu, self._held, self._work.orders
+    def _one(self) -> Callable[[], object]:
+        """The work in the order that takes least time, tried on places that are put back."""
+        gpu, held = self._held.gpu, self._held
         kept = held.kept()
         # What a graph captures must have run before.
         self._work.start()
         gpu.synchronise()
         held.put_back(kept)
-        graphs = [gpu.captured(partial(self._work.start, one)) for one in orders]
+        graphs = [gpu.captured(partial(self._work.start, one)) for one in self._work.orders]
         times = self._least(graphs) if len(graphs) > 1 else [0.0]
-        least = times.index(min(times))
-        return orders[least], graphs[least]
+        return graphs[times.index(min(times))]
 
     def _least(self, ways: Sequence[Callable[[], object]]) -> list[float]:
         """The least milliseconds of each way to start steps, on places that are put back."""

@@ -12,6 +12,8 @@
 // bias), what weight decay leaves, the root of what frees the mean square of bias, and the epoch.
 // Parameters change behind `note`, which has counted the step.
 
+#include "common/overlapping.h"
+
 #if SCALED
 #define GROWTH 2000.0f
 #define MOST_SCALE 16777216.0f
@@ -19,17 +21,17 @@
 #define GRADIENT(i) (gradients[i] / scaling[0])
 
 // The gradient of the loss, scaled.  Grid: x over its elements.
-__global__ void scale(GLOBAL float* __restrict__ dz, const GLOBAL float* __restrict__ scaling,
-                      int count)
+__global__ void scale(GLOBAL float* __restrict__ dz, const GLOBAL float* scaling, int count)
 {
+    AWAIT_EARLIER();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i < count) dz[i] *= scaling[0];
 }
 
 // Whether a gradient is not finite.  Grid: x over the elements.
-__global__ void look(const GLOBAL float* __restrict__ gradients, GLOBAL int* __restrict__ overflowed,
-                     int count)
+__global__ void look(const GLOBAL float* gradients, GLOBAL int* __restrict__ overflowed, int count)
 {
+    AWAIT_EARLIER();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i < count && !(fabsf(gradients[i]) < INFINITY)) overflowed[0] = 1;
 }
@@ -37,6 +39,7 @@ __global__ void look(const GLOBAL float* __restrict__ gradients, GLOBAL int* __r
 // The next step's scale.  One thread.
 __global__ void rescale(GLOBAL float* __restrict__ scaling, GLOBAL int* __restrict__ overflowed)
 {
+    AWAIT_EARLIER();
     scaling[1] += 1.0f;
     if (overflowed[0]) {
         scaling[0] *= 0.5f, scaling[1] = 0.0f;
@@ -54,10 +57,11 @@ __global__ void rescale(GLOBAL float* __restrict__ scaling, GLOBAL int* __restri
 
 // velocity = MOMENTUM velocity + gradient; parameter = kept parameter - rate velocity.
 // Grid: x over the elements.
-__global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* __restrict__ gradients,
-                    GLOBAL float* __restrict__ velocity, const GLOBAL float* __restrict__ rates,
-                    const GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
+__global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* gradients,
+                    GLOBAL float* __restrict__ velocity, const GLOBAL float* rates,
+                    const GLOBAL int* step, SCALING_ARGUMENTS int count)
 {
+    AWAIT_EARLIER();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * (step[0] - 1);
@@ -67,11 +71,11 @@ __global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* _
 }
 
 // mean and square move towards the gradient and its square; parameters by their ratio.
-__global__ void adam(GLOBAL float* __restrict__ parameters,
-                     const GLOBAL float* __restrict__ gradients, GLOBAL float* __restrict__ mean,
-                     GLOBAL float* __restrict__ square, const GLOBAL float* __restrict__ rates,
-                     const GLOBAL int* __restrict__ step, SCALING_ARGUMENTS int count)
+__global__ void adam(GLOBAL float* __restrict__ parameters, const GLOBAL float* gradients,
+                     GLOBAL float* __restrict__ mean, GLOBAL float* __restrict__ square,
+                     const GLOBAL float* rates, const GLOBAL int* step, SCALING_ARGUMENTS int count)
 {
+    AWAIT_EARLIER();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * (step[0] - 1);
@@ -84,10 +88,11 @@ __global__ void adam(GLOBAL float* __restrict__ parameters,
 
 // The mean of loss[count] becomes losses[step], and the step is counted.  One block of 256.
 __global__ void LAUNCH_BOUNDS(256)
-note(const GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ losses,
+note(const GLOBAL float* loss, GLOBAL float* __restrict__ losses,
      GLOBAL int* __restrict__ step, int count)
 {
     __shared__ float joined[256];
+    AWAIT_EARLIER();
     float sum = 0.0f;
     for (int n = threadIdx.x; n < count; n += 256) sum += loss[n];
     joined[threadIdx.x] = sum;

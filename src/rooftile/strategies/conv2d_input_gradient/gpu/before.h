@@ -8,7 +8,7 @@
 #include "common/derivative.h"
 
 #if BEFORE
-#define X_ARGUMENT const GLOBAL float* __restrict__ x,
+#define X_ARGUMENT const GLOBAL float* x,
 #define X_GIVEN x,
 #define TIMES_DERIVATIVE(sum, element) ((sum) * derivative(BEFORE, x[element]))
 #else

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/gradient.h"
 
 // Of a map: its weights, then its bias.
@@ -10,10 +11,11 @@
 // partial[rows][MAPS * COLUMNS_ALL] -> dweights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH] and
 // dbias[MAPS].  Grid: x over the columns.  Block: x over 32 columns, y over 16 shares of the rows.
 __global__ void LAUNCH_BOUNDS(512)
-finish(const GLOBAL float* __restrict__ partial, GLOBAL float* __restrict__ dweights,
+finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
        GLOBAL float* __restrict__ dbias, int rows)
 {
     __shared__ float joined[16][32];
+    AWAIT_EARLIER();
     int column = blockIdx.x * 32 + threadIdx.x;
     float sum = 0.0f;
     int end = column < MAPS * COLUMNS_ALL ? rows : 0;

@@ -9,7 +9,7 @@
 #include "common/places.h"
 
 #if ACTIVATION
-#define Y_ARGUMENT const GLOBAL float* __restrict__ y,
+#define Y_ARGUMENT const GLOBAL float* y,
 #define Y_GIVEN y,
 #define VALUE(number) y[number]
 #else

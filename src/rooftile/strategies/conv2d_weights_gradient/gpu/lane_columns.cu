@@ -14,6 +14,7 @@
 // Grid: x over images, which blocks share out; y over channels; z over groups of maps.
 // Block: WARPS warps, each with a group of GROUP_MAPS maps and a part of the rows.
 
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define THREADS (32 * WARPS)
@@ -81,11 +82,12 @@ __device__ __forceinline__ void walk(const GLOBAL float* dy, Y_ARGUMENT int64 fi
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
+weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[PLANE];
     __shared__ float joined[WARPS * 32 * SUMS_PITCH];
+    AWAIT_EARLIER();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, channel = blockIdx.y;
     int job = blockIdx.z * WARPS + warp, first = job / PARTS * GROUP_MAPS, part = job % PARTS;
     int maps = MAPS - first < GROUP_MAPS ? MAPS - first : GROUP_MAPS;

@@ -15,6 +15,7 @@
 // Grid: x over images, which blocks share out; y over groups of GROUP_CHANNELS channels.
 // Block: WARPS warps, each with some of the maps.
 
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #ifdef __OPENCL_VERSION__
@@ -53,12 +54,13 @@ __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
+weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     // Behind the planes a row of ones.
     __shared__ float tile[GROUP_CHANNELS * PLANE + MASK_WIDTH];
     __shared__ int2 held[MAPS * GRADIENTS];
+    AWAIT_EARLIER();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.y * GROUP_CHANNELS;
     int channel = lane / MASK_HEIGHT, p = lane % MASK_HEIGHT, of_bias = lane >= LANES;
     // The lane's row of an output at the plane's origin; that of ones does not move.

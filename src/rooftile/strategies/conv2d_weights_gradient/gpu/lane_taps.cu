@@ -15,6 +15,7 @@
 // Grid: x over images, which blocks share out; y over tiles of TILE_CHANNELS channels; z over
 // SPLITS of the maps.  Block: x over WARPS warps.
 
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define PITCH (WIDTH + 2 * PAD_X)
@@ -41,10 +42,11 @@ __device__ __forceinline__ void stage(const GLOBAL float* image, SHARED float* t
 }
 
 __global__ void LAUNCH_BOUNDS(32 * WARPS)
-weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
+weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[TILE_CHANNELS * PLANE + 1];
+    AWAIT_EARLIER();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int channel = blockIdx.y * TILE_CHANNELS, split = blockIdx.z * SPLIT_GROUPS;
     // Where a lane's taps lie from an output's first pixel; lanes beyond the taps meet the one.

@@ -16,6 +16,7 @@
 // TEAMS maps; z over channels.
 // Block: x over TEAM threads of a map, y over TEAMS maps.
 
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define TEAM 64
@@ -58,11 +59,12 @@ __device__ __forceinline__ void add(const SHARED float* even, int odd, float gra
 }
 
 __global__ void RESIDENT_BOUNDS(TEAM * TEAMS, 3)
-weights_partial(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
+weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ __attribute__((aligned(16))) float tile[TILE_ROWS * PITCH];
     __shared__ float joined[TEAMS][JOINED][TEAM], halves[TEAMS][TEAM];
+    AWAIT_EARLIER();
     int lane = threadIdx.x, team = threadIdx.y, map = blockIdx.y * TEAMS + team;
     int channel = blockIdx.z, thread = team * TEAM + lane;
     // Teams beyond the maps walk no gradients.

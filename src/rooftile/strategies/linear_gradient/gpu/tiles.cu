@@ -12,6 +12,7 @@
 // Grid: x over the parts of tiles of dweights, then the tiles of dx.  Block: 32 x 8.
 
 #include "common/derivative.h"
+#include "common/overlapping.h"
 
 #define TILE 32
 #define DEEP 8
@@ -38,12 +39,13 @@ __device__ __forceinline__ void stage(const GLOBAL float* y, const GLOBAL float*
 }
 
 __global__ void RESIDENT_BOUNDS(TILE * DEEP, 4)
-linear_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ y,
-                const GLOBAL float* __restrict__ dy, const GLOBAL float* __restrict__ weights,
+linear_gradient(const GLOBAL float* x, const GLOBAL float* y,
+                const GLOBAL float* dy, const GLOBAL float* weights,
                 GLOBAL float* __restrict__ dx, GLOBAL float* __restrict__ dweights,
                 GLOBAL float* __restrict__ dbias, PARTIAL_ARGUMENT int images)
 {
     __shared__ float dz[TILE][TILE + 1], other[TILE][TILE + 1];
+    AWAIT_EARLIER();
     int tile = blockIdx.x, of_weights = tile < PARTS * DOWN * ACROSS;
     if (!of_weights) tile -= PARTS * DOWN * ACROSS;
     int i = tile % ACROSS * TILE + threadIdx.x, part = tile / (DOWN * ACROSS);
@@ -104,9 +106,10 @@ linear_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restri
 
 #if PARTS > 1
 // Grid: x over the weights and biases.
-__global__ void finish(const GLOBAL float* __restrict__ partial, GLOBAL float* __restrict__ dweights,
+__global__ void finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
                        GLOBAL float* __restrict__ dbias)
 {
+    AWAIT_EARLIER();
     int64 column = (int64)blockIdx.x * 256 + threadIdx.x;
     if (column >= (int64)OUTPUTS * (INPUTS + 1)) return;
     float sum = 0.0f;

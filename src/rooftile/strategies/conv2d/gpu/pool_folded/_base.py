@@ -75,7 +75,8 @@ class PoolFolded(GpuConv2d):
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: blocks over the bands of all images."""
         grid, threads = (self._grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1)
-        launch = Launch("conv2d", grid, threads, self._block_bytes(problem, config))
+        shared = self._block_bytes(problem, config)
+        launch = Launch("conv2d", grid, threads, shared, overlaps=True)
         return (Step(launch, ("x", self.prepared, "bias", "out", problem.batch)),)
 
 

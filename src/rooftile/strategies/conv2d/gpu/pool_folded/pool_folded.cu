@@ -20,6 +20,7 @@
 // a strip and a task are, and has the copies and the repair.
 
 #include "common/mma.h"
+#include "common/overlapping.h"
 #include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
@@ -140,10 +141,11 @@ __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const f
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
-    const given* __restrict__ x, const element* __restrict__ weights,
-    const float* __restrict__ bias, result* __restrict__ out, int images WHERE_ARGUMENT)
+    const given* x, const element* weights, const float* bias, result* __restrict__ out,
+    int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
+    AWAIT_EARLIER();
     given* raw = (given*)(shared + WEIGHT_BYTES);
     element* tiles = (element*)(raw + (FLAT && !X_NARROW ? BAND_SIZE : 0));
 #if STAGED

@@ -19,6 +19,7 @@
 // maps.  `folded.h` says what a band, a strip and a task are.
 
 #include "common/mma.h"
+#include "common/overlapping.h"
 #include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
@@ -220,10 +221,11 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
-    const float* __restrict__ x, const float* __restrict__ weights,
-    const float* __restrict__ bias, float* __restrict__ out, int images WHERE_ARGUMENT)
+    const float* x, const float* weights, const float* bias, float* __restrict__ out,
+    int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
+    AWAIT_EARLIER();
     float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
     int warp = MEMBER / 32, lane = threadIdx.x % 32;
     int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;

@@ -16,6 +16,7 @@
 // Block: WARPS warps, in warpgroups that have bands of their own.  A warp takes tasks, for all
 // maps.  `folded.h` says what a band, a strip and a task are.
 
+#include "common/overlapping.h"
 #include "common/scaled.h"
 #include "common/warp_range.h"
 #include "common/warpgroups.h"
@@ -207,10 +208,11 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
 }
 
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
-    const float* __restrict__ x, const float* __restrict__ weights,
-    const float* __restrict__ bias, float* __restrict__ out, int images WHERE_ARGUMENT)
+    const float* x, const float* weights, const float* bias, float* __restrict__ out,
+    int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
+    AWAIT_EARLIER();
     float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
     // What no copy reaches meets zeros of the mask, and must be finite.
     for (int e = MEMBER; e < BUFFERS * BAND_SIZE; e += TEAM) tiles[e] = 0.0f;

@@ -98,7 +98,8 @@ class Spread(GpuInputGradient):
         """One kernel; blocks share out the images."""
         across = min(problem.batch, self.machine.multiprocessors * config["BLOCKS"])
         grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), _shared(problem, config)
-        launch = Launch("input_gradient", grid, (32 * config["WARPS"], 1, 1), shared)
+        threads = 32 * config["WARPS"], 1, 1
+        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
 

@@ -17,6 +17,7 @@
 // Block: WARPS warps, which share out the rows of pixels.
 
 #include "common/mma.h"
+#include "common/overlapping.h"
 #include "common/tf32.h"
 #include "conv2d_input_gradient/gpu/before.h"
 #define ROUND(value) tf32(value)
@@ -203,11 +204,11 @@ __device__ __forceinline__ bool store(const float pixel[4], unsigned bits, float
 #define ROW(i, image) ((((int64)(n + (image)) * CHANNELS + channel) * HEIGHT + Y(i)) * WIDTH)
 
 __global__ void RESIDENT_BOUNDS(32 * WARPS, BLOCKS)
-input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
-                   const GLOBAL float* __restrict__ weights,
+input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
                GLOBAL float* __restrict__ dx, int images)
 {
     extern __shared__ __align__(16) uint2 taps[];
+    AWAIT_EARLIER();
     uint2* held = taps + MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32;
     float* given = (float*)(held + 2 * HELD_ROWS * SLOTS * WINDOWS);
     int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;

@@ -81,7 +81,8 @@ class MmaTf32(GpuInputGradient):
         """One kernel; blocks share out the images, two at a time."""
         across = min(blocks(problem.batch, 2), self.machine.multiprocessors * config["BLOCKS"])
         grid = (across, blocks(problem.channels, _CHANNELS), 1)
-        launch = Launch("input_gradient", grid, (32 * config["WARPS"], 1, 1), self._shared(problem))
+        threads, shared = (32 * config["WARPS"], 1, 1), self._shared(problem)
+        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
     def _beyond(self, problem: Conv2dInputGradient, config: Config) -> str | None:

@@ -18,6 +18,7 @@
 
 #include "common/mma.h"
 #include "common/narrow.h"
+#include "common/overlapping.h"
 #include "conv2d_input_gradient/gpu/before.h"
 
 #define ROUND(value) widened(NARROW(value))
@@ -181,11 +182,11 @@ __device__ __forceinline__ unsigned long long add_all(float sum[BAND][4], const 
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
-                   const GLOBAL float* __restrict__ weights,
+input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
                GLOBAL float* __restrict__ dx, int images)
 {
     extern __shared__ __align__(16) uint4 plane[];
+    AWAIT_EARLIER();
     uint2* taps = (uint2*)(plane + PLANES);
     int lane = threadIdx.x % 32, row = lane % 16, channel = blockIdx.y * 4 + lane % 4;
     float gradient[HELD];

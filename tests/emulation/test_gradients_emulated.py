@@ -69,6 +69,8 @@ SQUARES = Conv2dWeightsGradient(3, 1, 15, 22, 5, (7, 7), padding=(1, 2), pool=Po
 FOURS = Conv2dWeightsGradient(2, 5, 11, 24, 9, (4, 5), pool=POOL)
 # Windows of two cells, above each other; an odd width.
 HIGH = Conv2dWeightsGradient(4, 2, 13, 11, 3, (2, 3), pool=Pool.of("max", (4, 2)))
+# Cells of one row: windows of three, with more maps than a product's of two rows.
+FLAT = Conv2dWeightsGradient(5, 3, 13, 20, 6, (3, 2), padding=(0, 3), pool=Pool.of("max", (3, 4)))
 
 
 def judged_weights(name, problem, given, folder, config=None, wrong=None, **options):
@@ -89,6 +91,9 @@ def judged_weights(name, problem, given, folder, config=None, wrong=None, **opti
         ("mma_fp16", FOURS, {"ROLES": 2, "WARPS": 4}),
         ("mma_tf32", FOURS, {}),
         ("mma_bf16", HIGH, {"TILES": 1, "ROLES": 1}),
+        ("mma_tf32", HIGH, {"DEEP": 4}),
+        ("mma_fp16", FLAT, {}),
+        ("mma_tf32", dataclasses.replace(FLAT, images=1, maps=1), {"DEEP": 1}),
     ],
 )
 def test_cells_of_windows(name, problem, config, tmp_path):
@@ -106,10 +111,10 @@ def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("WINNERS(one[t][k], position)", "one[t][k].x"),
-        ("k * WINDOW_WIDTH;", "k * (WINDOW_WIDTH + 2);"),
-        ("v % CELL_SIDE;", "0;"),
-        ("*bias += ROUND", "*bias -= ROUND"),
+        ("some.place[k][word] == place ?", "1 ?"),
+        ("k * HALF * WINDOW_HEIGHT;", "k * (HALF + 1) * WINDOW_HEIGHT;"),
+        ("v % CELL_COLUMNS;", "0;"),
+        ("sum += ROUND(gradients", "sum -= ROUND(gradients"),
     ],
 )
 def test_wrong_cells_are_caught(wrong, tmp_path):

@@ -91,8 +91,11 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
         assert choose(many, "ieee", "cuda").name == others
         for precision in ("tf32", "bf16", "fp16"):
             assert choose(many, precision, "cuda").name == f"mma_{precision}"
-            few = dataclasses.replace(NAMED[name], images=128)
-            assert choose(few, precision, "cuda").name == others
+            few = dataclasses.replace(NAMED[name], images=32)
+            assert not choose(few, precision, "cuda").name.startswith("mma")
+    some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
+    assert choose(some, "bf16", "cuda").name == "mma_bf16"
+    assert choose(some, "tf32", "cuda").name == "windows"
 
 
 @pytest.mark.parametrize(

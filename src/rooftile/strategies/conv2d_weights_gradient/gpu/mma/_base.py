@@ -15,45 +15,44 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_CELL_SIDE = 2
-"""Rows and columns of a cell, whose positions are rows of a product."""
-_TILE_MAPS = 4
-"""Maps of a product."""
+_CELL_COLUMNS = 2
+"""Of a cell, whose positions are rows of a product."""
 _MOST_POSITIONS = 16
 """Of a window, by the bits that say which one won."""
 _MOST_SUMS = 128
 """Of a thread, in its registers; beside them it has some 64 others."""
 _OTHERS = 64
-_LEAST = {"WARPS": 4, "ROLES": 1, "TILES": 1, "BLOCKS": 1}
+_LEAST = {"WARPS": 4, "ROLES": 1, "TILES": 1, "BLOCKS": 1, "DEEP": 1}
 """What takes the least registers and shared memory."""
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 
 
 class Mma(GpuWeightsGradient):
-    """Takes winners of windows with even sides that do not overlap."""
+    """Takes winners of windows with an even number of columns that do not overlap."""
 
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
     source = "mma"
-    pays_from = 256
-    """Images from which on it is faster than rungs 3 to 6."""
+    pays_from = 40_000_000
+    """FLOPs from which on it is faster than rungs 3 to 6, as a step's launches overlap."""
     tunables = (
         Tunable("WARPS", (4, 8, 16), 8),
         Tunable("ROLES", (1, 2, 4), 1),
         Tunable("TILES", (1, 2, 4), 1),
         Tunable("BLOCKS", (1, 2, 3), 1),
+        Tunable("DEEP", (1, 2, 4), 1),
     )
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Windows that overlap, or have odd sides or many positions; strides; large masks; images
-        beyond shared memory."""
+        """Windows that overlap, or have an odd number of columns or many positions; strides; large
+        masks; images beyond shared memory."""
         pool = problem.pool
         if pool is None or pool.stride != pool.window:
             return "it is for max-pools whose windows do not overlap"
-        if any(side % _CELL_SIDE for side in pool.window):
-            return f"windows of {pool.window} are no whole cells of {_CELL_SIDE} x {_CELL_SIDE}"
+        if pool.window[1] % _CELL_COLUMNS:
+            return f"windows of {pool.window} are no whole cells of {_CELL_COLUMNS} columns"
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
         if problem.stride != (1, 1):
@@ -62,8 +61,8 @@ class Mma(GpuWeightsGradient):
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
         """Few images."""
-        if problem.images < self.pays_from:
-            return f"it pays from {self.pays_from} images on"
+        if problem.flops < self.pays_from:
+            return f"it pays from {self.pays_from:,} FLOPs on"
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
@@ -71,17 +70,20 @@ class Mma(GpuWeightsGradient):
         two blocks of a multiprocessor, or one large one."""
         roles = next(n for n in (4, 2, 1) if n <= problem.channels)
         for tiles in (4, 2, 1):
-            if tiles > 1 and problem.maps <= tiles // 2 * _TILE_MAPS:
+            if tiles > 1 and problem.maps <= tiles // 2 * _tile_maps(problem):
                 continue
-            for many, warps in ((2, 4 if tiles > 1 else 8), (1, 16), (1, 8), (1, 4)):
-                config = {"WARPS": warps, "ROLES": roles, "TILES": tiles, "BLOCKS": many}
+            shared_out = {"ROLES": roles, "TILES": tiles, "DEEP": 2}
+            for many, warps in ((2, 8), (1, 16), (1, 8), (1, 4)):
+                config = {"WARPS": warps, "BLOCKS": many, **shared_out}
                 if self.invalid(problem, config) is None:
                     return config
         return _LEAST
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More registers or shared memory than a multiprocessor has."""
-        sums = 4 * config["TILES"] * blocks(_offsets(problem), 8)
+        if config["WARPS"] % (beside := config["ROLES"] * config["TILES"]):
+            return f"{config['WARPS']} warps share out {beside} channels and tiles"
+        sums = 4 * blocks(_offsets(problem), 8)
         if sums > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most"
         threads = 32 * config["WARPS"] * config["BLOCKS"]
@@ -92,9 +94,17 @@ class Mma(GpuWeightsGradient):
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, the cores' type, and how pixels lie in shared memory."""
-        rows, pitch = self._tile(problem)
-        given = {"GIVEN_FLOATS": self._given(problem, config), "TILE_ROWS": rows, "PITCH": pitch}
-        return {**super().macros(problem, config), **given, "CORES": CORES[self.precision].word}
+        rows, pitch = self._tile(problem, config)
+        given, apart = self._given(problem, config), _given_pitch(problem)
+        return {
+            **super().macros(problem, config),
+            "TILE_ROWS": rows,
+            "PITCH": pitch,
+            "GIVEN_FLOATS": given,
+            "GIVEN_PITCH": apart,
+            "CELL_ROWS": _cell_rows(problem),
+            "CORES": CORES[self.precision].word,
+        }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
@@ -105,10 +115,10 @@ class Mma(GpuWeightsGradient):
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem, config))
         shared = self._shared(problem, config)
-        partial = Launch("weights_partial", grid, (32 * config["WARPS"], 1, 1), shared)
-        columns = (blocks(_columns(problem), 32), 1, 1)
-        finish = Launch("finish", columns, (32, _FINISH, 1))
-        mend = Launch("mend", columns, (32, _FINISH, 1))
+        threads, columns = 32 * config["WARPS"], (blocks(_columns(problem), 32), 1, 1)
+        partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
+        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
+        mend = Launch("mend", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
             Step(finish, ("partial", "dweights", "dbias", rows)),
@@ -120,40 +130,56 @@ class Mma(GpuWeightsGradient):
         resident = self.machine.multiprocessors * config["BLOCKS"]
         return min(problem.images, max(1, resident // math.prod(_beside(problem, config))))
 
-    def _tile(self, problem: Conv2dWeightsGradient) -> tuple[int, int]:
-        """Rows and pitch of a channel's pixels: of whole words of windows, in runs of four."""
+    def _tile(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:
+        """Rows and pitch of a channel's pixels, which whole steps of windows meet."""
         assert problem.pool is not None
-        window, (above, left) = problem.pool.window[1], problem.padding
-        word = CORES[self.precision].depth // 8 * window
-        words = blocks(problem.layer.output_size[1] * window, word)
-        across = max(words * word + problem.mask[1], problem.width + 2 * left)
-        return problem.height + 2 * above, blocks(across, 4) * 4
+        rows, columns = problem.layer.output_size
+        down, across = problem.pool.window
+        half = blocks(rows, CORES[self.precision].depth // 8)
+        deep = blocks(half, config["DEEP"]) * config["DEEP"]
+        wide = blocks(columns, 8) * 8 * across + problem.mask[1] - 1
+        return deep * down + problem.mask[0] - 1, blocks(wide, 4) * 4
 
     def _given(self, problem: Conv2dWeightsGradient, config: Config) -> int:
-        """Numbers of an image as they are given; or of a tile of each warp's sums, to be joined."""
-        gradients = math.prod(problem.layer.output_size)
-        plane = problem.height * problem.width
-        given = config["ROLES"] * plane + 2 * config["TILES"] * _TILE_MAPS * gradients
-        joined = config["WARPS"] * 16 * 8 * blocks(_offsets(problem), 8)
-        return blocks(max(given, joined, 32 * config["WARPS"]), 4) * 4
+        """Numbers of an image as they are given."""
+        maps = config["TILES"] * _tile_maps(problem)
+        pixels = config["ROLES"] * problem.height * problem.width
+        return blocks(pixels, 4) * 4 + 2 * maps * _given_pitch(problem)
 
     def _shared(self, problem: Conv2dWeightsGradient, config: Config) -> int:
-        """Bytes of what is given, and of gradients and pixels as they are multiplied."""
-        rows, columns = problem.layer.output_size
-        words = blocks(rows * blocks(columns, CORES[self.precision].depth // 8), 8) * 8
-        held = 2 * config["TILES"] * _TILE_MAPS * (words + 4)
-        pixels = config["ROLES"] * math.prod(self._tile(problem))
-        return 4 * (self._given(problem, config) + held + pixels)
+        """Bytes of what is given and of pixels as they are multiplied; or of a tile of each warp's
+        sums, to be joined."""
+        pixels = config["ROLES"] * math.prod(self._tile(problem, config))
+        held = self._given(problem, config) + pixels
+        joined = config["WARPS"] * 16 * 8 * blocks(_offsets(problem), 8)
+        return 4 * max(held, joined)
+
+
+def _cell_rows(problem: Conv2dWeightsGradient) -> int:
+    """Rows of a cell: few maps leave room for more positions in a product."""
+    assert problem.pool is not None
+    return 2 if problem.maps <= 4 and problem.pool.window[0] % 2 == 0 else 1
+
+
+def _tile_maps(problem: Conv2dWeightsGradient) -> int:
+    """Maps of a product."""
+    return 16 // (_cell_rows(problem) * _CELL_COLUMNS)
+
+
+def _given_pitch(problem: Conv2dWeightsGradient) -> int:
+    """From a map's gradients to the next one's: a step's lie in banks of their own."""
+    return blocks(math.prod(problem.layer.output_size), 32) * 32 + 8
 
 
 def _offsets(problem: Conv2dWeightsGradient) -> int:
     """Pixels from a cell's corner on that its masks meet."""
-    return math.prod(side + _CELL_SIDE - 1 for side in problem.mask)
+    high, wide = problem.mask
+    return (high + _cell_rows(problem) - 1) * (wide + _CELL_COLUMNS - 1)
 
 
 def _beside(problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:
     """Blocks that share out an image: by channels, and by maps."""
-    maps = config["TILES"] * _TILE_MAPS
+    maps = config["TILES"] * _tile_maps(problem)
     return blocks(problem.channels, config["ROLES"]), blocks(problem.maps, maps)
 
 

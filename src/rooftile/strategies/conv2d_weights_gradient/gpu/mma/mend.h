@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/cores.h"
+#include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 #if CORES == TF32
 #include "common/tf32.h"
@@ -11,14 +12,11 @@
 // A word's windows: one, or two of 16 bits.
 #define WORD_WINDOWS 1
 #define WORD(value, next) __float_as_uint(tf32(value))
-// A word's gradients of winners in one position, zero in place of others.
-#define WINNERS(word, position) ((word).y >> (position) & 1 ? (word).x : 0)
 #else
 #include "common/narrow.h"
 #define ROUND(value) widened(NARROW(value))
 #define WORD_WINDOWS 2
 #define WORD(value, next) pack(value, next)
-#define WINNERS(word, position) ((word).x & ((word).y >> (position) & 0x10001) * 0xffff)
 #endif
 
 // A thread's share of what a weight, or a bias, is by its definition.
@@ -42,10 +40,11 @@ __device__ __forceinline__ float share(const float* x, const float* dy, const in
 // A block makes those of 32 columns anew that are NaN, one after another.  Grid: x over the columns.
 // Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
-mend(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT
-         GLOBAL float* dweights, GLOBAL float* dbias, int images)
+mend(const GLOBAL float* x, const GLOBAL float* dy, WHERE_ARGUMENT GLOBAL float* dweights,
+     GLOBAL float* dbias, int images)
 {
     __shared__ float made[32], joined[16];
+    AWAIT_EARLIER();
     int first = blockIdx.x * 32, column = first + threadIdx.x;
     if (threadIdx.y == 0) {
         int map = column / COLUMNS_ALL, tap = column % COLUMNS_ALL;

@@ -11,7 +11,7 @@ class MmaTf32(Mma):
     name = "mma_tf32"
     order = 9
     precision = "tf32"
-    pays_from = 512
+    pays_from = 80_000_000
     summary = "winners by cells on tensor cores, gradients and pixels in TF32"
 
 

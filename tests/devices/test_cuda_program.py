@@ -35,6 +35,17 @@ def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, 
     np.testing.assert_array_equal(result, 32 - np.arange(32))
 
 
+def test_what_runs_beside_others_asks_for_all_shared_memory(cuda_device):
+    from rooftile.devices.cuda.driver import checked, driver
+
+    cu, alone = driver(), Launch("turn", (1, 1, 1), (32, 1, 1), 128)
+    attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+    for launch, percent in ((alone, -1), (replace(alone, beside=True), 100)):
+        kernel = cuda_device.compile(TEXT, {}).launchable(launch)
+        function = checked(cu.cuKernelGetFunction(kernel))
+        assert checked(cu.cuFuncGetAttribute(attribute, function)) == percent
+
+
 def test_blocks_run_together_or_not_at_all(cuda_device):
     program = cuda_device.compile(TEXT, {})
     out = cuda_device.upload(np.zeros(32, np.float32))

@@ -57,7 +57,7 @@ def test_what_comes_before_is_not_restricted():
         assert not restricted or (rung, kernel) in LATE, (rung, kernel, early)
 
 
-@pytest.mark.parametrize("name", ["batch", "update", "head"])
+@pytest.mark.parametrize("name", ["batch", "update", "head", "biased"])
 def test_nor_is_it_in_a_training_step(name):
     text = Path(gpu.__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")
     kernels = re.findall(r"__global__[^;{]*?\b\w+\([^;{]*?\)\s*{([^}]*)", text)

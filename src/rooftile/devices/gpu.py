@@ -107,6 +107,9 @@ class Launch:
     overlaps: bool = False
     """Whether it may begin before the launch before it is over, from compute capability 9.0 on: its
     text then waits for that one."""
+    beside: bool = False
+    """Whether it runs beside other kernels: CUDA then asks for all of a multiprocessor's shared
+    memory, since its size, which kernels beside each other share, changes only while none runs."""
     together: bool = False
     """Whether its blocks wait for each other, so that all of them must run at once: CUDA's driver
     promises that, or refuses to launch."""

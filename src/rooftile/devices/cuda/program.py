@@ -14,6 +14,7 @@ from rooftile.errors import InputError, UnsupportedProblem
 
 _DEFAULT_SHARED_BYTES = 48 * 1024
 """Shared memory, static and dynamic, that a kernel may have without asking."""
+_ALL_PERCENT = 100
 
 
 class CudaProgram:
@@ -46,6 +47,10 @@ class CudaProgram:
         check_launch(launch, self._device.description)
         kernel = self._kernel(launch.kernel)
         self._allow_shared(launch, kernel)
+        if launch.beside:
+            attributes = driver().CUfunction_attribute
+            attribute = attributes.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+            checked(driver().cuFuncSetAttribute(_function(kernel), attribute, _ALL_PERCENT))
         return int(kernel.handle)
 
     def resources(self, launch: Launch) -> Resources:
@@ -77,8 +82,12 @@ class CudaProgram:
             return
         cu = driver()
         attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        function = checked(cu.cuKernelGetFunction(int(kernel.handle)))
-        error, *_ = cu.cuFuncSetAttribute(function, attribute, asked)
+        error, *_ = cu.cuFuncSetAttribute(_function(kernel), attribute, asked)
         if int(error):
             raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
         self._allowed[launch.kernel] = asked
+
+
+def _function(kernel: Any) -> Any:
+    """The kernel as the functions of the driver know it that set attributes."""
+    return checked(driver().cuKernelGetFunction(int(kernel.handle)))

@@ -4,9 +4,11 @@
 // Grid: x over the elements.
 
 #include "common/fused.h"
+#include "common/overlapping.h"
 
-__global__ void biased(GLOBAL float* __restrict__ y, const GLOBAL float* __restrict__ bias, int count)
+__global__ void biased(GLOBAL float* __restrict__ y, const GLOBAL float* bias, int count)
 {
+    AWAIT_EARLIER();
     int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < count) y[i] = activate(y[i] + bias[i % OUTPUTS]);
 }

@@ -25,5 +25,5 @@ def biased(gpu: GpuDevice, problem: Linear, y: Any, bias: Any) -> Call:
     }
     text = Path(__file__).with_name("biased.cu").read_text(encoding="utf-8")
     count = problem.batch * problem.outputs
-    launch = Launch("biased", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
+    launch = Launch("biased", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1), overlaps=True)
     return Call(gpu.compile(text, macros, [HEADERS]), launch, (y, bias, np.int32(count)))

@@ -77,7 +77,8 @@ class LaneColumns(GpuWeightsGradient):
         """Sums by block, and over the blocks."""
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
-        partial = Launch("weights_partial", grid, (_LANES * config["WARPS"], 1, 1), overlaps=True)
+        block = _LANES * config["WARPS"], 1, 1
+        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
         columns = blocks(_columns(problem), 32), 1, 1
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         rows = self._rows(problem, config)

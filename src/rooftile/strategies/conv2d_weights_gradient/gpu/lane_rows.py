@@ -77,7 +77,8 @@ class LaneRows(GpuWeightsGradient):
         """Sums by block, and over the blocks."""
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), 1)
-        partial = Launch("weights_partial", grid, (_LANES * config["WARPS"], 1, 1), overlaps=True)
+        block = _LANES * config["WARPS"], 1, 1
+        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
         columns = blocks(_columns(problem), 32), 1, 1
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (

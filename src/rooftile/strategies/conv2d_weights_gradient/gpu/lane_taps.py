@@ -72,7 +72,8 @@ class LaneTaps(GpuWeightsGradient):
         """Sums by block, and over the blocks."""
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
-        partial = Launch("weights_partial", grid, (32 * config["WARPS"], 1, 1), overlaps=True)
+        block = 32 * config["WARPS"], 1, 1
+        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
         columns = blocks(_columns(problem), 32), 1, 1
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         rows = self._rows(problem, config)

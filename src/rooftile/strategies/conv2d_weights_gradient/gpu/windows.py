@@ -91,7 +91,8 @@ class Windows(GpuWeightsGradient):
         """Sums by block, and over the blocks."""
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
-        partial = Launch("weights_partial", grid, (_TEAM, config["TEAMS"], 1), overlaps=True)
+        block = _TEAM, config["TEAMS"], 1
+        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
         columns = blocks(_columns(problem), 32), 1, 1
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (

@@ -11,6 +11,7 @@
 // Grid: x over runs of `across` vectors of a row, y over segments of all rows, z over slabs.
 // Block: x over THREADS threads: `across` of them beside each other, and as many rows as fit.
 
+#include "common/overlapping.h"
 #include "common/pieces.h"
 #include "reduce.h"
 
@@ -70,10 +71,11 @@ __device__ __forceinline__ void join_threads(SHARED carried* joined, carried* to
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int slabs,
-         int64 columns, int64 inner, int across)
+segments(const GLOBAL given* x, GLOBAL kept* __restrict__ partials, int slabs, int64 columns,
+         int64 inner, int across)
 {
     __shared__ carried joined[THREADS];
+    AWAIT_EARLIER();
     int down = THREADS / across, row = threadIdx.x / across, lane = threadIdx.x % across;
     int64 pitch = inner / VECTOR, column = (int64)blockIdx.x * across + lane;
     int64 first = columns * blockIdx.y / gridDim.y, last = columns * (blockIdx.y + 1) / gridDim.y;
@@ -105,10 +107,11 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials,
 // Grid: x over runs of 32 results, y over slabs.
 // Block: x over 256 threads: 32 results, and eight shares of their segments.
 __global__ void LAUNCH_BOUNDS(256)
-finish_columns(const GLOBAL carried* __restrict__ partials, GLOBAL result* __restrict__ results,
+finish_columns(const GLOBAL carried* partials, GLOBAL result* __restrict__ results,
                int slabs, int segments, int64 inner)
 {
     __shared__ carried joined[256];
+    AWAIT_EARLIER();
     int thread = threadIdx.x, share = thread / 32;
     int64 column = (int64)blockIdx.x * 32 + thread % 32;
     for (int slab = blockIdx.y; slab < slabs; slab += gridDim.y) {

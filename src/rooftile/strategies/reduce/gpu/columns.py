@@ -78,12 +78,12 @@ class Columns(GpuReduce):
         slabs, inner = problem.rows // problem.inner, np.int64(problem.inner)
         width = problem.inner // _vector(problem)
         grid = (blocks(width, across), segments, min(slabs, MOST_BLOCKS))
-        first = Launch("segments", grid, (config["THREADS"], 1, 1))
+        first = Launch("segments", grid, (config["THREADS"], 1, 1), overlaps=True)
         numbers = slabs, np.int64(problem.columns), inner, across
         if segments == 1:
             return (Step(first, ("x", "results", *numbers)),)
         grid = (blocks(problem.inner, _LANES), min(slabs, MOST_BLOCKS), 1)
-        finish = Launch("finish_columns", grid, (_LANES * _SHARES, 1, 1))
+        finish = Launch("finish_columns", grid, (_LANES * _SHARES, 1, 1), overlaps=True)
         return (
             Step(first, ("x", "partials", *numbers)),
             Step(finish, ("partials", "results", slabs, segments, inner)),

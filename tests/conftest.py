@@ -28,6 +28,8 @@ settings.load_profile("rooftile")
 
 def pytest_configure() -> None:
     gc.disable()
+    # JAX would take three quarters of a GPU's memory, which several processes of tests share.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     if "PYTEST_XDIST_WORKER" in os.environ:
         # The processes share the cores; threads of BLAS would wait for work in each other's way.
         threadpool_limits(1, user_api="blas")

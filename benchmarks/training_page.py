@@ -83,6 +83,8 @@ def trained(record: dict[str, Any]) -> list[str]:
         taken = f"{row['processor_seconds']:,.0f} s of a processor"
         if "gpu" in record:
             taken = f"{row['seconds']:.1f} s, everything included"
+            if again := row.get("seconds_again"):
+                taken += f" ({again:.1f} s once its kernels are kept)"
         line = f"- `{row['command']}`: {100 * right:.2f} % of the 10,000 test images after {taken};"
         lines.append(f"{line} killed in epoch {last} and resumed, it ended with {same}.")
         if peer := row.get("torch"):

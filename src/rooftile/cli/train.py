@@ -49,8 +49,8 @@ _OPTIONS = {
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
-_COUNT, _SIZE = 60_000, (28, 28)
-"""Training images of Fashion-MNIST, and their pixels."""
+_COUNT, _TESTED, _SIZE = 60_000, 10_000, (28, 28)
+"""Training and test images of Fashion-MNIST, and their pixels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def _compile_ahead(
     # What OpenCL's drivers make of a text is not kept for another program.
     if parse_device(arguments.device)[0] == "cuda":
         count = max(1, (arguments.limit or _COUNT) - options.holdout)
-        compile_ahead(network, options, arguments.device, count, _SIZE)
+        compile_ahead(network, options, arguments.device, count, _TESTED, _SIZE)
 
 
 def _images(

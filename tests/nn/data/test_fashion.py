@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.nn.data import fashion, load_images
+from rooftile.nn.data import download, fashion, load_images
 from rooftile.nn.data.download import DownloadFailure
 from rooftile.nn.data.idx import idx_bytes
 
@@ -31,7 +31,7 @@ def places(tmp_path, monkeypatch):
 
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(fashion, "SYSTEM_DIRECTORY", tmp_path / "system")
-    monkeypatch.setattr(fashion, "download_files", no_download)
+    monkeypatch.setattr(download, "download_files", no_download)
     return tmp_path
 
 
@@ -67,7 +67,7 @@ def test_a_failed_download_gives_the_sample_and_its_reason(places, monkeypatch):
     def fail(*_: object) -> None:
         raise DownloadFailure("https://somewhere: no route to host")
 
-    monkeypatch.setattr(fashion, "download_files", fail)
+    monkeypatch.setattr(download, "download_files", fail)
     found = load_images(download=True)
     assert len(found) == 1000
     assert "no route to host" in found.source
@@ -81,7 +81,7 @@ def test_a_download_is_read_from_the_cache(places, monkeypatch):
         write(directory, split="train")
         return tuple(directory / f"{name}.gz" for name in names)
 
-    monkeypatch.setattr(fashion, "download_files", fetch)
+    monkeypatch.setattr(download, "download_files", fetch)
     assert "downloaded" in load_images("train", download=True).source
     assert len(load_images("train", limit=2)) == 2
 

@@ -7,14 +7,16 @@ machine learning algorithms", 2017; https://github.com/zalandoresearch/fashion-m
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from rooftile.devices import cache
 from rooftile.errors import InputError
-from rooftile.nn.data.download import DownloadFailure, Report, download_files
 from rooftile.nn.data.idx import read_idx
 from rooftile.nn.data.image_set import ImageSet, read_archive
 from rooftile.ops.problem import check_positive
+
+if TYPE_CHECKING:
+    from rooftile.nn.data.download import Report
 
 Split = Literal["test", "train"]
 
@@ -77,6 +79,9 @@ def load_images(
             return _read(files, limit, f"Fashion-MNIST {split} images in {directory}")
     reason = "a download was not asked for"
     if download:
+        # Imported here: Python's HTTP client takes a fifth of the time that `rooftile.nn` takes.
+        from rooftile.nn.data.download import DownloadFailure, download_files
+
         try:
             downloaded = download_files(_NAMES[split], cache_directory(), progress)
             source = f"Fashion-MNIST {split} images, downloaded into {cache_directory()}"

@@ -15,7 +15,7 @@ from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
 from rooftile.nn.training.gpu import epochs, layers
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
-from rooftile.nn.training.gpu.forward import outputs_on
+from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.model import Model
@@ -221,11 +221,11 @@ def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):
 
 @pytest.mark.parametrize("options", [TrainingOptions(batch=8), TrainingOptions(dropout=0.5)])
 def test_outputs_on_a_device_are_those_of_the_cpu(options, device):
-    made = outputs_on(NETWORK, IMAGES, options, device.description.device)
+    made = Outputs(NETWORK, IMAGES, options, device.description.device)()
     np.testing.assert_allclose(made, outputs(NETWORK, IMAGES), **CLOSE)
     rows = GENERATOR.normal(0, 1, (21, 5)).astype(np.float32)
     network = ONE_LAYER.initialise(1)
-    made = outputs_on(network, rows, options, device.description.device)
+    made = Outputs(network, rows, options, device.description.device)()
     np.testing.assert_allclose(made, outputs(network, rows), **CLOSE)
 
 

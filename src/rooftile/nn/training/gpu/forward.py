@@ -51,38 +51,49 @@ def stages(
         x = one.y
 
 
-def outputs_on(
-    network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
-) -> Float32:
-    """What the network makes of rows or images, float32[n, outputs], by the kernels with which it
-    is trained by these options on a device.
+class Outputs:
+    """What a network makes of rows or images, by the kernels with which it is trained."""
 
-    Raises what `DeviceSteps` raises.
-    """
-    count = options.batch or len(data)
-    # The last batch is filled up: one of another size would be other kernels.
-    order = np.arange(-(-len(data) // count) * count) % len(data)
-    whole, gpu = data[order], open_gpu(device)
-    options = dataclasses.replace(options, dropout=0.0, holdout=0, patience=None)
-    made = np.empty((len(whole), network.output_shape[0]), np.float32)
-    with gpu.on():
-        labels = np.zeros(len(whole), np.int64)
-        held = Resident(network, whole, labels, options, gpu, options.precision)
-        held.load("parameters", network.parameters)
-        work = Work(gpu, options.precision)
-        x = work.floats(count * math.prod(network.input_shape))
-        work.call(held.batches.gather, x, work.floats(count), count, held.step)
-        row = [one for _, one in stages(work, network, held, count, x, scores=False)]
-        for one in row:
-            one.forward()
+    def __init__(
+        self, network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
+    ) -> None:
+        """Raises what `DeviceSteps` raises."""
+        self._network, self._given, self._gpu = network, len(data), open_gpu(device)
+        self._count = count = options.batch or len(data)
+        # The last batch is filled up: one of another size would be other kernels.
+        whole = data[np.arange(-(-len(data) // count) * count) % len(data)]
         # As many pixels as an image may move by, each way, leave it where it is.
         shift = options.shift if data.ndim > 2 else 0
-        still = np.full(len(whole), shift + (shift << 8), np.int32)
-        rates = np.zeros((held.batches.steps, 4), np.float32)
-        held.begin_epoch(np.arange(len(whole)), still, rates, 0)
-        for number in range(held.batches.steps):
-            held.batches.before(number)
-            gpu.copy_in(np.full(1, number, np.int32), held.step)
-            work.start()
-            gpu.copy_out(row[-1].y, made[number * count : (number + 1) * count])
-    return made[: len(data)]
+        self._still = np.full(len(whole), shift + (shift << 8), np.int32)
+        options = dataclasses.replace(options, dropout=0.0, holdout=0, patience=None)
+        with self._gpu.on():
+            labels = np.zeros(len(whole), np.int64)
+            held = Resident(network, whole, labels, options, self._gpu, options.precision)
+            self._held, self._work = held, Work(self._gpu, options.precision)
+            x = self._work.floats(count * math.prod(network.input_shape))
+            self._work.call(held.batches.gather, x, self._work.floats(count), count, held.step)
+            self._row = [
+                one for _, one in stages(self._work, network, held, count, x, scores=False)
+            ]
+            for one in self._row:
+                one.forward()
+
+    def compile(self) -> None:
+        """Have its kernels compiled, which asking for outputs does otherwise."""
+        with self._gpu.on():
+            self._work.compile()
+
+    def __call__(self) -> Float32:
+        """Those of the network's parameters: float32[n, outputs]."""
+        held, count, batches = self._held, self._count, self._held.batches
+        made = np.empty((len(self._still), self._network.output_shape[0]), np.float32)
+        with self._gpu.on():
+            held.load("parameters", self._network.parameters)
+            rates = np.zeros((batches.steps, 4), np.float32)
+            held.begin_epoch(np.arange(len(made)), self._still, rates, 0)
+            for number in range(batches.steps):
+                batches.before(number)
+                self._gpu.copy_in(np.full(1, number, np.int32), held.step)
+                self._work.start()
+                self._gpu.copy_out(self._row[-1].y, made[number * count : (number + 1) * count])
+        return made[: self._given]

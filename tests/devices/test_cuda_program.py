@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rooftile.devices.gpu import Launch
+from rooftile.errors import UnsupportedProblem
 
 TEXT = """
 __shared__ float kept[32];
@@ -44,6 +45,14 @@ def test_what_runs_beside_others_asks_for_all_shared_memory(cuda_device):
         kernel = cuda_device.compile(TEXT, {}).launchable(launch)
         function = checked(cu.cuKernelGetFunction(kernel))
         assert checked(cu.cuFuncGetAttribute(attribute, function)) == percent
+
+
+def test_more_threads_than_a_kernels_registers_allow_are_refused(cuda_device):
+    few = TEXT.replace("__global__ void", "__global__ void __launch_bounds__(64)")
+    program, launch = cuda_device.compile(few, {}), Launch("turn", (1, 1, 1), (64, 1, 1), 128)
+    assert program.launchable(launch)
+    with pytest.raises(UnsupportedProblem, match=r"turn.* 96 threads of \d+ registers, at most 64"):
+        program.launchable(replace(launch, block=(96, 1, 1)))
 
 
 def test_blocks_run_together_or_not_at_all(cuda_device):

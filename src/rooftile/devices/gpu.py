@@ -205,6 +205,9 @@ class GpuDevice(Device, Protocol):
     def address(self, memory: Any) -> Any:
         """What launches soonest take for memory: its address, where it has one."""
 
+    def copy(self, to: Any, source: Any, nbytes: int) -> None:
+        """Start to copy device memory, given by what `address` says, on the present stream."""
+
     def part(self, memory: Any, first: int, nbytes: int) -> Any:
         """A part of memory that `allocate` gave, from a byte on that is a multiple of 256; the
         whole must be held as long as the part is used."""

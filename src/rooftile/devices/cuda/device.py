@@ -112,7 +112,7 @@ class CudaDevice(Described):
         self._copy(array.ctypes.data, address_of(buffer), array.nbytes)
 
     def copy(self, to: int, source: int, nbytes: int) -> None:
-        """Start to copy device memory, given by addresses, on the present stream."""
+        """See `GpuDevice.copy`."""
         driver_call("cuMemcpyDtoDAsync", to, source, nbytes, self.stream_address)
 
     def clear(self, to: int, nbytes: int) -> None:

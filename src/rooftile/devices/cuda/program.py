@@ -47,6 +47,10 @@ class CudaProgram:
         check_launch(launch, self._device.description)
         kernel = self._kernel(launch.kernel)
         self._allow_shared(launch, kernel)
+        attributes = kernel.attributes
+        if launch.threads > (most := int(attributes.max_threads_per_block)):
+            reason = f"{launch.threads} threads of {attributes.num_regs} registers, at most {most}"
+            raise UnsupportedProblem(launch.kernel, reason)
         if launch.beside:
             attributes = driver().CUfunction_attribute
             attribute = attributes.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT

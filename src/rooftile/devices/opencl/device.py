@@ -205,6 +205,10 @@ class OpenclDevice(Described):
         """See `GpuDevice.address`: buffers of OpenCL have none."""
         return memory
 
+    def copy(self, to: Any, source: Any, nbytes: int) -> None:
+        """See `GpuDevice.copy`."""
+        self._cl.enqueue_copy(self._queue, to, source, byte_count=nbytes)
+
     def part(self, memory: Any, first: int, nbytes: int) -> Any:
         """See `GpuDevice.part`."""
         return memory.get_sub_region(first, nbytes)

@@ -100,6 +100,7 @@ def _train(
         keeper.keep()
         raise
     keeper.keep()
+    state.settle()
 
 
 def _begun(network: Network, options: TrainingOptions) -> State:

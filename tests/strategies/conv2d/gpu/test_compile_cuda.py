@@ -51,6 +51,22 @@ def test_named_problems_compile_and_fit(rung):
 
 
 @pytest.mark.parametrize("rung", RUNGS)
+def test_the_largest_tunables_fit_a_blocks_registers(rung):
+    """Each as large as the ones before it leave room for."""
+    problem = Conv2d(1, 3, 13, 41, 9, (3, 2), activation="relu")
+    if rung.why_not(problem) is not None:
+        pytest.skip(rung.why_not(problem))
+    config = rung.config(problem)
+    for tunable in rung.tunables:
+        for value in sorted(tunable.values, reverse=True):
+            larger = {**config, tunable.name: value}
+            if rung.invalid(problem, larger) is None:
+                config = larger
+                break
+    compiled(rung, problem, MEASURED, config)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
 def test_every_activation_and_pool_compiles(rung):
     """Those that no named problem has: of the first of these that a rung takes."""
     for problem in (

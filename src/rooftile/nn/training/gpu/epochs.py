@@ -62,6 +62,16 @@ class DeviceSteps:
             if self.held.scaling is not None:
                 self._gpu.copy_in(memory["scale"], self.held.scaling)
 
+    def remember(self) -> None:
+        """Keep where the device stands, for `recall`; nobody waits for it."""
+        with self._gpu.on():
+            self.held.remember()
+
+    def recall(self) -> None:
+        """Go back to there, behind all steps that were started."""
+        with self._gpu.on():
+            self.held.recall()
+
     def fetch(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring them back, into arrays of the same names."""
         with self._gpu.on():

@@ -62,6 +62,9 @@ class Resident:
         first = np.array([LOSS_SCALE, 0], np.float32)
         self.scaling = gpu.upload(first) if precision == "fp16" else None
         """What the loss is multiplied by, and how many steps it has been."""
+        self._lasting = [self.arrays[name] for name in ("parameters", *self.memories)]
+        self._lasting += [] if self.scaling is None else [self.scaling]
+        self._remembered = [gpu.allocate(self._nbytes(array)) for array in self._lasting]
         self._overflowed = gpu.upload(np.zeros(1, np.int32))
         self._updates = compiling(gpu, self._compiled)
 
@@ -97,6 +100,19 @@ class Resident:
     def load(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Copy parameters, or a memory by parameters' keys, to the device."""
         self.gpu.copy_in(self.layout.packed(arrays), self.arrays[name])
+
+    def remember(self) -> None:
+        """Keep a copy, on the device, of all that steps change for good."""
+        for array, copy in zip(self._lasting, self._remembered, strict=True):
+            self.gpu.copy(self.gpu.address(copy), self.gpu.address(array), self._nbytes(array))
+
+    def recall(self) -> None:
+        """Go back to that copy."""
+        for array, copy in zip(self._lasting, self._remembered, strict=True):
+            self.gpu.copy(self.gpu.address(array), self.gpu.address(copy), self._nbytes(array))
+
+    def _nbytes(self, array: Any) -> int:
+        return 8 if array is self.scaling else 4 * self.layout.count
 
     def fetch(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Copy them from the device."""

@@ -43,8 +43,9 @@ class DeviceTrainer:
         """Items of an epoch's steps."""
         self._ahead: _Drawn | None = None
         self._steps = DeviceSteps(network, data, labels, options, device, data_memory)
-        self._loaded = False
+        self._loaded, self._fetched = False, False
         self._good = 0, 0.0
+        """Step and sum of losses of what the device remembers."""
 
     def epoch(self, state: State) -> Iterator[Progress]:
         """What is left of a pass over the data in a random order.
@@ -76,33 +77,40 @@ class DeviceTrainer:
 
     def _load(self, state: State) -> None:
         self._steps.load(state.parameters, state.optimiser.state)
+        self._steps.remember()
         self._good, self._loaded = (state.step, state.total), True
 
         def settle() -> None:
             for loss in self._steps.untold():
                 self._counted(state, loss)
-            self._steps.fetch(state.parameters, state.optimiser.state)
+            if not self._fetched:
+                self._steps.fetch(state.parameters, state.optimiser.state)
+                self._fetched = True
 
         state.settle = settle
 
     def _counted(self, state: State, loss: float) -> Progress:
         """Count a step; its report."""
         epoch, number, options = state.epoch, state.step, self._options
-        steps = len(self._sizes)
+        steps, self._fetched = len(self._sizes), False
         rate = options.rate((epoch + number / steps) / options.epochs)
         if not np.isfinite(loss):
-            # The device is beyond it: what is kept is what was brought from there last.
+            # The device is beyond it, and what it says of the next steps means nothing.
+            self._steps.untold()
+            self._steps.recall()
             state.step, state.total = self._good
-            state.settle = lambda: None
         check_finite(loss, rate, number + 1, epoch + 1)
         mean, last = (state.total + loss) / (number + 1), number + 1 == steps
         done = state.optimiser.state.get("steps")
         if done is not None:
             done += 1
+        held: tuple[float | None, float | None] = None, None
         if last:
-            state.settle()
+            self._steps.remember()
             self._good = 0, 0.0
-        held = self._held(state) if last else (None, None)
+            if self._options.holdout > 0:
+                state.settle()
+                held = self._held(state)
         state.end_step(loss, last)
         return Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
 

@@ -48,7 +48,8 @@ __device__ __forceinline__ int bit_reversed(int k)
 // Transforms the masks to their conjugate spectra, over TILE x TILE for the way back.  They are
 // few, so every sum is made from its definition: along the rows of a mask, then along the columns.
 // Grid: a block a mask.
-__global__ void transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
+__global__ void LAUNCH_BOUNDS(THREADS)
+transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
 {
     __shared__ wide real[MASK_HEIGHT * KEPT], imaginary[MASK_HEIGHT * KEPT];
     __shared__ wide cosines[TILE], sines[TILE];
@@ -134,8 +135,9 @@ __device__ __forceinline__ void transform_back(SHARED float* real, SHARED float*
 }
 
 // Grid: x over an image's tiles, y over channels, z over images; a block makes a spectrum.
-__global__ void transform_input(const GLOBAL float* x, GLOBAL float2* spectra, int first,
-                                int images CONSTANT_ARGUMENT(float, waves))
+__global__ void LAUNCH_BOUNDS(THREADS)
+transform_input(const GLOBAL float* x, GLOBAL float2* spectra, int first,
+                int images CONSTANT_ARGUMENT(float, waves))
 {
     __shared__ float real[TILE * PITCH], imaginary[TILE * PITCH], turns[TILE];
     int tile = blockIdx.x;
@@ -166,8 +168,9 @@ __global__ void transform_input(const GLOBAL float* x, GLOBAL float2* spectra, i
 
 // Grid: x over frequencies in blocks of THREADS, y over maps, z over the slice's tiles; a
 // thread holds the sums of THREAD_MAPS x THREAD_TILES at one frequency.
-__global__ void multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra,
-                         GLOBAL float2* products, int tiles)
+__global__ void LAUNCH_BOUNDS(THREADS)
+multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra, GLOBAL float2* products,
+         int tiles)
 {
     int frequency = blockIdx.x * THREADS + threadIdx.x, first_map = blockIdx.y * THREAD_MAPS;
     if (frequency >= FREQUENCIES) return;
@@ -201,9 +204,10 @@ __global__ void multiply(const GLOBAL float2* masks, const GLOBAL float2* spectr
 }
 
 // Grid: x over an image's tiles, y over maps, z over images; a block makes a tile of sums.
-__global__ void transform_output(const GLOBAL float* x, const GLOBAL float* weights,
-                                 const GLOBAL float2* products, GLOBAL float* sums, int first,
-                                 int images CONSTANT_ARGUMENT(float, waves))
+__global__ void LAUNCH_BOUNDS(THREADS)
+transform_output(const GLOBAL float* x, const GLOBAL float* weights,
+                 const GLOBAL float2* products, GLOBAL float* sums, int first,
+                 int images CONSTANT_ARGUMENT(float, waves))
 {
     __shared__ float real[TILE * PITCH], imaginary[TILE * PITCH], turns[TILE];
     int tile = blockIdx.x;

@@ -64,7 +64,8 @@ class Resident:
         """What the loss is multiplied by, and how many steps it has been."""
         self._lasting = [self.arrays[name] for name in ("parameters", *self.memories)]
         self._lasting += [] if self.scaling is None else [self.scaling]
-        self._remembered = [gpu.allocate(self._nbytes(array)) for array in self._lasting]
+        self._lasting.append(self.step)
+        self._remembered = list[Any]()
         self._overflowed = gpu.upload(np.zeros(1, np.int32))
         self._updates = compiling(gpu, self._compiled)
 
@@ -102,17 +103,12 @@ class Resident:
         self.gpu.copy_in(self.layout.packed(arrays), self.arrays[name])
 
     def remember(self) -> None:
-        """Keep a copy, on the device, of all that steps change for good."""
-        for array, copy in zip(self._lasting, self._remembered, strict=True):
-            self.gpu.copy(self.gpu.address(copy), self.gpu.address(array), self._nbytes(array))
+        """Keep where the device stands, for `recall`; nobody waits for it."""
+        self._remembered = self.kept()
 
     def recall(self) -> None:
-        """Go back to that copy."""
-        for array, copy in zip(self._lasting, self._remembered, strict=True):
-            self.gpu.copy(self.gpu.address(array), self.gpu.address(copy), self._nbytes(array))
-
-    def _nbytes(self, array: Any) -> int:
-        return 8 if array is self.scaling else 4 * self.layout.count
+        """Go back to there."""
+        self.put_back(self._remembered)
 
     def fetch(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Copy them from the device."""
@@ -180,19 +176,19 @@ class Resident:
     def _call(self, launch: Launch, arguments: tuple[Any, ...]) -> Call:
         return Call(self._updates.result(), launch, arguments)
 
-    def kept(self) -> list[tuple[Any, NDArray[Any]]]:
-        """Copies of all that a step changes for good."""
-        gpu, found = self.gpu, list[tuple[Any, NDArray[Any]]]()
-        for memory in self.arrays.values():
-            found.append((memory, np.empty(self.layout.count, np.float32)))
-        found.append((self.step, np.empty(1, np.int32)))
-        if self.scaling is not None:
-            found.append((self.scaling, np.empty(2, np.float32)))
-        for memory, copy in found:
-            gpu.copy_out(memory, copy)
-        return found
+    def kept(self) -> list[Any]:
+        """Copies, on the device, of all that steps change for good."""
+        gpu, copies = self.gpu, [self.gpu.allocate(self._nbytes(one)) for one in self._lasting]
+        for array, copy in zip(self._lasting, copies, strict=True):
+            gpu.copy(gpu.address(copy), gpu.address(array), self._nbytes(array))
+        return copies
 
-    def put_back(self, kept: list[tuple[Any, NDArray[Any]]]) -> None:
+    def put_back(self, kept: list[Any]) -> None:
         """Undo what steps have changed since."""
-        for memory, copy in kept:
-            self.gpu.copy_in(copy, memory)
+        for array, copy in zip(self._lasting, kept, strict=True):
+            self.gpu.copy(self.gpu.address(array), self.gpu.address(copy), self._nbytes(array))
+
+    def _nbytes(self, array: Any) -> int:
+        if array is self.step:
+            return 4
+        return 8 if array is self.scaling else 4 * self.layout.count

@@ -82,7 +82,8 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 def unwatched(words: list[str], folder: Path, environ: dict[str, str]) -> dict[str, float]:
     """Seconds of the whole command, without and with kernels that were compiled before."""
-    elsewhere = environ | {"ROOFTILE_CACHE": str(folder / "other kernels")}
+    other = str(folder / "other kernels")
+    elsewhere = environ | {"ROOFTILE_CACHE": other, "CUDA_CACHE_PATH": other}
     Training(words, folder / "bytecode first", elsewhere).start("--epochs", "1").communicate()
     found = {}
     for name in ("seconds", "seconds_again"):

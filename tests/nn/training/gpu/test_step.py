@@ -280,8 +280,10 @@ def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, where, device, tmp_
     assert all((again[key] == value).all() for key, value in found.items())
 
 
-def test_a_loss_that_is_not_finite_keeps_the_last_epoch(device, tmp_path):
-    options = TrainingOptions(epochs=3, batch=8, optimiser="sgd", learning_rate=1e-3)
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_loss_that_is_not_finite_keeps_the_last_epoch(optimiser, device, tmp_path):
+    """Here that before the first one: neither weights nor a count of later steps."""
+    options = TrainingOptions(epochs=3, batch=8, optimiser=optimiser, learning_rate=1e-3)
     place, kept = device.description.device, tmp_path / "c"
     images = NETWORK.prepare(IMAGES)
     images[2] = 3e38
@@ -289,6 +291,9 @@ def test_a_loss_that_is_not_finite_keeps_the_last_epoch(device, tmp_path):
         train(NETWORK, images, LABELS, options, device=place, checkpoint=kept)
     tensors, _ = read_tensors(kept)
     assert all(np.isfinite(array).all() for array in tensors.values())
+    assert tensors.get("optimiser.steps", 0) == 0
+    for key, value in NETWORK.parameters.items():
+        assert (tensors[f"parameters.{key}"] == value).all()
 
 
 def test_a_last_step_that_overflows_is_an_error(device, tmp_path):

@@ -94,14 +94,16 @@ class DeviceTrainer:
         epoch, number, options = state.epoch, state.step, self._options
         steps, self._fetched = len(self._sizes), False
         rate = options.rate((epoch + number / steps) / options.epochs)
+        done = state.optimiser.state.get("steps")
         if not np.isfinite(loss):
             # The device is beyond it, and what it says of the next steps means nothing.
             self._steps.untold()
             self._steps.recall()
+            if done is not None:
+                done -= number - self._good[0]
             state.step, state.total = self._good
         check_finite(loss, rate, number + 1, epoch + 1)
         mean, last = (state.total + loss) / (number + 1), number + 1 == steps
-        done = state.optimiser.state.get("steps")
         if done is not None:
             done += 1
         held: tuple[float | None, float | None] = None, None

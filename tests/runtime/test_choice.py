@@ -199,7 +199,7 @@ def test_a_pool_is_folded_by_warpgroups_for_many_maps(
     monkeypatch, architecture, precision, few, many
 ):
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
-    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    monkeypatch.setattr(dispatch, "lent_gpu", lambda device: gpu)
     for name, expected in (("lenet-conv1", few), ("lenet-conv2", many)):
         problem = named("conv2d", name, 256)
         assert dispatch.choose(problem, precision, "cuda").name == expected
@@ -221,7 +221,7 @@ def test_many_images_of_one_channel_come_by_the_bulk_copy_engine(
     monkeypatch, architecture, batch, expected
 ):
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
-    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    monkeypatch.setattr(dispatch, "lent_gpu", lambda device: gpu)
     assert dispatch.choose(named("conv2d", "lenet-conv1", batch), "ieee", "cuda").name == expected
 
 
@@ -270,7 +270,7 @@ def test_linear_on_tensor_cores_wants_images():
 )
 def test_older_gpus_have_no_such_instructions(monkeypatch, architecture, name):
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
-    monkeypatch.setattr(dispatch, "open_gpu", lambda device: gpu)
+    monkeypatch.setattr(dispatch, "lent_gpu", lambda device: gpu)
     assert dispatch.choose(Linear(1024, 6272, 512), "fp16", "cuda").name == name
 
 
@@ -317,7 +317,7 @@ def no_device(monkeypatch):
         raise AssertionError("a device was opened")
 
     for module, name in (
-        (dispatch, "open_gpu"), (dispatch, "describe_gpu"), (winners, "describe_gpu"),
+        (dispatch, "lent_gpu"), (dispatch, "describe_gpu"), (winners, "describe_gpu"),
         (select, "open_gpu"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, forbidden)

@@ -36,12 +36,21 @@ def parse_device(device: Any) -> tuple[str, int]:
 
 
 def open_gpu(device: str) -> GpuDevice:
-    """The device ``cuda[:N]`` or ``opencl[:N]``.  Raises `DeviceMissing`, `InputError`."""
+    """The device ``cuda[:N]`` or ``opencl[:N]``; the calling thread now works on it.
+
+    Raises `DeviceMissing`, `InputError`.
+    """
     kind, index = parse_device(device)
     if kind not in _GPU_KINDS:
         raise InputError("device", repr(device), f"one of {list(_GPU_KINDS)}")
     opened: GpuDevice = _GPU_KINDS[kind].open_device(index)
     return opened
+
+
+def lent_gpu(device: str) -> GpuDevice:
+    """The same; the calling thread keeps the GPU that it has."""
+    with cuda.kept_context():
+        return open_gpu(device)
 
 
 def open_device(device: str) -> Device:
@@ -60,4 +69,4 @@ def count_gpus(kind: str) -> int:
 
 def describe_gpu(kind: str, index: int) -> Description:
     """Name and limits of a device.  Raises `DeviceMissing` where it cannot be opened."""
-    return open_gpu(f"{kind}:{index}").description
+    return lent_gpu(f"{kind}:{index}").description

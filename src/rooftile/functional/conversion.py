@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices import cuda
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.devices.launches import Call
-from rooftile.devices.select import open_gpu
+from rooftile.devices.select import lent_gpu
 from rooftile.functional.device_arrays import DeviceArrays, Held, downloaded, kept
 from rooftile.functional.sparse_structure import check_padding
 from rooftile.ops.problem import AnyArray
@@ -68,8 +67,7 @@ def converted(
         # A converter's blocks are of one size.
         rows = converted(form, shape, arrays, "csr", None, own, place)
         return converted("csr", shape, rows, to, None, block, place)
-    with cuda.kept_context():
-        gpu: Any = open_gpu(place)
+    gpu: Any = lent_gpu(place)
     values, index = (kept(arrays)[name].dtype for name in ARRAYS[form][:2])
     with gpu.on():
         converter = Converter(gpu, place, shape, values, index, own)

@@ -12,7 +12,7 @@ import numpy as np
 from rooftile.devices import cpu, cuda
 from rooftile.devices.cpu.native import source
 from rooftile.devices.cuda import CudaArray
-from rooftile.devices.select import DeviceName, open_gpu
+from rooftile.devices.select import DeviceName, lent_gpu
 from rooftile.errors import InputError
 from rooftile.functional.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
 from rooftile.functional.matrices import Sparse
@@ -162,8 +162,7 @@ def _copied(
     limit: int,
 ) -> Solution:
     """With NumPy's arrays, which are copied to the GPU, and x back."""
-    with cuda.kept_context():
-        gpu: Any = open_gpu(place)
+    gpu: Any = lent_gpu(place)
     x = np.zeros_like(b) if start is None else np.array(start)
     with gpu.on():
         held = A.on(Arguments(b), b, A.problem(resident=True).tiled)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from rooftile.devices import cuda
 from rooftile.devices.cuda.streams import is_pinned
 from rooftile.devices.gpu import Description, GpuDevice
-from rooftile.devices.select import open_gpu, parse_device
+from rooftile.devices.select import lent_gpu, parse_device
 from rooftile.errors import InputError
 from rooftile.nn.calls_in_place import CallsInPlace
 from rooftile.nn.definition import NetworkDefinition
@@ -69,8 +69,7 @@ class GpuPlan(Plan):
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
         if not strategies:
             self.layers = _together(self.layers, precision, self.device)
-        with cuda.kept_context():
-            self._gpu = open_gpu(device)
+        self._gpu = lent_gpu(device)
         self._making = threading.Lock()
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}

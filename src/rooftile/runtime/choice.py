@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rooftile.devices.select import describe_gpu, open_gpu, parse_device
+from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, Chain, Problem, admits, check_precision
 from rooftile.runtime.winners import Stamp, stamp, tuned_choice, tuned_config
@@ -254,6 +254,6 @@ def _not_of_this(rung: Strategy, device: str) -> str | None:
     if rung.anywhere:
         return None
     try:
-        return rung.why_not_on(open_gpu(device).description.architecture)
+        return rung.why_not_on(lent_gpu(device).description.architecture)
     except DeviceMissing:
         return rung.why_not_on(None)

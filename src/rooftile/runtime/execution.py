@@ -15,7 +15,7 @@ import numpy as np
 from rooftile._locks import lock
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.select import open_gpu
+from rooftile.devices.select import lent_gpu
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import FORMATS, Array, Problem
 from rooftile.runtime.arguments import Arguments
@@ -43,8 +43,7 @@ def run_copied(
 
     Raises `DeviceMissing`, `CompileFailure`, `OutOfMemory`.
     """
-    with cuda.kept_context():
-        device = open_gpu(choice.device)
+    device = lent_gpu(choice.device)
     # `_copied` is a function of its own, so that what it allocates is freed while the GPU is still
     # the thread's.
     with device.on():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import DeviceName, open_gpu, parse_device
+from rooftile.devices.select import DeviceName, lent_gpu, parse_device
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
@@ -45,7 +45,7 @@ class DeviceSteps:
         """
         _check(options, device)
         self._network, self._options = network, options
-        self._gpu, self._count = open_gpu(device), len(data)
+        self._gpu, self._count = lent_gpu(device), len(data)
         with self._gpu.on():
             given = network, data, labels, options, self._gpu, options.precision
             self.held = Resident(*given, data_memory)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import DeviceName, open_gpu
+from rooftile.devices.select import DeviceName, lent_gpu
 from rooftile.nn.layers import apart
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
@@ -58,7 +58,7 @@ class Outputs:
         self, network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
     ) -> None:
         """Raises what `DeviceSteps` raises."""
-        self._network, self._given, self._gpu = network, len(data), open_gpu(device)
+        self._network, self._given, self._gpu = network, len(data), lent_gpu(device)
         self._count = count = options.batch or len(data)
         # The last batch is filled up: one of another size would be other kernels.
         whole = data[np.arange(-(-len(data) // count) * count) % len(data)]

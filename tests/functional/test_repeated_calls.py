@@ -129,3 +129,30 @@ def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
             longs.clear()
             rooftile.softmax(cupy.ndarray((rows, 10)), strategy="naive")
             assert longs
+
+
+def test_a_view_of_a_transpose_repeats_the_call_with_what_it_is_a_view_of(longs):
+    a, b = (np.random.default_rng(k).standard_normal((9, 9), np.float32) for k in (1, 2))
+    wide = np.repeat(b, 2, axis=1)[:, ::2]
+    expected = {}
+    for name, call in {
+        "b": lambda: rooftile.matmul(a, b),
+        "a turned": lambda: rooftile.matmul(a, b, transpose_a=True),
+        "both turned": lambda: rooftile.matmul(a, b, transpose_a=True, transpose_b=True),
+        "vector": lambda: rooftile.matvec(a, b[0], transpose=True),
+    }.items():
+        expected[name] = call()
+    for name, call in {
+        "b": lambda: rooftile.matmul(a, b.T, transpose_b=True),
+        "a turned": lambda: rooftile.matmul(a.T, b),
+        "both turned": lambda: rooftile.matmul(a.T, b.T),
+        "vector": lambda: rooftile.matvec(a.T, b[0]),
+    }.items():
+        for _ in range(2):
+            longs.clear()
+            assert np.array_equal(call(), expected[name]), name
+        assert not longs, name
+    for _ in range(2):
+        longs.clear()
+        assert np.array_equal(rooftile.matmul(a, wide), expected["b"])
+    assert longs

@@ -209,7 +209,7 @@ def linear_problem(
     return Linear(rows[0], rows[1], matrix[0], activation)
 
 
-@repeated("a", "b")
+@repeated("a", "b", turned=("transpose_a", "transpose_b"))
 def matmul(
     a: Array,
     b: Array,
@@ -253,7 +253,7 @@ def _sizes(
     return rows, inner, columns
 
 
-@repeated("a", "x")
+@repeated("a", "x", turned=("transpose",))
 def matvec(
     a: Array,
     x: Array,

@@ -225,12 +225,12 @@ def note(kind: type, recipe: Recipe) -> None:
     except (AttributeError, TypeError):
         return
     repeat = recipe()
+    _kinds.add(kind)
     if not repeat.takes(call[0]):
         return
     if len(seen) >= _MOST_KEPT:
         seen.clear()
     seen[key] = _types(call[1]), repeat.quickest()
-    _kinds.add(kind)
 
 
 def _key(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -245,11 +245,26 @@ def _types(options: dict[str, Any]) -> Any:
     return tuple(map(type, options.values()))
 
 
-def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
-    """For a public function whose first parameters are arrays of these names."""
+def repeated(
+    *names: str, turned: Sequence[str | None] = ()
+) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
+    """For a public function whose first parameters are arrays of these names.
+
+    ``turned`` are the options that say of a matrix, in their order, that it lies transposed: a call
+    with a view of a transpose is one with what it is a view of.
+    """
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
         seen: dict[Any, tuple[Any, Repeating]] = {}
+
+        def again(arrays: Sequence[Any], options: dict[str, Any], out: Any) -> Any:
+            """The result of a call that was made before, else None."""
+            try:
+                types, repeat = seen[_key(arrays, options)]
+            except (AttributeError, KeyError, TypeError):
+                return None
+            alike = types is None or types == tuple(map(type, options.values()))
+            return repeat(arrays, out) if alike else None
 
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:
@@ -259,20 +274,16 @@ def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Mad
                 if known is not None and (made := known[1](given, None)) is not None:
                     return made
             out: Any = options.pop("out", None) if options else None
-            arrays = given
+            arrays: Sequence[Any] = given
             if options and len(given) < len(names):
                 arrays = (*given, *_named(names[len(given) :], options))
             if arrays and type(arrays[0]) in _kinds:
-                try:
-                    types, repeat = seen[_key(arrays, options)]
-                except (AttributeError, KeyError, TypeError):
-                    repeat = None
-                if (
-                    repeat is not None
-                    and (types is None or types == tuple(map(type, options.values())))
-                    and (made := repeat(arrays, out)) is not None
-                ):
+                if (made := again(arrays, options, out)) is not None:
                     return made
+                if turned and (views := _views(arrays, options, turned)) is not None:
+                    arrays, options = views
+                    if (made := again(arrays, options, out)) is not None:
+                        return made
             before, _now.call = _now.call, (seen, (arrays, options))
             try:
                 return function(*arrays, **options, out=out)
@@ -282,6 +293,25 @@ def repeated(*names: str) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Mad
         return call
 
     return of
+
+
+def _views(
+    arrays: Sequence[Any], options: dict[str, Any], turned: Sequence[str | None]
+) -> tuple[Sequence[Any], dict[str, Any]] | None:
+    """The call with what its matrices are views of; None where none is a view of a transpose."""
+    found, told = list(arrays), dict(options)
+    for number, (array, option) in enumerate(zip(arrays, turned, strict=False)):
+        if option is None or len(array.shape) != 2 or _row_major(array):
+            continue
+        if _row_major(lies := array.T):
+            found[number] = lies
+            told[option] = not told.get(option, False)
+    return (found, told) if told != options else None
+
+
+def _row_major(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return bool(array.is_contiguous() if flags is None else flags.c_contiguous)
 
 
 def _named(names: Sequence[str], options: dict[str, Any]) -> list[Any]:

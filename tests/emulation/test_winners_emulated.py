@@ -13,12 +13,14 @@ from rooftile.ops import Conv2d, Pool
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu.pool_folded._winners import WINNERS
+from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
+from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 
 # Windows of two and of four; bands that end within the image; padding.
 TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))
 FOUR = Conv2d(2, 2, 21, 22, 7, (5, 5), padding=(1, 0), pool=Pool.of("max", 4))
 DEEP = dataclasses.replace(FOUR, channels=3)
+WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
 
 
@@ -53,6 +55,7 @@ def right(problem, x, parameters):
         ("pool_folded_tf32", TWO, None),
         ("pool_folded_wgmma_tf32", FOUR, None),
         ("pool_folded_wgmma_ieee", DEEP, None),
+        ("direct_bulk", TWO, np.nan),
     ],
 )
 def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):

@@ -5,7 +5,9 @@
 
 #pragma once
 
-#define BEATS(value, best) ((value) > (best) || ((value) != (value) && (best) == (best)))
+// No operand is left out where another one decides: a branch would have compilers put sums off until
+// they are asked for, and hold all that these are made of meanwhile.
+#define BEATS(value, best) (((value) > (best)) | (((value) != (value)) & ((best) == (best))))
 
 #ifdef WINDOW_HEIGHT
 // Where the winner lies of the window that begins at `first`: row * WIDTH + column in the plane.

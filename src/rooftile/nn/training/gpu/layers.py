@@ -28,7 +28,7 @@ from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
-_WINNERS = (*pool_folded.WINNERS, direct_tile.WINNERS)
+_WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""

@@ -1,14 +1,23 @@
-"""`direct_tile` that says which sum of each max-pool's window is the largest, for training."""
+"""`direct_tile` and `direct_bulk` that say which sum of each max-pool's window is the largest."""
 
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
+from rooftile.strategies.conv2d.gpu.direct_tile.direct_bulk import DirectBulk
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
 
 _MANY_IMAGES = 512
 _REGISTERS = 96
 """Of a thread: its sums, a row of its patch, and what the two are found with."""
+
+
+class DirectBulkWinners(Winners, DirectBulk):
+    """Takes many images of one channel."""
+
+    name = "direct_bulk_winners"
+    source = "direct_bulk"
+    summary = "the direct tile by the bulk copy engine, and the places of its pool's winners"
 
 
 class DirectTileWinners(Winners, DirectTile):
@@ -38,4 +47,5 @@ class DirectTileWinners(Winners, DirectTile):
         return config | {"LEAST_BLOCKS": max(1, min(8, resident))}
 
 
-WINNERS = DirectTileWinners()
+WINNERS = (DirectBulkWinners(), DirectTileWinners())
+"""The faster first."""

@@ -125,29 +125,27 @@ __device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SU
 #if WINNERS
 #include "common/winner.h"
 
-// Where the largest sum of a thread's window stands in the convolution: row * CONV_COLUMNS + column.
-__device__ __forceinline__ int won(float sum[SUM_ROWS][SUM_COLUMNS], int r, int w, int row,
-                                   int column)
-{
-    float best = sum[r * POOL_HEIGHT][w * POOL_WIDTH];
-    int place = 0;
-    UNROLL for (int e = 1; e < POOL_HEIGHT * POOL_WIDTH; e++) {
-        float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
-        if (BEATS(z, best)) best = z, place = e;
-    }
-    int i = (row + r) * POOL_HEIGHT + place / POOL_WIDTH;
-    return i * CONV_COLUMNS + (column + w) * POOL_WIDTH + place % POOL_WIDTH;
-}
-
-// The places of a thread's winners of one map, beside its results.
-__device__ __forceinline__ void store_winners(GLOBAL int* where, float sum[SUM_ROWS][SUM_COLUMNS],
+// The same of a maximum, with where it stands in the convolution: row * CONV_COLUMNS + column.
+__device__ __forceinline__ void store_winners(GLOBAL result* out, GLOBAL int* where,
+                                              float sum[SUM_ROWS][SUM_COLUMNS], float shift,
                                               int rows, int columns, int row, int column)
 {
     UNROLL for (int r = 0; r < THREAD_ROWS; r++) {
         // One test, not one within another: between barriers, PoCL 3.0 loses the outer one.
         int kept = r < rows ? columns : 0;
-        UNROLL for (int w = 0; w < THREAD_COLUMNS; w++)
-            if (w < kept) where[r * COLUMNS + w] = won(sum, r, w, row, column);
+        UNROLL for (int w = 0; w < THREAD_COLUMNS; w++) {
+            float best = sum[r * POOL_HEIGHT][w * POOL_WIDTH];
+            int place = 0;
+            UNROLL for (int e = 1; e < POOL_HEIGHT * POOL_WIDTH; e++) {
+                float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
+                if (BEATS(z, best))
+                    best = z, place = e / POOL_WIDTH * CONV_COLUMNS + e % POOL_WIDTH;
+            }
+            if (w >= kept) continue;
+            out[r * COLUMNS + w] = RESULT(activate(best + shift));
+            where[r * COLUMNS + w] =
+                (row + r) * POOL_HEIGHT * CONV_COLUMNS + (column + w) * POOL_WIDTH + place;
+        }
     }
 }
 #endif

@@ -7,7 +7,7 @@
 // other before every band, in which a multiprocessor of few large loops finds no instruction.
 //
 // x[images][HEIGHT][WIDTH], taps[MASK_HEIGHT][TAP_ROW], bias[MAPS],
-// out[images][MAPS][ROWS][COLUMNS].
+// out[images][MAPS][ROWS][COLUMNS]; with WINNERS, where[images][MAPS][ROWS][COLUMNS] too.
 // Grid: images.  Block: threads over the windows of a band of BAND_ROWS result rows.
 
 #include "common/barriers.h"
@@ -40,7 +40,11 @@ __device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned 
 }
 
 __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
-    const float* __restrict__ x, const float* __restrict__ bias, float* __restrict__ out)
+    const float* __restrict__ x, const float* __restrict__ bias, float* __restrict__ out
+#if WINNERS
+    , int* __restrict__ where
+#endif
+)
 {
     __shared__ __align__(16) float held[HELD_SIZE];
     __shared__ word arrived[BANDS];
@@ -56,7 +60,7 @@ __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
 
     const float* patch = held + down * ROW_SIZE + left * POOL_WIDTH * STRIDE_X;
     int row = down;
-    out += ((size_t)blockIdx.x * MAPS * ROWS + row) * COLUMNS + left;
+    size_t to = ((size_t)blockIdx.x * MAPS * ROWS + row) * COLUMNS + left;
     ROLLED for (int band = 0; band < BANDS; band++) {
         float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS] = {};
         // Threads left over in the last band repeat others' sums, and store none.
@@ -65,9 +69,14 @@ __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
         add_channel(patch - beyond * ROW_SIZE, taps, sum);
         int rows = ROWS % BAND_ROWS == 0 ? THREAD_ROWS : ROWS - row;
         int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
-        UNROLL for (int m = 0; m < THREAD_MAPS; m++)
-            if (m < MAPS)
-                store(out + m * ROWS * COLUMNS, sum[m], bias[m], rows, columns, row, left);
-        patch += BAND_ROWS * ROW_SIZE, row += BAND_ROWS, out += BAND_ROWS * COLUMNS;
+        UNROLL for (int m = 0; m < THREAD_MAPS && m < MAPS; m++) {
+            size_t of_map = to + m * ROWS * COLUMNS;
+#if WINNERS
+            store_winners(out + of_map, where + of_map, sum[m], bias[m], rows, columns, row, left);
+#else
+            store(out + of_map, sum[m], bias[m], rows, columns, row, left);
+#endif
+        }
+        patch += BAND_ROWS * ROW_SIZE, row += BAND_ROWS, to += BAND_ROWS * COLUMNS;
     }
 }

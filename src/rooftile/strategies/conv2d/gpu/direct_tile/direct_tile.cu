@@ -168,9 +168,11 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
             // No test around those of rows and columns: between barriers, PoCL 3.0 loses it.
             int there = PADDED_MAPS == MAPS || map < MAPS;
             size_t to = (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left;
-            store(out + to, sum[m], bias[there ? map : 0], there ? rows : 0, columns, row, left);
+            float shift = bias[there ? map : 0];
 #if WINNERS
-            store_winners(where + to, sum[m], there ? rows : 0, columns, row, left);
+            store_winners(out + to, where + to, sum[m], shift, there ? rows : 0, columns, row, left);
+#else
+            store(out + to, sum[m], shift, there ? rows : 0, columns, row, left);
 #endif
         }
     }

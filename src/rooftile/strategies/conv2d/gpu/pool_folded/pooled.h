@@ -42,12 +42,24 @@ struct pooled {
 __device__ __forceinline__ struct pooled together(struct pooled one, struct pooled other)
 {
 #if WINNERS
-    bool first = other.place < one.place && !BEATS(one.sum, other.sum);
-    return BEATS(other.sum, one.sum) || first ? other : one;
+    bool equal = !BEATS(one.sum, other.sum), earlier = other.place < one.place;
+    bool wins = BEATS(other.sum, one.sum) | (earlier & equal);
+    one.sum = wins ? other.sum : one.sum, one.place = wins ? other.place : one.place;
 #else
     one.sum = POOL_WITH(one.sum, other.sum);
-    return one;
 #endif
+    return one;
+}
+
+// The same where the other stands behind the first in its window.  Of NaNs the place is none: such
+// results are computed from their definition.
+__device__ __forceinline__ struct pooled with_later(struct pooled one, struct pooled other)
+{
+#if WINNERS
+    one.place = other.sum > one.sum ? other.place : one.place;
+#endif
+    one.sum = POOL_WITH(one.sum, other.sum);
+    return one;
 }
 
 // The pool over those lanes whose numbers differ by multiples of `from` up to `to`.
@@ -134,7 +146,7 @@ __device__ __forceinline__ struct pooled of_four(const float sum[8], int half, f
 #if WINNERS
             one.place = row * POOL_WIDTH + column;
 #endif
-            most = row + column == 0 ? one : together(most, one);
+            most = row + column == 0 ? one : with_later(most, one);
         }
     return most;
 }
@@ -157,7 +169,7 @@ __device__ __forceinline__ bool pool_step(struct pooled four, struct pooled* mos
 #if WINNERS
     four.place += 2 * (step % WINDOWS_DOWN) * POOL_WIDTH + 2 * (window % WINDOWS_RIGHT);
 #endif
-    *most = step % WINDOWS_DOWN ? together(*most, four) : four;
+    *most = step % WINDOWS_DOWN ? with_later(*most, four) : four;
     if ((step + 1) % WINDOWS_DOWN) return false;
     int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
     struct pooled all = of_lanes(*most, 4, 4 * WINDOWS_RIGHT);

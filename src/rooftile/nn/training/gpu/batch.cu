@@ -10,7 +10,8 @@
 // mirrored << 16), step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns),
 // shares[HEIGHT + WIDTH][2] (their weights), scales[CHANNELS][2] (factor, and what is taken off);
 // x[][CHANNELS][HEIGHT][WIDTH], chosen[][WORDS].
-// STAGED: the old image fits shared memory, where its pixels are floats; several new ones read each.
+// STAGED: shared memory holds the old image, and its rows resized along columns, which are shared by
+// some new rows each: what is left for a new pixel is two products.
 // Grid: x over the channels of the images; y over what blocks share out of one.
 // Block: x over 32 columns, y over ROWS rows.
 
@@ -35,9 +36,49 @@ __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int var
 }
 
 #if STAGED
-#define LEVEL(i, j) old[(i) * OLD_WIDTH + (j)]
-#else
-#define LEVEL(i, j) moved(plane, varied, i, j)
+#define EACH ((WIDTH + 31) / 32)
+
+// Resizes the rows first to last of the moved image along their columns, to across[][WIDTH].
+__device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, int variation, int first,
+                                            int last, const GLOBAL int* left_of,
+                                            const GLOBAL float* shares, SHARED float* old,
+                                            SHARED float* across, int thread)
+{
+    for (int at = thread; at < (last - first + 1) * OLD_WIDTH; at += THREADS)
+        old[at] = moved(plane, variation, first + at / OLD_WIDTH, at % OLD_WIDTH);
+    __syncthreads();
+    for (int at = thread; at < (last - first + 1) * WIDTH; at += THREADS) {
+        int j = at % WIDTH, left = left_of[j], right = left + 1 < OLD_WIDTH ? left + 1 : left;
+        const SHARED float* row = old + at / WIDTH * OLD_WIDTH;
+        across[at] = shares[2 * j] * row[left] + shares[2 * j + 1] * row[right];
+    }
+    __syncthreads();
+}
+
+// The new rows begin to end, each a mean of two old ones: a thread walks down EACH columns.
+__device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int begin,
+                                               int end, const GLOBAL int* places,
+                                               const GLOBAL float* shares, float factor,
+                                               float taken_off, GLOBAL float* to, int lane)
+{
+    float above[EACH], under[EACH];
+    int top = -1;
+    UNROLL_BY(2) for (int i = begin; i < end; i++) {
+        float share = factor * shares[2 * i], other = factor * shares[2 * i + 1];
+        if (places[i] != top) {
+            top = places[i];
+            int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
+            UNROLL for (int k = 0; k < EACH; k++) {
+                int j = lane + 32 * k < WIDTH ? lane + 32 * k : WIDTH - 1;
+                above[k] = across[(top - first) * WIDTH + j];
+                under[k] = across[(below - first) * WIDTH + j];
+            }
+        }
+        UNROLL for (int k = 0; k < EACH; k++)
+            if (WIDTH % 32 == 0 || lane + 32 * k < WIDTH)
+                to[i * WIDTH + lane + 32 * k] = share * above[k] + other * under[k] - taken_off;
+    }
+}
 #endif
 
 __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* labels,
@@ -56,33 +97,28 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
     if (blockIdx.y == 0 && c == 0)
         for (int at = thread; at < WORDS; at += THREADS)
             chosen[n * WORDS + at] = labels[(int64)number * WORDS + at];
-#if STAGED
-    __shared__ float old[OLD_HEIGHT * OLD_WIDTH];
-    for (int at = thread; at < OLD_HEIGHT * OLD_WIDTH; at += THREADS)
-        old[at] = moved(plane, varied, at / OLD_WIDTH, at % OLD_WIDTH);
-    __syncthreads();
-#endif
     GLOBAL float* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
-#if RESIZED
-    // A thread walks down some rows of a column; four levels serve all rows that lie among them.
+    // Warps share out a block's rows.
     int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
     int begin = HEIGHT * part / parts, end = HEIGHT * (part + 1) / parts;
-    for (int j = threadIdx.x; j < WIDTH; j += 32) {
-        int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left, top = -1;
-        float near = shares[2 * (HEIGHT + j)], far = shares[2 * (HEIGHT + j) + 1];
-        float2 above = make_float2(0.0f, 0.0f), under = above;
-        UNROLL_BY(2) for (int i = begin; i < end; i++) {
-            float2 share = ((const GLOBAL float2*)shares)[i];
-            if (places[i] != top) {
-                top = places[i];
-                int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
-                above = make_float2(LEVEL(top, left), LEVEL(top, right));
-                under = make_float2(LEVEL(below, left), LEVEL(below, right));
-            }
-            float before = share.x * above.x + share.y * under.x;
-            float after = share.x * above.y + share.y * under.y;
-            to[i * WIDTH + j] = (near * before + far * after) * factor - taken_off;
+#if STAGED
+    __shared__ float old[OLD_HEIGHT * OLD_WIDTH], across[OLD_HEIGHT * WIDTH];
+    int top = HEIGHT * blockIdx.y / gridDim.y, bottom = HEIGHT * (blockIdx.y + 1) / gridDim.y - 1;
+    if (bottom < top) return;
+    int first = places[top], last = places[bottom] + 1 < OLD_HEIGHT ? places[bottom] + 1 : OLD_HEIGHT - 1;
+    resize_rows(plane, varied, first, last, places + HEIGHT, shares + 2 * HEIGHT, old, across, thread);
+    resize_columns(across, first, begin, end, places, shares, factor, taken_off, to, threadIdx.x);
+#elif RESIZED
+    for (int i = begin; i < end; i++) {
+        int top = places[i], below = top + 1 < OLD_HEIGHT ? top + 1 : top;
+        for (int j = threadIdx.x; j < WIDTH; j += 32) {
+            int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left;
+            float near = shares[2 * (HEIGHT + j)], far = shares[2 * (HEIGHT + j) + 1];
+            float above = near * moved(plane, varied, top, left) + far * moved(plane, varied, top, right);
+            float under =
+                near * moved(plane, varied, below, left) + far * moved(plane, varied, below, right);
+            to[i * WIDTH + j] = (shares[2 * i] * above + shares[2 * i + 1] * under) * factor - taken_off;
         }
     }
 #else

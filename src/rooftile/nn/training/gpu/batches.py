@@ -78,7 +78,8 @@ class Batches:
         old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
         macros = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
         resized = self._old != (height, width) and not self._floats
-        staged = resized and 4 * math.prod(self._old) <= PORTABLE_SHARED_BYTES
+        held = 4 * self._old[-2] * (self._old[-1] + width)
+        staged = resized and held <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
         program = self._gpu.compile(text, macros, [HEADERS])

@@ -41,10 +41,11 @@ def emulate(
         **rung.packed(problem, named, values),
         **rung.tables(problem, values),
     }
+    held = {array.name: array.dtype for array in rung.held(problem, values)}
     for place in problem.input_arrays:
         if values.get("X_LAST"):
             arrays[place.name] = np.moveaxis(arrays[place.name], 1, -1)
-        if values.get("X_NARROW"):
+        if held[place.name] != place.dtype:
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
     known = {array.name for array in problem.arrays}

@@ -31,6 +31,10 @@ UNEVEN = Conv2dInputGradient(
 )
 
 
+# Pairs of pixels that are whole words of 16 bits.
+BEHIND = Conv2dInputGradient(2, 3, 12, 18, 4, (3, 3), pool=Pool.of("max", 2), before="relu")
+
+
 def judged(name, problem, given, folder, config=None, **options):
     rung = strategy("conv2d_input_gradient", name, "cuda")
     *inputs, weights = given
@@ -48,6 +52,8 @@ def judged(name, problem, given, folder, config=None, **options):
         ("mma_fp16", PADDED, {"WARPS": 10, "BAND": 2}),
         ("mma_bf16", THIN, {"BAND": 4}),
         ("mma_bf16", UNEVEN, {}),
+        ("mma_bf16", UNEVEN, {"X_NARROW": 1}),
+        ("mma_fp16", BEHIND, {"X_NARROW": 1}),
     ],
 )
 def test_whole_windows(name, problem, config, tmp_path):
@@ -93,6 +99,9 @@ def judged_weights(name, problem, given, folder, config=None, wrong=None, **opti
         ("mma_bf16", HIGH, {"TILES": 1, "ROLES": 1}),
         ("mma_tf32", HIGH, {"DEEP": 4}),
         ("mma_fp16", FLAT, {}),
+        ("mma_bf16", SQUARES, {"X_NARROW": 1}),
+        ("mma_fp16", FOURS, {"X_NARROW": 1}),
+        ("mma_bf16", FLAT, {"X_NARROW": 1}),
         ("mma_tf32", dataclasses.replace(FLAT, images=1, maps=1), {"DEEP": 1}),
     ],
 )
@@ -120,3 +129,9 @@ def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
 def test_wrong_cells_are_caught(wrong, tmp_path):
     given = SQUARES.random(3)
     assert not judged_weights("mma_bf16", SQUARES, given, tmp_path, wrong=wrong).passed
+
+
+def test_images_of_16_bits_end_with_a_word():
+    rung = strategy("conv2d_weights_gradient", "mma_bf16", "cuda")
+    reason = rung.invalid(HIGH, rung.config(HIGH, {"X_NARROW": 1}))
+    assert reason == "images of 13 x 11 numbers of 16 bits end within a word"

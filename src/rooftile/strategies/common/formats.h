@@ -8,8 +8,10 @@
 
 #if X_NARROW
 typedef narrow given;
+#define WIDE(x) widened(x)
 #else
 typedef float given;
+#define WIDE(x) (x)
 #endif
 
 // Results, and two or four of them that one store takes together.

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.nn import Network
+from rooftile.nn import Network, architecture
 from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
-from rooftile.nn.training.gpu import epochs, layers
+from rooftile.nn.training.gpu import epochs, layers, step
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
@@ -319,3 +319,31 @@ def test_rounded_steps_are_near_and_the_same_in_every_run(precision, off, cuda_d
         assert distance < off * np.linalg.norm(right[key]), key
     again = of_a_device(cuda_device, rounded, 1)
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
+    network, count = architecture("lenet5").initialise(0), 256
+    generator = np.random.default_rng(4)
+    images = generator.integers(0, 256, (count, 28, 28), np.uint8)
+    labels = generator.integers(0, 10, count)
+    options = TrainingOptions(batch=count, optimiser="sgd", shift=0, precision=precision)
+
+    def gradients():
+        held = Resident(network, images, labels, options, cuda_device, precision)
+        held.load("parameters", network.parameters)
+        held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
+        Step(network, held, count)()
+        found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
+        held.fetch("gradients", found)
+        return found
+
+    asked = []
+    settle = layers.narrow_between
+    monkeypatch.setattr(step, "narrow_between", lambda row: asked.append(settle(row)) or asked[-1])
+    found = gradients()
+    assert asked == [True]
+    monkeypatch.setattr(step, "narrow_between", lambda row: False)
+    for key, right in gradients().items():
+        np.testing.assert_array_equal(found[key], right, err_msg=key)

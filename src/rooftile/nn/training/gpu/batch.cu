@@ -9,12 +9,13 @@
 // place of the epoch has), variation[] (of a place of the epoch: rows moved, columns moved << 8,
 // mirrored << 16), step[1], places[HEIGHT + WIDTH] (the first of the two rows or columns),
 // shares[HEIGHT + WIDTH][2] (their weights), scales[CHANNELS][2] (factor, and what is taken off);
-// x[][CHANNELS][HEIGHT][WIDTH], chosen[][WORDS].
+// x[][CHANNELS][HEIGHT][WIDTH] in float or, with OUT_NARROW, in the cores' own type; chosen[][WORDS].
 // STAGED: shared memory holds the old image, and its rows resized along columns, which are shared by
 // some new rows each: what is left for a new pixel is two products.
 // Grid: x over the channels of the images; y over what blocks share out of one.
 // Block: x over 32 columns, y over ROWS rows.
 
+#include "common/formats.h"
 #include "common/overlapping.h"
 
 #define ROWS 8
@@ -59,7 +60,7 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
 __device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int begin,
                                                int end, const GLOBAL int* places,
                                                const GLOBAL float* shares, float factor,
-                                               float taken_off, GLOBAL float* to, int lane)
+                                               float taken_off, GLOBAL result* to, int lane)
 {
     float above[EACH], under[EACH];
     int top = -1;
@@ -76,7 +77,8 @@ __device__ __forceinline__ void resize_columns(const SHARED float* across, int f
         }
         UNROLL for (int k = 0; k < EACH; k++)
             if (WIDTH % 32 == 0 || lane + 32 * k < WIDTH)
-                to[i * WIDTH + lane + 32 * k] = share * above[k] + other * under[k] - taken_off;
+                to[i * WIDTH + lane + 32 * k] =
+                    RESULT(share * above[k] + other * under[k] - taken_off);
     }
 }
 #endif
@@ -85,7 +87,7 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
                        const GLOBAL int* order, const GLOBAL int* variation,
                        const GLOBAL int* step, const GLOBAL int* places,
                        const GLOBAL float* shares, const GLOBAL float* scales,
-                       GLOBAL float* __restrict__ x, GLOBAL int* __restrict__ chosen)
+                       GLOBAL result* __restrict__ x, GLOBAL int* __restrict__ chosen)
 {
     AWAIT_EARLIER();
     int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;
@@ -97,7 +99,7 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
     if (blockIdx.y == 0 && c == 0)
         for (int at = thread; at < WORDS; at += THREADS)
             chosen[n * WORDS + at] = labels[(int64)number * WORDS + at];
-    GLOBAL float* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
+    GLOBAL result* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
     // Warps share out a block's rows.
     int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
@@ -118,13 +120,14 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
             float above = near * moved(plane, varied, top, left) + far * moved(plane, varied, top, right);
             float under =
                 near * moved(plane, varied, below, left) + far * moved(plane, varied, below, right);
-            to[i * WIDTH + j] = (shares[2 * i] * above + shares[2 * i + 1] * under) * factor - taken_off;
+            float level = shares[2 * i] * above + shares[2 * i + 1] * under;
+            to[i * WIDTH + j] = RESULT(level * factor - taken_off);
         }
     }
 #else
     for (int at = THREADS * blockIdx.y + thread; at < HEIGHT * WIDTH; at += THREADS * gridDim.y) {
         float level = moved(plane, varied, at / WIDTH, at % WIDTH);
-        to[at] = FLOATS ? level : level * factor - taken_off;
+        to[at] = RESULT(FLOATS ? level : level * factor - taken_off);
     }
 #endif
 }

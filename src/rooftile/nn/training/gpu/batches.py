@@ -15,6 +15,7 @@ from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.sources import Streamed, source_of
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 from rooftile.strategies.gpu import HEADERS
 
@@ -69,17 +70,19 @@ class Batches:
         """See `Source.before`."""
         self._source.before(step)
 
-    def gather(self, x: Any, targets: Any, count: int, step: Any) -> Call:
+    def gather(self, x: Any, targets: Any, count: int, step: Any, narrow: str = "") -> Call:
         """The launch that gathers and prepares so many items of the step whose number lies in
-        ``step``."""
+        ``step``; ``narrow`` is the precision in whose 16-bit numbers x lies, if not in float32."""
         channels, height, width = self._shape
         sizes = {"CHANNELS": channels, "HEIGHT": height, "WIDTH": width}
         old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
-        macros = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
+        macros: dict[str, int | str] = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
         resized = self._old != (height, width) and not self._floats
         held = 4 * self._old[-2] * (self._old[-1] + width)
         staged = resized and held <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
+        if narrow:
+            macros |= {"OUT_NARROW": 1, "CORES": CORES[narrow].word}
         text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
         program = self._gpu.compile(text, macros, [HEADERS])
         source = self._source

@@ -15,7 +15,7 @@ from rooftile.nn.layers import apart
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.nn.training.gpu.layers import Stage, stage
+from rooftile.nn.training.gpu.layers import Stage, narrow_between, stage
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Float32
@@ -71,10 +71,11 @@ class Outputs:
             held = Resident(network, whole, labels, options, self._gpu, options.precision)
             self._held, self._work = held, Work(self._gpu, options.precision)
             x = self._work.floats(count * math.prod(network.input_shape))
-            self._work.call(held.batches.gather, x, self._work.floats(count), count, held.step)
-            self._row = [
-                one for _, one in stages(self._work, network, held, count, x, scores=False)
-            ]
+            row = [one for _, one in stages(self._work, network, held, count, x, scores=False)]
+            narrow = options.precision if narrow_between(row) else ""
+            targets = self._work.floats(count)
+            self._work.call(held.batches.gather, x, targets, count, held.step, narrow)
+            self._row = row
             for one in self._row:
                 one.forward()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,12 +16,13 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.choice import decide
-from rooftile.strategies.gpu import GpuStrategy, of_launches
+from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 from rooftile.strategies.packing import Packed
 
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None]
 """A launch's name, what starts it, and what packs its parameters before."""
+_FLOAT32: Mapping[str, int] = MappingProxyType({})
 Order = Literal["beside", "later", "in a row"]
 """See `Work.start`."""
 
@@ -147,12 +149,16 @@ class Work:
         *arrays: Any,
         parameters: Sequence[Any] = (),
         strategy: GpuStrategy | None = None,
+        narrow: Mapping[str, int] = _FLOAT32,
     ) -> None:
-        """Append an operation: buffers of its inputs and outputs, and of its parameters."""
-        config = None
+        """Append an operation: buffers of its inputs and outputs, and of its parameters.
+
+        ``narrow`` says which of them lie in 16 bits, as a config does.
+        """
+        config: Config = narrow
         if strategy is None:
-            choice = decide(problem, self.precision, self.gpu.description.device)
-            strategy, config = of_launches(choice.strategy), choice.config
+            strategy, chosen = self.chosen(problem)
+            config = {**chosen, **narrow}
         rung, rooms = strategy, self._rooms[self._aside]
 
         def made() -> Packed:
@@ -166,6 +172,11 @@ class Work:
             return f"{problem.operation} {rung.name}", partial(launches.start, buffers), packing
 
         self._append(made, bound)
+
+    def chosen(self, problem: Problem) -> tuple[GpuStrategy, Config]:
+        """What computes an operation."""
+        choice = decide(problem, self.precision, self.gpu.description.device)
+        return of_launches(choice.strategy), choice.config or {}
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:
         """Append the launch that a function makes, whose arguments are buffers and numbers."""

@@ -27,6 +27,7 @@ from rooftile.runtime.choice import first_of
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 from rooftile.strategies.gpu import GpuStrategy, of_launches
+from rooftile.strategies.machine import Machine
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
@@ -141,6 +142,8 @@ class ConvStage:
         self._work, self._problem, self._x, self._parameters = work, problem, x, parameters
         self.y = work.floats(math.prod(problem.output_shape))
         self.before: str = problem.activation
+        self._as_x_lies: dict[str, int] = {}
+        """What a config says of x."""
 
     def forward(self) -> None:
         """See `Stage`."""
@@ -156,11 +159,13 @@ class ConvStage:
         pool = p.pool if len(dz) == 2 else None
         shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
         with work.aside(dx is not None):
-            work.run(Conv2dWeightsGradient(*shape, pool), self._x, *dz, *gradients)
+            of_weights = Conv2dWeightsGradient(*shape, pool)
+            work.run(of_weights, self._x, *dz, *gradients, narrow=self._as_x_lies)
         if dx is not None:
             of_input = Conv2dInputGradient(*shape, pool, before)  # type: ignore[arg-type]
-            made_by = (self._x,) if before != "none" else ()
-            work.run(of_input, *dz, *made_by, dx, parameters=self._parameters[:1])
+            made_by, narrow = ((self._x,), self._as_x_lies) if before != "none" else ((), {})
+            given = *dz, *made_by, dx
+            work.run(of_input, *given, parameters=self._parameters[:1], narrow=narrow)
 
 
 class FirstConvStage(ConvStage):
@@ -193,11 +198,55 @@ class WinnersStage(ConvStage):
     ) -> None:
         super().__init__(work, problem, x, parameters)
         self._rung, self._where = rung, work.floats(math.prod(problem.output_shape))
+        self._as_y_lies: dict[str, int] = {}
 
     def forward(self) -> None:
         """See `Stage`."""
-        arrays = self._x, self.y, self._where
-        self._work.run(self._problem, *arrays, parameters=self._parameters, strategy=self._rung)
+        arrays, narrow = (self._x, self.y, self._where), {**self._as_x_lies, **self._as_y_lies}
+        self._work.run(
+            self._problem,
+            *arrays,
+            parameters=self._parameters,
+            strategy=self._rung,
+            narrow=narrow,
+        )
+
+    @property
+    def gives_narrow(self) -> bool:
+        """Whether y can lie in 16 bits."""
+        return self._runs(self._rung, self._problem, {"OUT_NARROW": 1})
+
+    def takes_narrow(self, before: str) -> bool:
+        """Whether all that read x can read it in 16 bits; ``before`` is the activation whose value
+        it is, or nothing where nobody asks for its gradient."""
+        p = self._problem
+        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
+        of_weights = Conv2dWeightsGradient(*shape, p.pool)
+        readers: list[tuple[GpuStrategy, Problem]] = [(self._rung, p)]
+        readers.append((self._work.chosen(of_weights)[0], of_weights))
+        if before not in ("", "none"):
+            of_input = Conv2dInputGradient(*shape, p.pool, before)  # type: ignore[arg-type]
+            readers.append((self._work.chosen(of_input)[0], of_input))
+        return all(self._runs(rung, one, {"X_NARROW": 1}) for rung, one in readers)
+
+    def _runs(self, rung: GpuStrategy, problem: Problem, narrow: dict[str, int]) -> bool:
+        if not rung.narrow or rung.narrow != self._work.precision:
+            return False
+        placed = rung.on(Machine.of(self._work.gpu.description))
+        return placed.invalid(problem, placed.config(problem, narrow)) is None
+
+    @property
+    def reads_narrow(self) -> bool:
+        """Whether x lies in 16 bits."""
+        return bool(self._as_x_lies)
+
+    def take_narrow(self) -> None:
+        """x lies in 16 bits."""
+        self._as_x_lies = {"X_NARROW": 1}
+
+    def give_narrow(self) -> None:
+        """y lies in 16 bits."""
+        self._as_y_lies = {"OUT_NARROW": 1}
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
@@ -229,6 +278,21 @@ class AveragedStage(ConvStage):
         self._work.run(spread, self._a, dz, self._da)
         times_derivative(self._work, p.activation, self._a, self._da, self._count)
         self._back((self._da,), gradients, dx, before)
+
+
+def narrow_between(row: Sequence[Stage]) -> bool:
+    """Have activations lie in 16 bits between stages that round them to these anyway; whether the
+    network's input does."""
+    for number, one in enumerate(row):
+        below = row[number - 1] if number else None
+        if not isinstance(one, WinnersStage) or not one.takes_narrow(below.before if below else ""):
+            continue
+        if isinstance(below, WinnersStage) and below.gives_narrow:
+            below.give_narrow()
+            one.take_narrow()
+        elif below is None:
+            one.take_narrow()
+    return bool(row) and isinstance(row[0], WinnersStage) and row[0].reads_narrow
 
 
 def times_derivative(work: Work, activation: str, y: Any, dy: Any, count: int) -> None:

@@ -21,7 +21,12 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import head, is_small
 from rooftile.nn.training.gpu.launches import Start, Work
-from rooftile.nn.training.gpu.layers import LinearStage, Stage, times_derivative
+from rooftile.nn.training.gpu.layers import (
+    LinearStage,
+    Stage,
+    narrow_between,
+    times_derivative,
+)
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
@@ -48,10 +53,11 @@ class Step:
         x = work.floats(count * math.prod(network.input_shape))
         targets = work.floats(count * (self._outputs if held.batches.numbers else 1))
         loss, dz = work.floats(count), work.floats(count * self._outputs)
-        work.phase = "data"
-        work.call(held.batches.gather, x, targets, count, held.step)
         scores = self._loss.takes_scores
         row = list(stages(work, network, held, count, x, scores=scores))
+        narrow = held.precision if narrow_between([one for _, one in row]) else ""
+        work.phase = "data"
+        work.call(held.batches.gather, x, targets, count, held.step, narrow)
         last = row[-1][1]
         small = isinstance(last, LinearStage) and len(row) > 1 and self._is_small(last)
         work.phase = "forward"

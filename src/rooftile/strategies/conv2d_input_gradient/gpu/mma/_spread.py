@@ -7,6 +7,7 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops import Array
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
@@ -91,8 +92,13 @@ class Spread(GpuInputGradient):
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type, and how gradients lie in shared memory."""
         rows, pitch = _plane(problem, config["BAND"])
-        cores = {"CORES": CORES[self.precision].word}
+        cores: dict[str, int | str] = {"CORES": CORES[self.precision].word}
+        cores["X_NARROW"] = config.get("X_NARROW", 0)
         return {**super().macros(problem, config), **cores, "PLANE_ROWS": rows, "PITCH": pitch}
+
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        """The values of the activation before alone may have 16 bits."""
+        return super()._as_it_lies(array, config) if array.name == "x" else array
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel; blocks share out the images."""

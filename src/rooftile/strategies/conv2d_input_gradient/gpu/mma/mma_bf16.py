@@ -11,6 +11,7 @@ class MmaBf16(Spread):
     name = "mma_bf16"
     order = 3
     precision = "bf16"
+    narrow = "bf16"
     summary = (
         "winners among zeros, pairs of pixels on tensor cores, gradients and weights in bfloat16"
     )

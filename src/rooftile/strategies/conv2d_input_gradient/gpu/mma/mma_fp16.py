@@ -11,6 +11,7 @@ class MmaFp16(Spread):
     name = "mma_fp16"
     order = 4
     precision = "fp16"
+    narrow = "fp16"
     summary = (
         "winners among zeros, pairs of pixels on tensor cores, gradients and weights in float16"
     )

@@ -88,6 +88,7 @@ __device__ __forceinline__ void load(unsigned word[4], const uint4* row)
 }
 
 #define VECTORS (WIDTH % 2 == 0)
+typedef struct __align__(2 * sizeof(given)) { given of[2]; } given_two;
 // Rows of which a lane asks x in a step.
 #define ASKED ((BAND + STEPS - 1) / STEPS)
 
@@ -114,17 +115,18 @@ __device__ __forceinline__ Pairs pairs_of(int64 plane, int there, int across, in
 }
 
 // Of some rows of the lane's pairs, from row `begin` on, x.
-__device__ __forceinline__ void ask(const float* x, Pairs of, int begin, float2 asked[ASKED][2])
+__device__ __forceinline__ void ask(const given* x, Pairs of, int begin, float2 asked[ASKED][2])
 {
     UNROLL for (int e = 0; e < ASKED; e++)
         UNROLL for (int half = 0; half < 2; half++) {
-            const float* from = x + of.first[half] + (begin + e) * WIDTH;
-            asked[e][half] = make_float2(0.0f, 0.0f);
+            const given* from = x + of.first[half] + (begin + e) * WIDTH;
+            given_two two = {};
             if (begin + e < of.rows[half]) {
-                if (VECTORS) asked[e][half] = *(const float2*)from;
-                else asked[e][half].x = *from;
-                if (!VECTORS && of.left[half] + 1 < WIDTH) asked[e][half].y = from[1];
+                if (VECTORS) two = *(const given_two*)from;
+                else two.of[0] = *from;
+                if (!VECTORS && of.left[half] + 1 < WIDTH) two.of[1] = from[1];
             }
+            asked[e][half] = make_float2(WIDE(two.of[0]), WIDE(two.of[1]));
         }
 }
 

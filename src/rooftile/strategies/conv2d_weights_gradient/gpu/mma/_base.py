@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
@@ -81,6 +82,10 @@ class Mma(GpuWeightsGradient):
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More registers or shared memory than a multiprocessor has."""
+        if config.get("X_NARROW") and problem.height * problem.width % 2:
+            return (
+                f"images of {problem.height} x {problem.width} numbers of 16 bits end within a word"
+            )
         if config["WARPS"] % (beside := config["ROLES"] * config["TILES"]):
             return f"{config['WARPS']} warps share out {beside} channels and tiles"
         sums = 4 * blocks(_offsets(problem), 8)
@@ -104,7 +109,12 @@ class Mma(GpuWeightsGradient):
             "GIVEN_PITCH": apart,
             "CELL_ROWS": _cell_rows(problem),
             "CORES": CORES[self.precision].word,
+            "X_NARROW": config.get("X_NARROW", 0),
         }
+
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        """Images alone may have 16 bits."""
+        return super()._as_it_lies(array, config) if array.name == "x" else array
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/cores.h"
+#include "common/formats.h"
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 #if CORES == TF32
@@ -20,7 +21,7 @@
 #endif
 
 // A thread's share of what a weight, or a bias, is by its definition.
-__device__ __forceinline__ float share(const float* x, const float* dy, const int* where, int map,
+__device__ __forceinline__ float share(const given* x, const float* dy, const int* where, int map,
                                        int tap, int images)
 {
     int channel = tap / TAPS, p = tap % TAPS / MASK_WIDTH, q = tap % MASK_WIDTH;
@@ -31,7 +32,7 @@ __device__ __forceinline__ float share(const float* x, const float* dy, const in
         int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
         float pixel = channel == CHANNELS ? 1.0f : 0.0f;
         if (channel < CHANNELS && inside)
-            pixel = ROUND(x[((n * CHANNELS + channel) * HEIGHT + i) * WIDTH + j]);
+            pixel = ROUND(WIDE(x[((n * CHANNELS + channel) * HEIGHT + i) * WIDTH + j]));
         sum += ROUND(dy[number]) * pixel;
     }
     return sum;
@@ -40,7 +41,7 @@ __device__ __forceinline__ float share(const float* x, const float* dy, const in
 // A block makes those of 32 columns anew that are NaN, one after another.  Grid: x over the columns.
 // Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
-mend(const GLOBAL float* x, const GLOBAL float* dy, WHERE_ARGUMENT GLOBAL float* dweights,
+mend(const GLOBAL given* x, const GLOBAL float* dy, WHERE_ARGUMENT GLOBAL float* dweights,
      GLOBAL float* dbias, int images)
 {
     __shared__ float made[32], joined[16];

@@ -12,7 +12,7 @@
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH], dy and where: see common/places.h,
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type; dy and where: see common/places.h,
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
 // Grid: x over images, which blocks share out; y over groups of ROLES channels; z over groups of
 // BLOCK_MAPS maps.  Block: x over WARPS warps: ROLES share out the channels, TILES the maps, SPLITS the
@@ -43,23 +43,30 @@
 #define PLANE (HEIGHT * WIDTH)
 #define PIXELS ((ROLES * PLANE + 3) / 4 * 4)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
-#if PLANE % 4 == 0 && GRADIENTS % 4 == 0
+#if GRADIENTS % 4 == 0
 #define PIECE float4
 #else
 #define PIECE float
 #endif
 #define PIECE_FLOATS ((int)sizeof(PIECE) / 4)
+#define PLANE_BYTES (PLANE * (X_NARROW ? 2 : 4))
+#if PLANE_BYTES % 16 == 0
+#define PIXEL_PIECE uint4
+#elif PLANE_BYTES % 8 == 0
+#define PIXEL_PIECE uint2
+#else
+#define PIXEL_PIECE unsigned
+#endif
+#define PIECE_PIXELS ((int)(sizeof(PIXEL_PIECE) / sizeof(given)))
 // Pixels that a thread reads at a time: all of them lie inside of the image, or beyond it.
 #if (WIDTH | PAD_X) % 4 == 0
 #define RUN 4
-#define RUN_PIXELS float4
 #elif (WIDTH | PAD_X) % 2 == 0
 #define RUN 2
-#define RUN_PIXELS float2
 #else
 #define RUN 1
-#define RUN_PIXELS float
 #endif
+typedef struct __align__(RUN * sizeof(given)) { given of[RUN]; } run;
 // Gradients that it reads at a time, of two words beside each other.
 #if COLUMNS % 2 == 0
 #define BESIDE 2
@@ -69,14 +76,14 @@
 #define GRADIENTS_BESIDE float
 #endif
 
-// Starts to copy an image's channels, to given[ROLES * PLANE].
-__device__ __forceinline__ void start_pixels(const float* x, float* given, int n)
+// Starts to copy an image's channels, to held[ROLES * PLANE].
+__device__ __forceinline__ void start_pixels(const given* x, given* held, int n)
 {
     int channel = blockIdx.y * ROLES;
     int channels = CHANNELS - channel < ROLES ? CHANNELS - channel : ROLES;
-    const float* image = x + ((int64)n * CHANNELS + channel) * PLANE;
-    for (int at = threadIdx.x * PIECE_FLOATS; at < channels * PLANE; at += THREADS * PIECE_FLOATS)
-        COPY_ASYNC(PIECE, (PIECE*)(given + at), (const PIECE*)(image + at));
+    const given* image = x + ((int64)n * CHANNELS + channel) * PLANE;
+    for (int at = threadIdx.x * PIECE_PIXELS; at < channels * PLANE; at += THREADS * PIECE_PIXELS)
+        COPY_ASYNC(PIXEL_PIECE, (PIXEL_PIECE*)(held + at), (const PIXEL_PIECE*)(image + at));
 }
 
 // Starts to copy its gradients and their places, to gradients[2][BLOCK_MAPS][GIVEN_PITCH].
@@ -94,7 +101,7 @@ __device__ __forceinline__ void start_gradients(const float* dy, const int* wher
 
 // Pixels as they are multiplied, tile[ROLES][TILE_ROWS][PITCH], zeros around the image: in 16 bits with
 // the pixel of the window HALF rows below beside each.
-__device__ __forceinline__ void hold_pixels(const float* given, unsigned* tile)
+__device__ __forceinline__ void hold_pixels(const given* held, unsigned* tile)
 {
     for (int at = 4 * threadIdx.x; at < ROLES * TILE_ROWS * PITCH; at += 4 * THREADS) {
         int role = at / PITCH / TILE_ROWS, channel = blockIdx.y * ROLES + role;
@@ -102,12 +109,13 @@ __device__ __forceinline__ void hold_pixels(const float* given, unsigned* tile)
         UNROLL for (int k = 0; k < WORD_WINDOWS; k++) {
             int i = at / PITCH % TILE_ROWS - PAD_Y + k * HALF * WINDOW_HEIGHT;
             int there = i >= 0 && i < HEIGHT && channel < CHANNELS;
-            const float* row = given + role * PLANE + i * WIDTH;
+            const given* row = held + role * PLANE + i * WIDTH;
             UNROLL for (int v = 0; v < 4; v += RUN) {
                 int j = at % PITCH - PAD_X + v;
                 UNROLL for (int u = 0; u < RUN; u++) pixel[k][v + u] = 0.0f;
-                if (there && j >= 0 && j < WIDTH)
-                    *(RUN_PIXELS*)(pixel[k] + v) = *(const RUN_PIXELS*)(row + j);
+                if (!there || j < 0 || j >= WIDTH) continue;
+                run some = *(const run*)(row + j);
+                UNROLL for (int u = 0; u < RUN; u++) pixel[k][v + u] = WIDE(some.of[u]);
             }
         }
         __align__(16) unsigned word[4];
@@ -238,35 +246,36 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
+weights_partial(const GLOBAL given* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
-    extern __shared__ __align__(16) float given[];
-    unsigned* tile = (unsigned*)(given + GIVEN_FLOATS);
-    float *gradients = given + PIXELS, sum[COLUMN_TILES][4], bias = 0.0f;
+    extern __shared__ __align__(16) float shared[];
+    given* held = (given*)shared;
+    unsigned* tile = (unsigned*)(shared + GIVEN_FLOATS);
+    float *gradients = shared + PIXELS, sum[COLUMN_TILES][4], bias = 0.0f;
     UNROLL for (int o = 0; o < COLUMN_TILES; o++)
         UNROLL for (int k = 0; k < 4; k++) sum[o][k] = 0.0f;
     AWAIT_EARLIER();
-    start_pixels(x, given, blockIdx.x);
+    start_pixels(x, held, blockIdx.x);
     start_gradients(dy, where, gradients, blockIdx.x);
 
     for (int n = blockIdx.x; n < images; n += gridDim.x) {
         int next = n + gridDim.x;
         COPIES_DONE();
         __syncthreads();
-        hold_pixels(given, tile);
+        hold_pixels(held, tile);
         __syncthreads();
         // The next image's pixels are on their way while this one is multiplied.
-        if (next < images) start_pixels(x, given, next);
+        if (next < images) start_pixels(x, held, next);
         bias += bias_of(gradients);
         add_image(sum, tile + threadIdx.x / 32 % ROLES * TILE_ROWS * PITCH, gradients);
         __syncthreads();
         if (next < images) start_gradients(dy, where, gradients, next);
     }
 
-    spread(sum, given);
+    spread(sum, shared);
     __syncthreads();
-    join(given, partial);
+    join(shared, partial);
     __syncthreads();
-    join_biases(bias, given, partial);
+    join_biases(bias, shared, partial);
 }

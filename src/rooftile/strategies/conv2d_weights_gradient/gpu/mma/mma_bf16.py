@@ -11,6 +11,7 @@ class MmaBf16(Mma):
     name = "mma_bf16"
     order = 7
     precision = "bf16"
+    narrow = "bf16"
     summary = "winners by cells on tensor cores, gradients and pixels in bfloat16"
 
 

@@ -11,6 +11,7 @@ class MmaFp16(Mma):
     name = "mma_fp16"
     order = 8
     precision = "fp16"
+    narrow = "fp16"
     summary = "winners by cells on tensor cores, gradients and pixels in float16"
 
 

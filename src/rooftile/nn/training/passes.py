@@ -68,15 +68,20 @@ class _Operations:
         """The outputs of a problem, in the arrays ``into`` where these have the shapes."""
         bound = self._bound.get(problem)
         if bound is None:
-            bound = decide(problem).strategy.bind(problem, parameters, self._device)
-            self._bound[problem] = bound
-        elif parameters:
+            bound = self._bound[problem] = self._bind(problem, parameters)
+        if parameters:
             bound.renew(parameters)
         places = problem.output_arrays
         if [array.shape for array in into] != [place.shape for place in places]:
             into = tuple(np.empty(place.shape, place.numpy) for place in places)
         bound(*map(np.ascontiguousarray, inputs), *into)
         return into
+
+    def _bind(self, problem: Problem, parameters: Parameters) -> Bound:
+        """Each step has other parameters, so it is best to read them as they lie."""
+        strategy: Any = decide(problem).strategy
+        found: Bound | None = strategy.once(problem, self._device)
+        return found or strategy.bind(problem, parameters, self._device)
 
 
 class LinearPass:

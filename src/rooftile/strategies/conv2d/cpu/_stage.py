@@ -92,10 +92,11 @@ class Staged:
                 to.line(f"i = min(max(i, 0), {p.height - 1})")
                 self._emit_line(to, image)
                 return
-            with to.block(f"if i < 0 or i >= {p.height}:"):
-                to.line(
-                    *(f"store(scratch, t + {j}, {_ZERO})" for j in range(0, self.row, self.lanes))
-                )
+            with (
+                to.block(f"if i < 0 or i >= {p.height}:"),
+                to.block(f"for j in range(0, {self.row}, {self.lanes}):"),
+            ):
+                to.line(f"store(scratch, t + j, {_ZERO})")
             with to.block("else:"):
                 self._emit_line(to, image)
 

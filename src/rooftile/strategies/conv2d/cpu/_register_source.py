@@ -14,6 +14,7 @@ scratch, finished by `_fused.finish_row`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -112,6 +113,18 @@ class Tile:
         channels = max(1, SUMMED // area)
         return channels if channels < self.problem.channels else 0
 
+    @property
+    def ahead(self) -> int:
+        """Cache lines of the next image that each register block brings near, so that it has come
+        when it is staged.  Where an image has several bands, nobody knows whose the next one is.
+        """
+        if not self.staged.needed or self.bands > 1:
+            return 0
+        p, block = self.problem, self.block
+        sizes = ((p.maps, block.maps), (self.conv_rows, block.rows), (self.vectors, block.vectors))
+        blocks = math.prod(-(-total // size) for total, size in sizes)
+        return -(-p.channels * p.height * p.width // (16 * blocks))
+
 
 def generate(tile: Tile) -> str:
     """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``."""
@@ -126,6 +139,8 @@ def generate(tile: Tile) -> str:
         if tile.staged.needed:
             tile.staged.emit(to, image, f"top * {tile.pool_rows[1]}")
             to.line("base = 0")
+            if tile.ahead:
+                to.line(f"coming = {image} + {p.channels * p.height * p.width}")
         else:
             to.line(f"base = {image} + top * {tile.pool_rows[1] * p.stride[0] * p.width}")
         _Rows(tile, to).emit()
@@ -193,6 +208,9 @@ class _Rows:
     ) -> None:
         """Sum into accumulators ``a<map>_<row>_<vector>``; ``row`` is a conv row of the band."""
         tile, to, p = self.tile, self.to, self.p
+        if tile.ahead:
+            to.line(*(f"prefetch2(x, coming + {16 * k})" for k in range(tile.ahead)))
+            to.line(f"coming += {16 * tile.ahead}")
         sums = [(q, r, v) for q in range(maps) for r in range(rows) for v in range(vectors)]
         for q in range(maps):
             to.line(f"bias{q} = splat_at(bias, {m} + {q})")
@@ -276,6 +294,7 @@ class _Rows:
         columns = p.conv_span[1]
         ragged = columns % lanes if last else 0
         valid = vectors * lanes - (lanes - ragged if ragged else 0)
+        self._emit_near(row, step, column, valid, maps, m)
         if pool is None:
             self._emit_taps(row, step, column, vectors, maps, m, ragged)
             for q in range(maps):
@@ -295,6 +314,16 @@ class _Rows:
         for q in range(maps):
             names = [f"m{q}_{v}" for v in range(vectors)]
             self.end.finish(f"{m} + {q}", names, row, column, valid)
+
+    def _emit_near(self, row: str, step: int, column: str, valid: int, maps: int, m: str) -> None:
+        """Emit prefetches of the results' lines, which come while the taps are summed."""
+        pool = self.p.pool
+        rows, across = (step, 1) if pool is None else (1, pool.window[1])
+        for q in range(maps):
+            for r in range(rows):
+                self.end.bring_near(
+                    f"{m} + {q}", f"{row} + {r}", f"({column}) // {across}", valid // across
+                )
 
     def _emit_unfolded(self, row: str, maps: int, m: str) -> None:
         """Emit the convolution rows of one result row into scratch, and finish them by map."""

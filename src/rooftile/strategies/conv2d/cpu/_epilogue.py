@@ -81,7 +81,7 @@ class Epilogue:
         """Activate and store one result row's part of map ``m``."""
         to, p, lanes = self.to, self.p, self.lanes
         with self.kept(row):
-            to.line(f"o = {self._place(m, row, column)}")
+            to.line(f"o = {self.place(m, row, column)}")
             for k, name in enumerate(names):
                 value = self.activated(name)
                 count = min(lanes, valid - k * lanes)
@@ -95,10 +95,10 @@ class Epilogue:
 
     def bring_near(self, m: str, row: str, column: str, valid: int) -> None:
         """Prefetch where one result row's part of map ``m`` will be stored."""
-        self.to.line(f"o = {self._place(m, row, column)}")
+        self.to.line(f"o = {self.place(m, row, column)}")
         self.to.line(*(f"prefetch1(out, o + {k})" for k in range(0, valid, 16)))
 
-    def _place(self, m: str, row: str, column: str) -> str:
+    def place(self, m: str, row: str, column: str) -> str:
         """The index of a result."""
         rows, columns = self.p.output_size
         return f"((n * {self.p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}"

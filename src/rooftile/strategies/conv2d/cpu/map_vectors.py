@@ -21,7 +21,7 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
-from rooftile.strategies.conv2d.cpu._register_source import SUMMED
+from rooftile.strategies.conv2d.cpu._tile import SUMMED
 from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 

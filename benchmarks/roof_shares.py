@@ -96,7 +96,8 @@ def _torch(problem: Layer, x: Any, parameters: Any) -> Callable[[], object]:
 def shares(label: str, problem: Layer) -> Record:
     """Medians over rounds of each one's share of the rate of FMAs, and the best milliseconds."""
     strategy, calls = contenders(problem)
-    fma, work = fma_work(8, 1)
+    # Of fewer units, what a call itself takes would make the roof look some per cent lower.
+    fma, work = fma_work(64, 1)
     for call in (fma, *calls.values()):
         call()
     found: dict[str, list[float]] = {name: [] for name in calls}

@@ -184,6 +184,19 @@ def test_a_negative_count_has_no_lanes():
     assert out.tolist() == [0] + [5] * vector.lanes()
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 3), (2, 5), (-4, 2), (5, 5), (6, 2), (3, 99)])
+def test_lanes_between_two_are_stored(first, last):
+    lanes = vector.lanes()
+    kernel = written(
+        f"first, last = {first} + 0 * sizes[0], {last}\n"
+        "store_between(out, 1, load(x, 0), first, last)"
+    )
+    out, x = np.full(2 + lanes, -1, np.float32), np.arange(lanes, dtype=np.float32)
+    run(kernel, x, out)
+    stored = [k if first <= k < last else -1 for k in range(lanes)]
+    assert out.tolist() == [-1, *stored, -1]
+
+
 @given(st.lists(st.floats(width=32), min_size=2, max_size=2))
 def test_vectors_keep_nan(values):
     width = vector.lanes()

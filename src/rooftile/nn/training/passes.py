@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Problem, activation
+from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.matmul import Matmul
@@ -68,9 +69,8 @@ class _Operations:
         """The outputs of a problem, in the arrays ``into`` where these have the shapes."""
         bound = self._bound.get(problem)
         if bound is None:
-            bound = decide(problem).strategy.bind(problem, parameters, self._device)
-            self._bound[problem] = bound
-        elif parameters:
+            bound = self._bound[problem] = self._bind(problem, parameters)
+        if parameters:
             bound.renew(parameters)
         places = problem.output_arrays
         if [array.shape for array in into] != [place.shape for place in places]:
@@ -78,13 +78,25 @@ class _Operations:
         bound(*map(np.ascontiguousarray, inputs), *into)
         return into
 
+    def through(self, activation: str, y: Array, dy: Array) -> Array:
+        """The gradient before an activation whose value is y."""
+        if activation == "none":
+            return dy
+        problem = ActivationGradient(dy.size, activation)  # type: ignore[arg-type]
+        return self.run(problem, y.reshape(-1), dy.reshape(-1))[0].reshape(dy.shape)
+
+    def _bind(self, problem: Problem, parameters: Parameters) -> Bound:
+        """Each step has other parameters, so it is best to read them as they lie."""
+        strategy: Any = decide(problem).strategy
+        found: Bound | None = strategy.once(problem, self._device)
+        return found or strategy.bind(problem, parameters, self._device)
+
 
 class LinearPass:
     """``y = activation(x w^T + b)``; x is flattened."""
 
     def __init__(self, problem: Linear, threads: int) -> None:
         self._problem, self._operations = problem, _Operations(threads)
-        self._activation = activation(problem.activation)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """See `Pass`."""
@@ -99,7 +111,7 @@ class LinearPass:
     ) -> tuple[Parameters, Array]:
         """See `Pass`."""
         images, inputs, outputs = len(dy), self._problem.inputs, self._problem.outputs
-        dz = dy * self._activation.derivative(self._y, self._y)
+        dz = self._operations.through(self._problem.activation, self._y, dy)
         of_weights = Matmul(outputs, images, inputs, transpose_a=True)
         (dweights,) = self._operations.run(of_weights, dz, self._x)
         if not with_input:
@@ -133,12 +145,11 @@ class ConvPass:
         self._x = x
         if self._maximum is not None:
             z = self._winners(self._x, parameters, self._maximum)
-            self._z, self._y = z, self._activation.value(z)
+            self._y = self._activation.value(z)
             return self._y
         problem = dataclasses.replace(self._problem, batch=len(x), pool=None)
         # Of a fused activation the result tells the derivative as well as its argument does.
-        (self._z,) = self._operations.run(problem, self._x, parameters=parameters)
-        self._y = self._z
+        (self._y,) = self._operations.run(problem, self._x, parameters=parameters)
         if self._average is None:
             return self._y
         size = self._problem.conv_size
@@ -153,7 +164,7 @@ class ConvPass:
         if self._average is not None:
             spread = Pool2dGradient(images, p.maps, *p.conv_size, self._average)
             (dy,) = self._operations.run(spread, self._y, dy)
-        dz = dy * self._activation.derivative(self._z, self._y)
+        dz = self._operations.through(p.activation, self._y, dy)
         shape = (p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
         gradients = (dz,) if self._maximum is None else (dz, self._where)
         of_weights = Conv2dWeightsGradient(images, *shape, self._maximum)

@@ -25,15 +25,18 @@ problems = st.builds(
 )
 
 
-def run(problem, x, weights, bias, *, lanes=None, cuts=(), slack=64):
+def run(problem, x, weights, bias, *, lanes=None, cuts=(), slack=64, lie=None):
     """The kernel's result on all units, done in the ranges that ``cuts`` (0 to 1) divide them
     into; checks that it wrote nothing outside the result."""
     width = lanes or vector.lanes()
-    kernel = linear_kernel(problem, width, 2 * width)
+    kernel = linear_kernel(problem, width, 2 * width, lie)
     size = len(x) * problem.outputs
     out = np.full(size + 2 * slack, np.nan, np.float32)
     packed, sizes = np.full(kernel.packed, np.nan, np.float32), np.array(kernel.sizes, np.int64)
-    kernel.pack(weights, packed, 1)
+    if lie is None:
+        kernel.pack(weights, packed, 1)
+    else:
+        packed = np.ascontiguousarray(weights if lie == "rows" else weights.T)
     units = kernel.units(len(x))
     address = kernel.function.address(("float32",) * 4, scratch=True)
     entry = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
@@ -66,6 +69,16 @@ def test_within_the_budget_for_any_size_and_any_ranges(problem, seed, cuts):
 def test_half_as_wide_a_vector_gives_the_same_bits(problem, seed):
     inputs = random_inputs(problem, seed)
     assert same_bits(run(problem, *inputs, lanes=8), run(problem, *inputs, lanes=16))
+
+
+@pytest.mark.parametrize("lie", ["rows", "columns"])
+@pytest.mark.parametrize("lanes", [8, 16])
+@settings(max_examples=25)
+@given(problem=problems, seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.floats(0, 1), max_size=3))
+def test_weights_as_they_lie_give_the_same_bits(lanes, lie, problem, seed, cuts):
+    inputs = random_inputs(problem, seed)
+    found = run(problem, *inputs, lanes=lanes, lie=lie, cuts=cuts)
+    assert same_bits(found, run(problem, *inputs, lanes=lanes))
 
 
 @settings(max_examples=25)

@@ -5,8 +5,9 @@ registers; with this type a kernel says what lies in which register.  A vector i
 an LLVM ``<lanes x float>`` and lives in compiled code only.
 
 Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
-others zero and not read), ``store``, ``store_part``, ``store_aligned``, ``stream`` (both on a
-64-byte boundary), ``stream_quads`` (on one of 16 bytes, so many at a time), ``splat(s)``,
+others zero and not read), ``store``, ``store_part``, ``store_between(a, i, x, first, last)`` (the
+lanes from first to last - 1; lane 0 belongs at i), ``store_aligned``, ``stream`` (both on a 64-byte
+boundary), ``stream_quads`` (on one of 16 bytes, so many at a time), ``splat(s)``,
 ``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``, ``divide``, ``fma(x, y, z)`` (x*y + z),
 ``joined(n, x, y)`` (x's first n lanes, y's others),
 ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
@@ -130,6 +131,16 @@ def _load_part(to: Expressions, given: list[Value]) -> Value:
 def _store_part(to: Expressions, given: list[Value]) -> Value:
     array, index, value, count = given
     mask = _mask(to, count)
+    given = [value, _place(to, array, index), _ALIGNMENT, mask]
+    return to.intrinsic(f"llvm.masked.store.v{to.lanes}f32.p0", NONE, given)
+
+
+def _store_between(to: Expressions, given: list[Value]) -> Value:
+    array, index, value, first, last = given
+    before, until = _mask(to, first), _mask(to, last)
+    of = until.type.llvm
+    words = f"select {of} {before.name}, {of} zeroinitializer, {of} {until.name}"
+    mask = to.made(until.type, words)
     given = [value, _place(to, array, index), _ALIGNMENT, mask]
     return to.intrinsic(f"llvm.masked.store.v{to.lanes}f32.p0", NONE, given)
 
@@ -302,8 +313,8 @@ VECTORS = SHUFFLES | {
     name: Function(name, write)
     for name, write in {
         "load": _load, "load_part": _load_part, "store": _store(4),
-        "store_part": _store_part, "store_aligned": _store(), "stream": _store(None, True),
-        "stream_quads": _store(16, True),
+        "store_part": _store_part, "store_between": _store_between, "store_aligned": _store(),
+        "stream": _store(None, True), "stream_quads": _store(16, True),
         "splat": _splat, "splat_at": _splat_at, "add": _operation("fadd"),
         "subtract": _operation("fsub"), "multiply": _operation("fmul"),
         "divide": _operation("fdiv"), "fma": _fma, "joined": _joined,

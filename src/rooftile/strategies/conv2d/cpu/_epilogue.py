@@ -80,9 +80,8 @@ class Epilogue:
     def store(self, m: str, names: list[str], row: str, column: str, valid: int) -> None:
         """Activate and store one result row's part of map ``m``."""
         to, p, lanes = self.to, self.p, self.lanes
-        rows, columns = p.output_size
         with self.kept(row):
-            to.line(f"o = ((n * {p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}")
+            to.line(f"o = {self.place(m, row, column)}")
             for k, name in enumerate(names):
                 value = self.activated(name)
                 count = min(lanes, valid - k * lanes)
@@ -93,6 +92,16 @@ class Epilogue:
             if p.activation in ("sigmoid", "tanh"):
                 code = ACTIVATION_CODES[p.activation]
                 to.line(f"activate_row(out, o, {valid}, {code})")
+
+    def bring_near(self, m: str, row: str, column: str, valid: int) -> None:
+        """Prefetch where one result row's part of map ``m`` will be stored."""
+        self.to.line(f"o = {self.place(m, row, column)}")
+        self.to.line(*(f"prefetch1(out, o + {k})" for k in range(0, valid, 16)))
+
+    def place(self, m: str, row: str, column: str) -> str:
+        """The index of a result."""
+        rows, columns = self.p.output_size
+        return f"((n * {self.p.maps} + {m}) * {rows} + top + {row}) * {columns} + {column}"
 
     def kept(self, row: str) -> AbstractContextManager[None]:
         """Code written inside runs only for the rows that the band stores."""

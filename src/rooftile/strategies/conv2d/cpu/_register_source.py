@@ -10,107 +10,16 @@ mask row and accumulator row that meets it.
 Pools whose windows tile the image are folded in registers.  Others, and average
 pools after an activation that is not piecewise linear, go through rows in
 scratch, finished by `_fused.finish_row`.
+
+Rows may lie end to end (`_flat_rows`): then a block is maps x vectors of all rows together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish_row_call, folds
-from rooftile.strategies.conv2d.cpu._stage import Staged
-
-Order = Literal["tap", "row"]
-SUMMED = 800
-"""Taps that are summed in one go."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """The register block: what one pass over the taps accumulates."""
-
-    maps: int
-    rows: int
-    """Convolution rows."""
-    vectors: int
-    order: Order
-
-    @property
-    def size(self) -> int:
-        """Accumulators."""
-        return self.maps * self.rows * self.vectors
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A problem (its batch does not matter) with its register block and band."""
-
-    problem: Conv2d
-    block: Block
-    band: int
-    """Result rows of a unit of work."""
-    lanes: int
-
-    @property
-    def folded(self) -> bool:
-        """Whether the pool is taken in registers."""
-        return folds(self.problem, self.lanes)
-
-    @property
-    def vectors(self) -> int:
-        """Vectors that cover a row of the convolution."""
-        return -(-self.problem.conv_span[1] // self.lanes)
-
-    @property
-    def bands(self) -> int:
-        """Units of work of one image."""
-        return -(-self.problem.output_size[0] // self.band)
-
-    @property
-    def pool_rows(self) -> tuple[int, int]:
-        """Window and stride of the pool, vertically; (1, 1) without a pool."""
-        pool = self.problem.pool
-        return (pool.window[0], pool.stride[0]) if pool else (1, 1)
-
-    @property
-    def conv_rows(self) -> int:
-        """Convolution rows behind a band."""
-        window, stride = self.pool_rows
-        return (self.band - 1) * stride + window
-
-    @property
-    def staged(self) -> Staged:
-        """Where the input rows of a band lie."""
-        rows = (self.conv_rows - 1) * self.problem.stride[0] + self.problem.mask[0]
-        return Staged(self.problem, rows, self.vectors, self.lanes)
-
-    @property
-    def pitch(self) -> int:
-        """Distance between rows of convolution outputs in scratch."""
-        return self.vectors * self.lanes
-
-    @property
-    def scratch(self) -> int:
-        """float32 of each thread's workspace."""
-        return self.totals + (self.block.size * self.lanes if self.chunk else 0)
-
-    @property
-    def totals(self) -> int:
-        """Where in scratch the sums of earlier chunks lie: after stage and rows."""
-        rows = 0 if self.folded else self.block.maps * self.pool_rows[0] * self.pitch
-        return self.staged.size + rows
-
-    @property
-    def chunk(self) -> int:
-        """Channels that are summed in one go; 0 stands for all of them.
-
-        Rounding errors grow with the length of a sum, so a long sum is made of short ones.
-        """
-        area = self.problem.mask[0] * self.problem.mask[1]
-        channels = max(1, SUMMED // area)
-        return channels if channels < self.problem.channels else 0
+from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish_row_call
+from rooftile.strategies.conv2d.cpu._tile import Tile
 
 
 def generate(tile: Tile) -> str:
@@ -126,6 +35,8 @@ def generate(tile: Tile) -> str:
         if tile.staged.needed:
             tile.staged.emit(to, image, f"top * {tile.pool_rows[1]}")
             to.line("base = 0")
+            if tile.ahead:
+                to.line(f"coming = {image} + {p.channels * p.height * p.width}")
         else:
             to.line(f"base = {image} + top * {tile.pool_rows[1] * p.stride[0] * p.width}")
         _Rows(tile, to).emit()
@@ -143,6 +54,9 @@ class _Rows:
     def emit(self) -> None:
         """Emit the steps: each makes the result rows of one register block, or one pooled row."""
         tile, to = self.tile, self.to
+        if tile.flat:
+            self._emit_map_blocks(*divmod(self.p.maps, tile.block.maps), self._emit_flat)
+            return
         step = tile.block.rows if self.p.pool is None else 1
         step = min(step, tile.band)
         whole, rest = divmod(tile.band, step)
@@ -193,6 +107,9 @@ class _Rows:
     ) -> None:
         """Sum into accumulators ``a<map>_<row>_<vector>``; ``row`` is a conv row of the band."""
         tile, to, p = self.tile, self.to, self.p
+        if tile.ahead:
+            to.line(*(f"prefetch2(x, coming + {16 * k})" for k in range(tile.ahead)))
+            to.line(f"coming += {16 * tile.ahead}")
         sums = [(q, r, v) for q in range(maps) for r in range(rows) for v in range(vectors)]
         for q in range(maps):
             to.line(f"bias{q} = splat_at(bias, {m} + {q})")
@@ -276,6 +193,7 @@ class _Rows:
         columns = p.conv_span[1]
         ragged = columns % lanes if last else 0
         valid = vectors * lanes - (lanes - ragged if ragged else 0)
+        self._emit_near(row, step, column, valid, maps, m)
         if pool is None:
             self._emit_taps(row, step, column, vectors, maps, m, ragged)
             for q in range(maps):
@@ -295,6 +213,64 @@ class _Rows:
         for q in range(maps):
             names = [f"m{q}_{v}" for v in range(vectors)]
             self.end.finish(f"{m} + {q}", names, row, column, valid)
+
+    def _emit_near(self, row: str, step: int, column: str, valid: int, maps: int, m: str) -> None:
+        """Emit prefetches of the results' lines, which come while the taps are summed."""
+        pool = self.p.pool
+        rows, across = (step, 1) if pool is None else (1, pool.window[1])
+        for q in range(maps):
+            for r in range(rows):
+                self.end.bring_near(
+                    f"{m} + {q}", f"{row} + {r}", f"({column}) // {across}", valid // across
+                )
+
+    def _emit_flat(self, maps: int, m: str) -> None:
+        """Emit the results of a band whose rows lie end to end: vector after vector."""
+        tile, to, p = self.tile, self.to, self.p
+        wide = tile.block.vectors
+        groups, tail = divmod(tile.vectors, wide)
+        if groups:
+            with to.loop("g", groups) as g:
+                self._emit_flat_block(f"{g} * {wide * tile.lanes}", wide, maps, m)
+        if tail:
+            self._emit_flat_block(str(groups * wide * tile.lanes), tail, maps, m)
+        if p.activation in ("sigmoid", "tanh"):
+            count = tile.band * p.output_size[1]
+            with to.loop("q", maps) as q:
+                to.line(f"o = {self.end.place(f'{m} + {q}', '0', '0')}")
+                to.line(f"activate_row(out, o, {count}, {ACTIVATION_CODES[p.activation]})")
+
+    def _emit_flat_block(self, column: str, vectors: int, maps: int, m: str) -> None:
+        """Emit a register block of vectors from ``column`` on, which runs through the rows.
+
+        A vector has results of several rows, and between them sums that are none.
+        """
+        tile, to = self.tile, self.to
+        lanes, row, columns = tile.lanes, tile.flat_rows.row, self.p.output_size[1]
+        for v in range(vectors):
+            to.line(
+                f"first = {column} + {v * lanes}",
+                f"row = first // {row}",
+                f"column{v} = first - row * {row}",
+                f"at{v} = row * {columns} + column{v}",
+                f"left{v} = min({lanes}, {tile.band * row} - first)",
+            )
+        for q in range(maps):
+            to.line(f"o{q} = {self.end.place(f'{m} + {q}', '0', '0')}")
+            to.line(*(f"prefetch1(out, o{q} + at{v} + {lanes})" for v in range(vectors)))
+        self._emit_taps("0", 1, column, vectors, maps, m, 0)
+        for v in range(vectors):
+            # The first row in the vector, and those that begin in it.
+            for start in range(0, row + lanes - 1, row):
+                to.line(
+                    f"start = {start} - column{v}",
+                    f"stop = min(left{v}, start + {columns})",
+                )
+                with to.block("if start < stop:"):
+                    for q in range(maps):
+                        value = self.end.activated(f"a{q}_0_{v}")
+                        at = f"o{q} + at{v} - {start // row * (row - columns)}"
+                        to.line(f"store_between(out, {at}, {value}, start, stop)")
 
     def _emit_unfolded(self, row: str, maps: int, m: str) -> None:
         """Emit the convolution rows of one result row into scratch, and finish them by map."""

@@ -92,8 +92,11 @@ class Staged:
                 to.line(f"i = min(max(i, 0), {p.height - 1})")
                 self._emit_line(to, image)
                 return
-            with to.block(f"if i < 0 or i >= {p.height}:"):
-                self._emit_fill(to, "t", 0, self.row)
+            with (
+                to.block(f"if i < 0 or i >= {p.height}:"),
+                to.block(f"for j in range(0, {self.row}, {self.lanes}):"),
+            ):
+                to.line(f"store(scratch, t + j, {_ZERO})")
             with to.block("else:"):
                 self._emit_line(to, image)
 
@@ -105,28 +108,80 @@ class Staged:
         """Write the copy of row ``i``, phase by phase."""
         p = self.problem
         to.line(f"s = {image} + (c * {p.height} + i) * {p.width}")
-        for phase in range(min(p.stride[1], p.mask[1])):
-            self._emit_phase(to, phase)
+        if p.stride[1] == 1:
+            self._emit_vectors(to)
+        elif p.stride[1] == 2:
+            self._emit_pairs(to)
+        else:
+            for phase in range(min(p.stride[1], p.mask[1])):
+                self._emit_phase(to, phase)
 
-    @staticmethod
-    def _emit_fill(to: Writer, at: str, begin: int, end: int, value: str = "0.0") -> None:
+    def _emit_vectors(self, to: Writer) -> None:
+        """Write the copy of a row as it is, with its ghost cells: whole vectors.
+
+        Those that hold columns of the image alone are copied by a loop.
+        """
+        p, lanes = self.problem, self.lanes
+        count = -(-self.reach // lanes)
+        begin = min(count, -(-p.padding[1] // lanes))
+        end = max(begin, min(count, (p.width + p.padding[1]) // lanes))
+        for k in (*range(begin), *range(end, count)):
+            to.line(f"store(scratch, t + {k * lanes}, {self._padded(k)})")
         if begin < end:
-            with to.block(f"for j in range({begin}, {end}):"):
-                to.line(f"scratch[{at} + j] = {value}")
+            with to.block(f"for j in range({begin * lanes}, {end * lanes}, {lanes}):"):
+                to.line(f"store(scratch, t + j, load(x, s + j - {p.padding[1]}))")
+
+    def _emit_pairs(self, to: Writer) -> None:
+        """Write the even and the odd columns of a row and its ghost cells, in whole vectors."""
+        for k in range(-(-self.reach // self.lanes)):
+            to.line(f"low = {self._padded(2 * k)}", f"high = {self._padded(2 * k + 1)}")
+            for phase, word in enumerate(("even", "odd")[: self.problem.mask[1]]):
+                at = f"t + {phase * self.phase + k * self.lanes}"
+                to.line(f"store(scratch, {at}, {word}(low, high))")
+
+    def _padded(self, k: int) -> str:
+        """An expression of vector ``k`` of a row with its ghost cells."""
+        p, lanes = self.problem, self.lanes
+        before, after = _ZERO, _ZERO
+        if self._replicates:
+            before, after = "splat_at(x, s)", f"splat_at(x, s + {p.width - 1})"
+        first = k * lanes - p.padding[1]
+        """The image's column in the first lane."""
+        if first <= -lanes:
+            return before
+        if first >= p.width:
+            return after
+        start, ghosts = max(first, 0), max(-first, 0)
+        count = min(lanes - ghosts, p.width - start)
+        found = f"load_part(x, s + {start}, {count})" if count < lanes else f"load(x, s + {start})"
+        if count < lanes - ghosts and self._replicates:
+            found = f"joined({count}, {found}, {after})"
+        return f"lifted({found}, {before}, {ghosts})" if ghosts else found
 
     def _emit_phase(self, to: Writer, phase: int) -> None:
+        """Write the copy of every so many columns, one by one."""
         p, stride = self.problem, self.problem.stride[1]
         # Columns of this phase that lie inside the image: first to last - 1.
         first = max(0, -(-(p.padding[1] - phase) // stride))
         last = max(first, min(self.columns, (p.width - 1 + p.padding[1] - phase) // stride + 1))
         at = f"t + {phase * self.phase}"
         if self._replicates:
-            self._emit_fill(to, at, 0, min(first, self.columns), "x[s]")
-            self._emit_fill(to, at, last, self.columns, f"x[s + {p.width - 1}]")
+            _emit_fill(to, at, 0, min(first, self.columns), "x[s]")
+            _emit_fill(to, at, last, self.columns, f"x[s + {p.width - 1}]")
         else:
-            self._emit_fill(to, at, 0, first)
-        self._emit_fill(to, at, max(last, self.columns if self._replicates else 0), self.reach)
+            _emit_fill(to, at, 0, first)
+        _emit_fill(to, at, max(last, self.columns if self._replicates else 0), self.reach)
         if first < last:
             with to.block(f"for j in range({last - first}):"):
                 offset = first * stride + phase - p.padding[1]
                 to.line(f"scratch[{at} + {first} + j] = x[s + {offset} + j * {stride}]")
+
+
+_ZERO = "splat(float32(0.0))"
+
+
+def _emit_fill(to: Writer, at: str, begin: int, end: int, value: str = "0.0") -> None:
+    """Write the same number into columns ``begin`` to ``end - 1``."""
+    if begin < end:
+        with to.block(f"for j in range({begin}, {end}):"):
+            to.line(f"scratch[{at} + j] = {value}")

@@ -21,14 +21,16 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
-from rooftile.strategies.conv2d.cpu._register_source import SUMMED
+from rooftile.strategies.conv2d.cpu._tile import SUMMED
 from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
-_STAGED_FLOATS = 48 * 1024
-"""float32 of staged input that a band may take: a part of the second-level cache."""
-_BANDS = 8
-"""An image has so many bands, if it has as many blocks of rows: work for some cores."""
+_STAGED_VECTORS = 6 * 1024
+"""Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
+or more where vectors have 16 lanes."""
+_BANDS, _UNITS = 8, 64
+"""An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps:
+so many units are work for some cores, and each band reads all weights again."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
 """What a tap's loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
@@ -124,9 +126,10 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
 
 def _bands(p: Conv2d, block: MapBlock) -> int:
     """Bands of an image, the fewest whose staged rows fit."""
-    steps = p.output_size[0] // block.rows
-    least = min(steps, _BANDS)
-    fitting = (n for n in range(least, steps) if _staged(p, block, n) <= _STAGED_FLOATS)
+    steps, most = p.output_size[0] // block.rows, _STAGED_VECTORS * block.lanes
+    groups = -(-p.maps // block.group)
+    least = min(steps, _BANDS, -(-_UNITS // groups))
+    fitting = (n for n in range(least, steps) if _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
 
 

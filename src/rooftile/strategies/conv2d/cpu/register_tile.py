@@ -11,6 +11,7 @@ this project's own.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import cache
 from itertools import product
@@ -21,7 +22,9 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Passes, native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
-from rooftile.strategies.conv2d.cpu._register_source import Block, Order, Tile, generate
+from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
+from rooftile.strategies.conv2d.cpu._register_source import generate
+from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
 from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
@@ -32,6 +35,9 @@ _STAGED_FLOATS = 48 * 1024
 _VECTOR_COST, _TAP_COST, _ROW_ORDER_COST = 0.35, 0.2, 0.03
 """What a loaded vector, a broadcast tap and the row order cost, in fused multiply-adds
 (fitted to measurements of the named problems on a Zen 4)."""
+_FLAT_STORE_COST = 4.0
+"""What the stores of a vector of results take longer where it has several rows' (fitted to
+measurements on a Sapphire Rapids)."""
 
 
 class RegisterTile(CpuStrategy):
@@ -103,11 +109,14 @@ def _packing() -> cpu.Spread:
 def choose_tile(problem: Conv2d) -> Tile:
     """The register block with the least estimated work, and its band."""
     block = min(_blocks(problem), key=lambda block: _cost(problem, block))
+    flat = min(_flat_tiles(problem), key=_flat_cost, default=None)
+    if flat is not None and _flat_cost(flat) < _cost(problem, block):
+        return flat
     return _with_band(problem, block, vector.lanes())
 
 
 def estimate(problem: Conv2d) -> float:
-    """What an image takes, in fused multiply-adds of vectors."""
+    """What an image takes, in fused multiply-adds of vectors, by rows apart from each other."""
     taps = problem.channels * math.prod(problem.mask)
     least = min(_cost(problem, block) for block in _blocks(problem))
     return least * taps * problem.conv_span[0] / _window(problem)
@@ -138,6 +147,20 @@ def _blocks(problem: Conv2d) -> list[Block]:
     return [block for block in blocks if _registers(block) <= vector.registers() - 2]
 
 
+def _flat_tiles(problem: Conv2d) -> list[Tile]:
+    """The tiles of rows that lie end to end, if they can; bands divide the image."""
+    lanes, rows = vector.lanes(), problem.output_size[0]
+    if not lies_flat(problem, lanes):
+        return []
+    maps, tiles = min(8, problem.maps), []
+    for vectors in range(1, min(4, max(2, 16 // maps)) + 1):
+        whole = Tile(problem, Block(maps, 1, vectors, "tap"), rows, lanes, flat=True)
+        least = -(-whole.staged.size // _STAGED_FLOATS)
+        parts = next(n for n in (*range(least, rows), rows) if rows % n == 0)
+        tiles.append(dataclasses.replace(whole, band=rows // parts))
+    return tiles
+
+
 def _registers(block: Block) -> int:
     """How many registers a block takes: for accumulators, loaded vectors, and the taps that the
     compiler keeps, which are one for each map and, in row order, for each row that shares it."""
@@ -146,8 +169,21 @@ def _registers(block: Block) -> int:
     return block.size + block.vectors + block.maps * block.rows
 
 
+def _flat_cost(tile: Tile) -> float:
+    """`_cost` of a tile of rows that lie end to end."""
+    p = tile.problem
+    taps, vectors = p.channels * math.prod(p.mask), tile.bands * tile.vectors
+    stores = _FLAT_STORE_COST * p.maps * vectors / taps
+    return tile.bands * _tap_cost(p, tile.block, 1, tile.vectors) + stores
+
+
 def _cost(problem: Conv2d, block: Block) -> float:
     """Estimated cycles of one tap over a pooling window's rows (or the image's), all maps."""
+    return _tap_cost(problem, block, _window(problem), _vectors(problem))
+
+
+def _tap_cost(problem: Conv2d, block: Block, high: int, wide: int) -> float:
+    """Estimated cycles of one tap over so many rows of so many vectors, all maps."""
 
     def parts(total: int, size: int) -> list[tuple[int, int]]:
         whole, rest = divmod(total, size)
@@ -155,8 +191,8 @@ def _cost(problem: Conv2d, block: Block) -> float:
 
     height, cycles = problem.mask[0], 0.0
     for maps, n in parts(problem.maps, block.maps):
-        for rows, k in parts(_window(problem), block.rows):
-            for across, g in parts(_vectors(problem), block.vectors):
+        for rows, k in parts(high, block.rows):
+            for across, g in parts(wide, block.vectors):
                 # Eight independent sums hide the latency of a fused multiply-add.
                 work = float(max(maps * rows * across, 8 if maps * rows * across else 0))
                 if block.order == "tap":

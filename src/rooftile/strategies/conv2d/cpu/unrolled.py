@@ -16,7 +16,7 @@ from functools import cache
 from itertools import product
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import finish_row
 from rooftile.strategies.conv2d.cpu._epilogue import finish_row_call
@@ -78,7 +78,8 @@ def _staged(problem: Conv2d) -> Staged:
     rows = (_window(problem)[0] - 1) * problem.stride[0] + problem.mask[0]
     # All columns are staged, so that a pool may leave gaps between its windows.
     whole = dataclasses.replace(problem, pool=None)
-    return Staged(whole, rows, -(-problem.conv_size[1] // _LANES), _LANES)
+    lanes = vector.lanes()
+    return Staged(whole, rows, -(-problem.conv_size[1] // lanes), lanes)
 
 
 def _generate(p: Conv2d, staged: Staged) -> str:

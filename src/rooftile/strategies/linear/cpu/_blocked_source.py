@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rooftile.devices.cpu.emit import Writer
+from rooftile.strategies.common.panels import ROW, Lie, emit_fill
 
 BLOCK_INPUTS = 256
 """At most so many inputs are summed in one go: those of a register block's images stay in the
@@ -17,6 +18,8 @@ _PITCH = BLOCK_INPUTS + 17
 """Distance between copied images: neighbours do not reach the end of a cache line together."""
 _TILE = 16
 """Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""
+_FILLED = ROW * BLOCK_INPUTS
+"""float32 of a tile of panels that is filled in scratch: all images meet them there."""
 _AHEAD = 64
 """Weights that do not stay are brought near so many inputs before they are wanted."""
 
@@ -66,42 +69,51 @@ def chunk_images(registers: int, images: int) -> int:
     return tallest if -(-images // tallest) == -(-images // most) else most
 
 
-def scratch_size(images: int) -> int:
-    """float32 of the copied inputs of so many images, and of those that fill the last block."""
-    return (images + 8) * _PITCH
+def scratch_size(images: int, lie: Lie | None = None) -> int:
+    """float32 of the copied inputs of so many images, and of those that fill the last block; and
+    before them of a tile of panels, where weights come as they lie."""
+    return (images + 8) * _PITCH + (_FILLED if lie else 0)
 
 
-def generate(lanes: int, registers: int) -> str:
+def generate(lanes: int, registers: int, lie: Lie | None = None) -> str:
     """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``.
 
     ``sizes``: inputs, outputs, inputs of a block, images of a chunk, code of the activation.
-    Weights are [blocks of inputs][panels][inputs of the block][vector of outputs].
+    Weights are [blocks of inputs][panels][inputs of the block][vector of outputs]; or, with
+    ``lie``, they come as they lie, and a tile of panels is filled before it is multiplied.
     """
     to = Writer()
     few, many = shapes(registers)
+    kinds = (few, many) if lie is None else (many,)
     _emit_copy(to, lanes)
-    for kind in (few, many):
+    if lie:
+        emit_fill(to, lanes, lie)
+    for kind in kinds:
         for width in kind.widths:
             for height in kind.heights:
-                _emit_block(to, kind, height, width, lanes)
-        _emit_multiply(to, kind, lanes)
-    _emit_kernel(to, lanes, few.heights[0])
+                _emit_block(to, kind, height, width, lanes, lie)
+        _emit_multiply(to, kind, lanes, lie)
+    _emit_kernel(to, lanes, few.heights[0], lie)
     return to.text()
 
 
-def _emit_block(to: Writer, kind: Shapes, height: int, width: int, lanes: int) -> None:
+def _emit_block(
+    to: Writer, kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None
+) -> None:
     """Write a register block: ``length`` inputs of ``rows`` images add to some panels of outputs.
 
     ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; inputs of images lie
     ``pitch`` apart.  ``valid`` counts the last panel's outputs; ``code`` activates, and is 0
-    before the last inputs.
+    before the last inputs.  Meanwhile the results' lines are brought near, and what the next tile
+    is filled from: it lies in ``raw`` from ``ahead`` on, in rows so far ``apart``.
     """
     block = [(i, v) for i in range(height) for v in range(width)]
     to.line("@apart")
     with to.block(
         f"def {kind.name}{height}x{width}(x, a, pitch, rows, weights, w, length, bias, b, out, o,"
-        " outputs, valid, first, code):"
+        " outputs, valid, first, code, raw, ahead, apart):"
     ):
+        to.line(*(f"prefetch1(out, o + min({i}, rows - 1) * outputs)" for i in range(height)))
         to.line(*(f"s{i}_{v} = splat(float32(0.0))" for i, v in block))
         if not kind.copied:
             to.line(*(f"x{i} = x[a + min({i}, rows - 1) * pitch :]" for i in range(height)))
@@ -113,6 +125,10 @@ def _emit_block(to: Writer, kind: Shapes, height: int, width: int, lanes: int) -
                 to.line(f"w{v} = load(weights, {at})")
                 if kind.stays == "images":
                     to.line(f"prefetch1(weights, {at} + {_AHEAD * lanes})")
+            if lie == "columns":
+                to.line(*(f"prefetch2(raw, ahead + k * apart + {v * lanes})" for v in range(width)))
+            elif lie == "rows":
+                to.line("prefetch2(raw, ahead + k // 16 * apart + k % 16 * 16)")
             if kind.stays == "weights":
                 # The next images, which lie behind these; half a cache line for each input.
                 to.line(f"prefetch1(x, a + {height * _PITCH} + 8 * k)")
@@ -166,14 +182,14 @@ def _emit_copy(to: Writer, lanes: int) -> None:
     to.line("", "")
 
 
-def _emit_multiply(to: Writer, kind: Shapes, lanes: int) -> None:
+def _emit_multiply(to: Writer, kind: Shapes, lanes: int, lie: Lie | None) -> None:
     """Write how a chunk of images is multiplied with the panels ``p`` to ``last - 1``.
 
     Either the inputs of a register block stay in the first-level cache for a tile of panels, whose
     weights stay in the second for all images; or a register block's weights stay in the first for
     all images, whose inputs are in the second.
     """
-    source, pitch = ("scratch", str(_PITCH)) if kind.copied else ("x", "inputs")
+    tile = ROW // lanes if lie else _TILE
     with (
         to.block(
             f"def multiply_{kind.name}(x, i, stop, inputs, weights, bias, out, outputs, panels,"
@@ -182,57 +198,79 @@ def _emit_multiply(to: Writer, kind: Shapes, lanes: int) -> None:
         to.block("for k in range(0, inputs, step):"),
     ):
         to.line("length = min(step, inputs - k)", "finish = code if k + length == inputs else 0")
+        if lie:
+            to.line(f"images = scratch[{_FILLED}:]")
+        elif kind.copied:
+            to.line("images = scratch[0:]")
         if kind.copied:
-            to.line("copy(x, i, stop, inputs, k, length, scratch)")
-        if kind.stays == "weights":
-            _emit_panels_first(to, kind, source, pitch, lanes)
-        else:
-            _emit_rows_first(to, kind, source, pitch, lanes)
+            to.line("copy(x, i, stop, inputs, k, length, images)")
+        with to.block(f"for tile in range(p, last, {tile}):"):
+            to.line(f"end = min(last, tile + {tile})")
+            if lie:
+                to.line("more, further = end, k")
+                with to.block("if end == last:"):
+                    to.line("more, further = p, k + step")
+                to.line(
+                    f"fill(weights, inputs, outputs, tile * {lanes}, min(outputs, end * {lanes}),"
+                    " k, k + length, scratch, 0)"
+                )
+            if kind.stays == "weights":
+                _emit_panels_first(to, kind, lanes, lie)
+            else:
+                _emit_rows_first(to, kind, lanes, lie)
     to.line("", "")
 
 
-def _emit_rows_first(to: Writer, kind: Shapes, source: str, pitch: str, lanes: int) -> None:
+def _emit_rows_first(to: Writer, kind: Shapes, lanes: int, lie: Lie | None) -> None:
     """Write the loops over panels inside those over images."""
-    with to.block(f"for tile in range(p, last, {_TILE}):"):
-        to.line(f"end, row = min(last, tile + {_TILE}), i")
-        for height, least in kind.least_rows:
-            with to.block(f"while stop - row >= {least}:"):
-                to.line("panel = tile")
-                for width in kind.widths:
-                    with to.block(f"while end - panel >= {width}:"):
-                        _emit_call(to, kind, height, width, source, pitch, lanes)
-                        to.line(f"panel += {width}")
-                to.line(f"row += {height}")
+    to.line("row = i")
+    for height, least in kind.least_rows:
+        with to.block(f"while stop - row >= {least}:"):
+            to.line("panel = tile")
+            for width in kind.widths:
+                with to.block(f"while end - panel >= {width}:"):
+                    _emit_call(to, kind, height, width, lanes, lie)
+                    to.line(f"panel += {width}")
+            to.line(f"row += {height}")
 
 
-def _emit_panels_first(to: Writer, kind: Shapes, source: str, pitch: str, lanes: int) -> None:
+def _emit_panels_first(to: Writer, kind: Shapes, lanes: int, lie: Lie | None) -> None:
     """Write the loops over images inside those over panels."""
-    to.line("panel = p")
+    to.line("panel = tile")
     for width in kind.widths:
-        with to.block(f"while last - panel >= {width}:"):
+        with to.block(f"while end - panel >= {width}:"):
             to.line("row = i")
             for height, least in kind.least_rows:
                 with to.block(f"while stop - row >= {least}:"):
-                    _emit_call(to, kind, height, width, source, pitch, lanes)
+                    _emit_call(to, kind, height, width, lanes, lie)
                     to.line(f"row += {height}")
             to.line(f"panel += {width}")
 
 
 def _emit_call(
-    to: Writer, kind: Shapes, height: int, width: int, source: str, pitch: str, lanes: int
+    to: Writer, kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None
 ) -> None:
     """Write the call of a register block at ``row`` and ``panel``."""
-    at = f"(row - i) * {_PITCH}" if kind.copied else "row * inputs + k"
+    given = (
+        f"images, (row - i) * {_PITCH}, {_PITCH}" if kind.copied else "x, row * inputs + k, inputs"
+    )
+    weights = "scratch" if lie else "weights"
+    ahead = {
+        None: "weights, 0, 0",
+        "rows": f"weights, (more + panel - tile) * {lanes} * inputs + further, inputs",
+        "columns": f"weights, further * outputs + (more + panel - tile) * {lanes}, outputs",
+    }
+    before = "(panel - tile) * length" if lie else "(k * panels + panel * length)"
     to.line(
-        f"w, b = {lanes} * (k * panels + panel * length), panel * {lanes}",
+        f"w, b = {lanes} * {before}, panel * {lanes}",
         f"valid = min({lanes}, outputs - b - {(width - 1) * lanes})",
-        f"{kind.name}{height}x{width}({source}, {at}, {pitch}, stop - row,"
-        " weights, w, length, bias, b, out, row * outputs + b, outputs,"
-        " valid, k == 0, finish)",
+        f"{kind.name}{height}x{width}({given}, stop - row,"
+        f" {weights}, w, length, bias, b, out, row * outputs + b, outputs,"
+        f" valid, k == 0, finish, {ahead[lie]})",
     )
 
 
-def _emit_kernel(to: Writer, lanes: int, few: int) -> None:
+def _emit_kernel(to: Writer, lanes: int, few: int, lie: Lie | None) -> None:
     """Write the loop over chunks of images, which have a unit for each panel."""
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
         to.line(
@@ -246,9 +284,13 @@ def _emit_kernel(to: Writer, lanes: int, few: int) -> None:
                 "stop, last = min(images, i + chunk), min(panels, p + end - unit)",
                 "unit += last - p",
             )
+            given = (
+                "x, i, stop, inputs, weights, bias, out, outputs, panels, scratch, step, code, p,"
+                " last"
+            )
+            if lie:
+                to.line(f"multiply_many({given})")
+                return
             for name, head in (("few", f"if stop - i <= {few}:"), ("many", "else:")):
                 with to.block(head):
-                    to.line(
-                        f"multiply_{name}(x, i, stop, inputs, weights, bias, out, outputs, panels,"
-                        " scratch, step, code, p, last)"
-                    )
+                    to.line(f"multiply_{name}({given})")

@@ -29,7 +29,7 @@ from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
-from rooftile.strategies.common.panels import pack, packed_size, panels_of
+from rooftile.strategies.common.panels import Lie, pack, packed_size, panels_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
@@ -62,10 +62,16 @@ class Blocked(CpuStrategy):
         return linear_kernel(problem, vector.lanes(), vector.registers())
 
     def once(self, problem: Linear, device: CpuDevice) -> HostBound | None:
-        """See `HostStrategy.once`: for few images, and many weights."""
-        if problem.batch > IMAGES[0] or problem.inputs * problem.outputs < _MANY_WEIGHTS:
+        """See `HostStrategy.once`: for images that are one chunk, and many weights."""
+        lanes, registers = vector.lanes(), vector.registers()
+        if problem.inputs * problem.outputs < _MANY_WEIGHTS:
             return None
-        kernel = rows_kernel(problem, vector.lanes())
+        if problem.batch <= IMAGES[0]:
+            kernel = rows_kernel(problem, lanes)
+        elif in_one_chunk(problem, registers):
+            kernel = linear_kernel(problem, lanes, registers, "rows")
+        else:
+            return None
         call = LentKernel(kernel, problem.inputs, device.threads)
         return HostBound(self, problem, device, {}, call)
 
@@ -79,16 +85,24 @@ def inputs_of_block(problem: Linear) -> int:
     return -(-problem.inputs // (16 * blocks)) * 16
 
 
-def linear_kernel(problem: Linear, lanes: int, registers: int) -> CpuKernel:
-    """The kernel for a problem in vectors of so many lanes, with so many of them in registers."""
+def in_one_chunk(problem: Linear, registers: int) -> bool:
+    """Whether a panel of weights is read once, for all images: then it need not be kept."""
+    return problem.batch <= chunk_images(registers, problem.batch)
+
+
+def linear_kernel(problem: Linear, lanes: int, registers: int, lie: Lie | None = None) -> CpuKernel:
+    """The kernel for a problem in vectors of so many lanes, with so many of them in registers.
+
+    With ``lie`` it reads weights that lie so, and fills panels itself, for each chunk anew.
+    """
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
     chunk = chunk_images(registers, problem.batch)
     return CpuKernel(
-        _compiled(lanes, registers),
+        _compiled(lanes, registers, lie),
         units=lambda images: -(-images // chunk) * panels,
         pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
         packed=packed_size(problem.outputs, problem.inputs, lanes),
-        scratch=scratch_size(chunk),
+        scratch=scratch_size(chunk, lie),
         sizes=(
             problem.inputs,
             problem.outputs,
@@ -122,7 +136,7 @@ def _rows_compiled(lanes: int) -> Native:
 
 
 @cache
-def _compiled(lanes: int, registers: int) -> Native:
-    return source(
-        "linear_blocked", generate(lanes, registers), {"activate_row": activate_row}, lanes=lanes
-    )
+def _compiled(lanes: int, registers: int, lie: Lie | None) -> Native:
+    name = f"linear_{lie}_blocked" if lie else "linear_blocked"
+    text = generate(lanes, registers, lie)
+    return source(name, text, {"activate_row": activate_row}, lanes=lanes)

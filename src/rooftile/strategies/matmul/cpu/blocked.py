@@ -20,10 +20,10 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.common.panels import pack
+from rooftile.strategies.common.panels import Lie, pack
 from rooftile.strategies.common.transposition import emit_transposition
-from rooftile.strategies.cpu_kernel import BoundKernel
-from rooftile.strategies.linear.cpu.blocked import inputs_of_block, linear_kernel
+from rooftile.strategies.cpu_kernel import CpuKernel, LentKernel
+from rooftile.strategies.linear.cpu.blocked import in_one_chunk, inputs_of_block, linear_kernel
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
 
 
@@ -41,19 +41,17 @@ class Blocked(HostStrategy):
 
     def units(self, problem: Matmul) -> int:
         """Panels of columns for chunks of rows."""
-        kernel = linear_kernel(as_linear(problem), vector.lanes(), vector.registers())
-        return kernel.units(problem.rows)
+        return _kernel(problem).units(problem.rows)
 
     def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
         """See `HostStrategy.native`."""
-        kernel = linear_kernel(as_linear(problem), vector.lanes(), vector.registers())
-        return kernel.function, ("float32",) * 4, True
+        return _kernel(problem).function, ("float32",) * 4, True
 
     def round_trips(self, problem: Matmul) -> dict[str, int]:
         """See `HostStrategy.round_trips`."""
         a, b = problem.arrays[:2]
         turned = {"a turned": a.nbytes} if problem.transpose_a else {}
-        return {"b in panels": b.nbytes, **turned}
+        return turned if _lie(problem) else {"b in panels": b.nbytes, **turned}
 
     def prepare(self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int) -> _Bound:
         """See `HostStrategy.prepare`."""
@@ -63,22 +61,30 @@ class Blocked(HostStrategy):
 STRATEGY = Blocked()
 
 
+def _lie(problem: Matmul) -> Lie | None:
+    """How b lies, where the kernel reads it so: the rows are one chunk."""
+    if not in_one_chunk(as_linear(problem), vector.registers()):
+        return None
+    return "rows" if problem.transpose_b else "columns"
+
+
+def _kernel(problem: Matmul) -> CpuKernel:
+    lie = _lie(problem)
+    return linear_kernel(as_linear(problem), vector.lanes(), vector.registers(), lie)
+
+
 class _Bound:
     """The kernel with memory for what is packed; calls take turns."""
 
     def __init__(self, problem: Matmul, threads: int) -> None:
         self._problem, self._threads, self._lanes = problem, threads, vector.lanes()
-        layer = as_linear(problem)
-        kernel, self._step = (
-            linear_kernel(layer, self._lanes, vector.registers()),
-            inputs_of_block(layer),
-        )
+        kernel, self._step = _kernel(problem), inputs_of_block(as_linear(problem))
         assert kernel.packed is not None
-        self._packed = cpu.allocate(kernel.packed, "packed b")
+        self._packs = _lie(problem) is None
+        self._packed = cpu.allocate(kernel.packed if self._packs else 0, "packed b")
         self._rows = cpu.allocate(problem.rows * problem.inner if problem.transpose_a else 0, "a")
-        self._run = BoundKernel(
-            kernel, self._packed, no_bias(problem.columns), problem.inner, threads
-        )
+        self._bias = no_bias(problem.columns)
+        self._run = LentKernel(kernel, problem.inner, threads)
         self.nbytes = self._packed.nbytes + self._rows.nbytes
         """Of memory for packed matrices."""
         self._turn = lock()
@@ -86,13 +92,16 @@ class _Bound:
     def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
         problem = self._problem
         with self._turn:
-            weights = b if problem.transpose_b else b.T
-            pack(weights, self._packed, self._step, self._lanes, self._threads)
+            if self._packs:
+                weights = b if problem.transpose_b else b.T
+                pack(weights, self._packed, self._step, self._lanes, self._threads)
+                b = self._packed
             if problem.transpose_a:
                 sizes = cpu.sizes_of(problem.rows, problem.inner)
                 units = -(-problem.rows // self._lanes)
                 _turning(self._lanes)((a, self._rows), sizes, units, self._threads)
                 a = self._rows
+            self._run.renew((b, self._bias))
             self._run(a, out)
 
 

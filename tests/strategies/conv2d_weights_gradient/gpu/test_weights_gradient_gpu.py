@@ -80,7 +80,7 @@ def test_images_are_halved_where_they_do_not_fill_the_gpu():
 
 
 @pytest.mark.parametrize(
-    ("images", "warps", "splits"), [(64, 8, 2), (128, 16, 1), (256, 8, 1), (8192, 4, 1)]
+    ("images", "warps", "splits"), [(64, 8, 4), (128, 16, 1), (256, 8, 1), (8192, 4, 1)]
 )
 def test_few_images_have_more_warps_and_blocks(images, warps, splits):
     problem = dataclasses.replace(NAMED["lenet-conv2"], images=images)
@@ -113,6 +113,7 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
     assert choose(some, "tf32", "cuda").name == "windows"
+    assert choose(NAMED["lenet-conv2"], "bf16", "cuda").name == "lane_rows"
 
 
 @pytest.mark.parametrize(

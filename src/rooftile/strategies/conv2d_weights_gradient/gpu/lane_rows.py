@@ -19,7 +19,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
-_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 128, 4096
+_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 64, 4096
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 _RESIDENT_WARPS = 32
@@ -55,7 +55,7 @@ class LaneRows(GpuWeightsGradient):
         """Few warps where there are blocks enough, as many as there may be where not; maps are
         split where images leave half of the GPU idle."""
         images, many = problem.images, self.machine.multiprocessors
-        splits = 2 if 2 * images <= many and problem.maps > 1 else 1
+        splits = min(4, problem.maps) if 2 * images <= many else 1
         warps = 4 if images >= _MANY_IMAGES else 16 if splits == 1 and images <= many else 8
         few = {"WARPS": warps, "SPLITS": splits}
         return {**few, "WARPS": 16} if self.invalid(problem, few) else few

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 from emulator import emulate, missing
 
@@ -29,14 +30,18 @@ THIN = Conv2dInputGradient(1, 1, 12, 16, 1, (2, 8), pool=POOL)
 UNEVEN = Conv2dInputGradient(
     3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=Pool.of("max", (3, 2)), before="relu"
 )
-
-
+# Windows of one step; runs of two pixels; a last map of no whole group.
+NARROW = Conv2dInputGradient(2, 2, 14, 18, 5, (5, 3), padding=(2, 2), pool=Pool.of("max", (3, 2)))
 # Pairs of pixels that are whole words of 16 bits.
 BEHIND = Conv2dInputGradient(2, 3, 12, 18, 4, (3, 3), pool=Pool.of("max", 2), before="relu")
 
 
-def judged(name, problem, given, folder, config=None, **options):
+def judged(name, problem, given, folder, config=None, wrong=None, **options):
     rung = strategy("conv2d_input_gradient", name, "cuda")
+    if wrong is not None:
+        assert wrong[0] in rung.text
+        rung = copy.copy(rung)
+        rung.__dict__["text"] = rung.text.replace(*wrong)
     *inputs, weights = given
     out = emulate(rung, problem, tuple(inputs), (weights,), config, folder, **options)
     return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
@@ -54,6 +59,10 @@ def judged(name, problem, given, folder, config=None, **options):
         ("mma_bf16", UNEVEN, {}),
         ("mma_bf16", UNEVEN, {"X_NARROW": 1}),
         ("mma_fp16", BEHIND, {"X_NARROW": 1}),
+        ("swept", WIDE, {"BANDS": 2, "GROUPS": 2}),
+        ("swept", PADDED, {}),
+        ("swept", NARROW, {"BANDS": 4, "GROUPS": 4}),
+        ("swept", dataclasses.replace(NARROW, before="tanh"), {"BANDS": 1, "GROUPS": 1}),
     ],
 )
 def test_whole_windows(name, problem, config, tmp_path):
@@ -61,7 +70,40 @@ def test_whole_windows(name, problem, config, tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("name", ["mma_bf16", "mma_tf32"])
+@pytest.mark.parametrize("kind", ["zeros", "many decades", "subnormal"])
+def test_sweeps_leave_out_zeros_alone(kind, tmp_path):
+    verdict = judged("swept", PADDED, PADDED.hard(1)[kind], tmp_path)
+    assert verdict.passed, verdict
+
+
+def test_sweeps_leave_out_no_zeros_that_meet_an_infinity(tmp_path):
+    *others, weights = PADDED.hard(1)["zeros"]
+    weights = weights.copy()
+    weights[3, 1, 2] = np.inf
+    right, wrong = (tmp_path / name for name in ("right", "wrong"))
+    right.mkdir()
+    wrong.mkdir()
+    verdict = judged("swept", PADDED, (*others, weights), right)
+    assert verdict.passed, verdict
+    all_left_out = ("if (!keep)", "if (1)")
+    assert not judged("swept", PADDED, (*others, weights), wrong, wrong=all_left_out).passed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("meets = q < MASK_WIDTH", "meets = 1"),
+        ("sum[i] = ahead < STEP ? 0.0f : sum[i];", ""),
+        ("place -= STEP * WINDOW_HEIGHT", "place -= WINDOW_HEIGHT"),
+        ("i - r * WINDOW_HEIGHT) * PITCH", "i - r * WINDOW_HEIGHT + 1) * PITCH"),
+    ],
+)
+def test_wrong_sweeps_are_caught(wrong, tmp_path):
+    given = PADDED.hard(1)["infinities"] if "meets" in wrong[0] else PADDED.random(3)
+    assert not judged("swept", PADDED, given, tmp_path, wrong=wrong).passed
+
+
+@pytest.mark.parametrize("name", ["mma_bf16", "mma_tf32", "swept"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN"])
 def test_infinities_reach_what_they_met_alone(name, kind, tmp_path):
     problem = dataclasses.replace(PADDED, batch=3)

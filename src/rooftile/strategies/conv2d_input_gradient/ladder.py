@@ -2,6 +2,6 @@
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),
-    "gpu": ("mma_fp16", "mma_bf16", "mma_tf32", "gathered", "naive"),
+    "gpu": ("mma_fp16", "mma_bf16", "swept", "mma_tf32", "gathered", "naive"),
 }
 """The fastest first; each says itself which problems it takes."""

@@ -38,17 +38,17 @@ class TestRungs(EveryGpuRung):
     )
 
 
-def test_many_images_are_the_tensor_cores_at_their_precisions():
+def test_many_images_are_swept_or_the_tensor_cores_in_16_bits():
     build, _ = NAMED["lenet-conv2"]
-    found = {
-        (precision, batch): choose(build(batch), precision, "cuda").name
-        for precision in ("ieee", "tf32", "bf16", "fp16")
-        for batch in (64, 1024)
-    }
-    assert {name for (precision, _), name in found.items() if precision == "ieee"} == {"gathered"}
-    for precision in ("tf32", "bf16", "fp16"):
-        assert found[precision, 64] == ("gathered" if precision == "tf32" else f"mma_{precision}")
-        assert found[precision, 1024] == f"mma_{precision}"
+    for precision in ("ieee", "tf32"):
+        assert choose(build(64), precision, "cuda").name == "gathered"
+        assert choose(build(1024), precision, "cuda").name == "swept"
+    for precision in ("bf16", "fp16"):
+        for batch in (64, 1024):
+            assert choose(build(batch), precision, "cuda").name == f"mma_{precision}"
+    wide = dataclasses.replace(build(1024), mask=(7, 8))
+    assert choose(wide, "tf32", "cuda").name == "mma_tf32"
+    assert choose(wide, "ieee", "cuda").name == "gathered"
 
 
 @pytest.mark.parametrize(("batch", "block"), [(1, 64), (8, 128), (64, 800), (8192, 800)])
@@ -89,6 +89,38 @@ def test_tensor_cores_say_what_they_refuse(change, why):
 def test_16_bits_say_what_they_refuse(change, why):
     problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
     assert why in strategy("conv2d_input_gradient", "mma_bf16", "cuda").why_not(problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"pool": Pool.of("max", 3)}, "no whole steps"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (3, 8)}, "8 columns"),
+        ({"mask": (23, 3)}, "26 rows"),
+        ({"maps": 200}, "maps of a warp"),
+        ({"pool": Pool.of("max", 2), "height": 400}, "threads a block"),
+        ({"width": 300}, "shared memory"),
+    ],
+)
+def test_a_sweep_says_what_it_refuses(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
+    assert why in strategy("conv2d_input_gradient", "swept", "cuda").why_not(problem)
+
+
+@pytest.mark.parametrize(
+    ("batch", "shared_out", "across"), [(64, (2, 4), 128), (128, (1, 2), 128), (8192, (1, 1), 4096)]
+)
+def test_few_images_are_swept_by_more_warps(batch, shared_out, across):
+    rung, problem = (
+        strategy("conv2d_input_gradient", "swept", "cuda"),
+        NAMED["lenet-conv2"][0](batch),
+    )
+    config = rung.defaults(problem)
+    assert (config["BANDS"], config["GROUPS"]) == shared_out
+    assert rung.steps(problem, config)[0].launch.grid[0] == across
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ class TestRungs(EveryGpuRung):
         ("block_tree", "reach > 0; reach /= 2", "reach > 1; reach /= 2"),
         ("lane_taps", "UNROLL_BY(8) for (int row = threadIdx.y", "for (int row = 1 + threadIdx.y"),
         ("windows", "odd ? row[q + 1] : row[q]", "row[q]"),
-        ("lane_rows", "? 0.0f : 1.0f;", "? 0.0f : 2.0f;"),
+        ("lane_rows", "bias[m] += gradient;", "bias[m] -= gradient;"),
+        ("lane_rows", "channel * PLANE + p * PITCH", "channel * PLANE"),
         ("lane_taps", "+ j] : 0.0f;", "+ j] : 1.0f;"),
     )
 
@@ -78,6 +79,22 @@ def test_images_are_halved_where_they_do_not_fill_the_gpu():
     assert rung.defaults(dataclasses.replace(problem, images=8192)) == {"TEAMS": 4, "PARTS": 1}
 
 
+@pytest.mark.parametrize(
+    ("images", "warps", "splits"), [(64, 8, 4), (128, 16, 1), (256, 8, 1), (8192, 4, 1)]
+)
+def test_few_images_have_more_warps_and_blocks(images, warps, splits):
+    problem = dataclasses.replace(NAMED["lenet-conv2"], images=images)
+    rung = strategy("conv2d_weights_gradient", "lane_rows", "cuda")
+    assert rung.defaults(problem) == {"WARPS": warps, "SPLITS": splits}
+
+
+def test_every_lane_may_have_a_row(opencl_device):
+    problem = Conv2dWeightsGradient(3, 5, 20, 18, 3, (8, 3), padding=(0, 1), pool=POOL)
+    rung = strategy("conv2d_weights_gradient", "lane_rows", "cuda")
+    assert rung.macros(problem, rung.config(problem))["GROUP_CHANNELS"] == 4
+    verify(problem, rung, device=opencl_device, hard=True, neighbours=False).raise_if_wrong()
+
+
 def test_gradients_of_all_outputs_are_walked_down():
     problem = NAMED["mnist-conv"]
     assert choose(problem, "ieee", "cuda").name == "lane_columns"
@@ -96,6 +113,7 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
     assert choose(some, "tf32", "cuda").name == "windows"
+    assert choose(NAMED["lenet-conv2"], "bf16", "cuda").name == "lane_rows"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@
 // left.
 // What it removes: bank conflicts, and all but shared memory's reads, one for each multiply-add.
 //
-// The bias is the sum of a lane more, whose pixels are ones.  Sums are made by block, then by
-// `finish` over these, in a fixed order.
+// The bias is a sum that all lanes make alike.  A lane more, whose pixels were ones, would read a bank
+// of another's.  Sums are made by block, then by `finish` over these, in a fixed order.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], dy and where: see common/places.h;
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
-// Grid: x over images, which blocks share out; y over groups of GROUP_CHANNELS channels.
-// Block: WARPS warps, each with some of the maps.
+// Grid: x over images, which blocks share out; y over groups of GROUP_CHANNELS channels; z over SPLITS
+// of the maps.  Block: WARPS warps, each with some of the split's maps.
 
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
@@ -25,7 +25,8 @@
 #endif
 
 #define THREADS (32 * WARPS)
-#define WARP_MAPS ((MAPS + WARPS - 1) / WARPS)
+#define SPLIT_MAPS ((MAPS + SPLITS - 1) / SPLITS)
+#define WARP_MAPS ((SPLIT_MAPS + WARPS - 1) / WARPS)
 #define LANES (GROUP_CHANNELS * MASK_HEIGHT)
 
 // Starts to copy some channels of an image into the tile; what lies around them stays zeros.
@@ -39,12 +40,15 @@ __device__ __forceinline__ void start_image(const GLOBAL float* image, SHARED fl
     }
 }
 
-// An image's gradients, as bits, each with where in a plane the first pixel lies that it met.
+// Gradients of an image's maps from `begin` on, as bits, each with where in a plane the first pixel
+// lies that it met.
 __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
-                                               WHERE_ARGUMENT Y_ARGUMENT int64 n, SHARED int2* held)
+                                               WHERE_ARGUMENT Y_ARGUMENT int64 n, int begin,
+                                               SHARED int2* held)
 {
-    for (int at = threadIdx.x; at < MAPS * GRADIENTS; at += THREADS) {
-        int64 number = n * MAPS * GRADIENTS + at;
+    int maps = MAPS - begin < SPLIT_MAPS ? MAPS - begin : SPLIT_MAPS;
+    for (int at = threadIdx.x; at < maps * GRADIENTS; at += THREADS) {
+        int64 number = (n * MAPS + begin) * GRADIENTS + at;
         int place = PLACE(number, at % GRADIENTS);
         int2 one;
         one.x = FLOAT_BITS(GRADIENT(number));
@@ -57,35 +61,37 @@ __global__ void LAUNCH_BOUNDS(THREADS)
 weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
-    // Behind the planes a row of ones.
-    __shared__ float tile[GROUP_CHANNELS * PLANE + MASK_WIDTH];
-    __shared__ int2 held[MAPS * GRADIENTS];
+    __shared__ float tile[GROUP_CHANNELS * PLANE];
+    __shared__ int2 held[SPLIT_MAPS * GRADIENTS];
     AWAIT_EARLIER();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.y * GROUP_CHANNELS;
-    int channel = lane / MASK_HEIGHT, p = lane % MASK_HEIGHT, of_bias = lane >= LANES;
-    // The lane's row of an output at the plane's origin; that of ones does not move.
-    const SHARED float* row = tile + (of_bias ? GROUP_CHANNELS * PLANE : channel * PLANE + p * PITCH);
-    int moves = of_bias ? 0 : 1;
+    int begin = blockIdx.z * SPLIT_MAPS, maps = MAPS - begin < SPLIT_MAPS ? MAPS - begin : SPLIT_MAPS;
+    // Lanes beyond the rows read what the first one reads.
+    int channel = lane / MASK_HEIGHT, p = lane % MASK_HEIGHT, mine = lane < LANES;
+    // The lane's row of an output at the plane's origin.
+    const SHARED float* row = tile + (mine ? channel * PLANE + p * PITCH : 0);
 
-    for (int at = threadIdx.x; at < GROUP_CHANNELS * PLANE + MASK_WIDTH; at += THREADS)
-        tile[at] = at < GROUP_CHANNELS * PLANE ? 0.0f : 1.0f;
-    float sum[WARP_MAPS][MASK_WIDTH];
-    UNROLL for (int m = 0; m < WARP_MAPS; m++)
+    for (int at = threadIdx.x; at < GROUP_CHANNELS * PLANE; at += THREADS) tile[at] = 0.0f;
+    float sum[WARP_MAPS][MASK_WIDTH], bias[WARP_MAPS];
+    UNROLL for (int m = 0; m < WARP_MAPS; m++) {
+        bias[m] = 0.0f;
         UNROLL for (int q = 0; q < MASK_WIDTH; q++) sum[m][q] = 0.0f;
+    }
 
     for (int n = blockIdx.x; n < images; n += gridDim.x) {
         __syncthreads();
         start_image(x + (int64)n * CHANNELS * HEIGHT * WIDTH, tile, first);
-        hold_gradients(dy, WHERE_GIVEN Y_GIVEN n, held);
+        hold_gradients(dy, WHERE_GIVEN Y_GIVEN n, begin, held);
         COPIES_DONE();
         __syncthreads();
         UNROLL for (int m = 0; m < WARP_MAPS; m++) {
             const SHARED int2* own = held + (m * WARPS + warp) * GRADIENTS;
-            int end = m * WARPS + warp < MAPS ? GRADIENTS : 0;
+            int end = m * WARPS + warp < maps ? GRADIENTS : 0;
             UNROLL_BY(4) for (int e = 0; e < end; e++) {
                 int2 one = own[e];
-                const SHARED float* pixels = row + one.y * moves;
+                const SHARED float* pixels = row + one.y;
                 float gradient = __int_as_float(one.x);
+                bias[m] += gradient;
                 UNROLL for (int q = 0; q < MASK_WIDTH; q++) sum[m][q] += gradient * pixels[q];
             }
         }
@@ -94,9 +100,8 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
     UNROLL for (int m = 0; m < WARP_MAPS; m++)
         UNROLL for (int q = 0; q < MASK_WIDTH; q++) {
             int map = m * WARPS + warp, column = (first + channel) * TAPS + p * MASK_WIDTH + q;
-            int mine = !of_bias && first + channel < CHANNELS;
-            GLOBAL float* to = partial + ((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL;
-            if (map < MAPS && mine) to[column] = sum[m][q];
-            if (map < MAPS && lane == LANES && first == 0 && q == 0) to[CHANNELS * TAPS] = sum[m][0];
+            GLOBAL float* to = partial + ((int64)blockIdx.x * MAPS + begin + map) * COLUMNS_ALL;
+            if (map < maps && mine && first + channel < CHANNELS) to[column] = sum[m][q];
+            if (map < maps && lane == 0 && first == 0 && q == 0) to[CHANNELS * TAPS] = bias[m];
         }
 }

@@ -19,7 +19,7 @@ from rooftile.strategies.gpu import Config, Step, Tunable
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
-_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 128, 4096
+_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 64, 4096
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 _RESIDENT_WARPS = 32
@@ -32,12 +32,12 @@ class LaneRows(GpuWeightsGradient):
     name = "lane_rows"
     order = 5
     summary = "one lane a row of a mask, rows in banks of their own, gradients in shared memory"
-    tunables = (Tunable("WARPS", (2, 4, 8, 16), 8),)
+    tunables = (Tunable("WARPS", (2, 4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
         """Masks of more rows than lanes, or more columns than registers; images beyond memory."""
-        if problem.mask[0] >= _LANES:
-            return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes, one for the bias"
+        if problem.mask[0] > _LANES:
+            return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes"
         if (nbytes := _shared_bytes(problem)) > PORTABLE_SHARED_BYTES:
             return f"an image takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         return self.invalid(problem, self.defaults(problem))
@@ -52,13 +52,18 @@ class LaneRows(GpuWeightsGradient):
         return "it pays for winners" if problem.pool is None else None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """Few warps where there are blocks enough, as many as there may be where not."""
-        few = 4 if problem.images >= _MANY_IMAGES else 16
-        return {"WARPS": 16 if self.invalid(problem, {"WARPS": few}) else few}
+        """Few warps where there are blocks enough, as many as there may be where not; maps are
+        split where images leave half of the GPU idle."""
+        images, many = problem.images, self.machine.multiprocessors
+        splits = min(4, problem.maps) if 2 * images <= many else 1
+        warps = 4 if images >= _MANY_IMAGES else 16 if splits == 1 and images <= many else 8
+        few = {"WARPS": warps, "SPLITS": splits}
+        return {**few, "WARPS": 16} if self.invalid(problem, few) else few
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More sums than registers hold."""
-        sums = blocks(problem.maps, config["WARPS"]) * problem.mask[1]
+        maps = blocks(problem.maps, config["SPLITS"])
+        sums = blocks(maps, config["WARPS"]) * (problem.mask[1] + 1)
         if sums > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most: more WARPS"
         return None
@@ -76,7 +81,7 @@ class LaneRows(GpuWeightsGradient):
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks."""
         rows = self._blocks(problem, config)
-        grid = (rows, blocks(problem.channels, _channels(problem)), 1)
+        grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1
         partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
         columns = blocks(_columns(problem), 32), 1, 1
@@ -93,8 +98,8 @@ class LaneRows(GpuWeightsGradient):
 
 
 def _channels(problem: Conv2dWeightsGradient) -> int:
-    """Channels whose masks' rows a warp has lanes for; one lane is the bias's."""
-    return min(problem.channels, (_LANES - 1) // problem.mask[0])
+    """Channels whose masks' rows a warp has lanes for."""
+    return min(problem.channels, _LANES // problem.mask[0])
 
 
 def _layout(problem: Conv2dWeightsGradient) -> tuple[int, int]:
@@ -117,7 +122,7 @@ def _spread(channels: int, rows: int, height: int, width: int) -> tuple[int, int
 
 def _shared_bytes(problem: Conv2dWeightsGradient) -> int:
     """An image's channels with the zeros around them, and all gradients with their places."""
-    pixels = _channels(problem) * _layout(problem)[1] + problem.mask[1]
+    pixels = _channels(problem) * _layout(problem)[1]
     return 4 * pixels + 8 * problem.arrays[1].size // problem.images
 
 

@@ -23,8 +23,8 @@
 #define PART_SIZE ((GRADIENTS + PARTS - 1) / PARTS)
 // Pixels that a row of the mask met, the winner in either column, in whole pairs.
 #define PAIRS ((MASK_WIDTH + 2) / 2)
-#define JOINED 8
-#define ROUNDS ((TAPS + JOINED) / JOINED)
+// From a sum of all threads to the next: those of neighbouring threads lie in other banks.
+#define APART (TEAM + 1)
 // What a copy brings of a row.
 #if WIDTH % 2 == 0 && PAD_X % 2 == 0
 #define PIECE float2
@@ -62,17 +62,16 @@ __global__ void RESIDENT_BOUNDS(TEAM * TEAMS, 3)
 weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
                 WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
-    __shared__ __attribute__((aligned(16))) float tile[TILE_ROWS * PITCH];
-    __shared__ float joined[TEAMS][JOINED][TEAM], halves[TEAMS][TEAM];
-    AWAIT_EARLIER();
+    __shared__ __attribute__((aligned(16))) float tile[HELD];
     int lane = threadIdx.x, team = threadIdx.y, map = blockIdx.y * TEAMS + team;
     int channel = blockIdx.z, thread = team * TEAM + lane;
     // Teams beyond the maps walk no gradients.
     int part = blockIdx.x % PARTS, begin = part * PART_SIZE, end = begin + PART_SIZE;
     end = map >= MAPS ? 0 : end < GRADIENTS ? end : GRADIENTS;
-    float sum[ROUNDS * JOINED];
-    UNROLL for (int k = 0; k < ROUNDS * JOINED; k++) sum[k] = 0.0f;
+    float sum[TAPS + 1];
+    UNROLL for (int k = 0; k <= TAPS; k++) sum[k] = 0.0f;
     for (int at = thread; at < TILE_ROWS * PITCH; at += TEAM * TEAMS) tile[at] = 0.0f;
+    AWAIT_EARLIER();
 
     for (int n = blockIdx.x / PARTS; n < images; n += gridDim.x / PARTS) {
         int64 first = ((int64)n * MAPS + map) * GRADIENTS;
@@ -93,21 +92,22 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
         }
     }
 
-    // Eight sums of all threads at a time: of each, eight threads join eight, and one these.
-    UNROLL for (int k = 0; k < ROUNDS; k++) {
+    // JOINED sums of all threads at a time, where the tile was: a thread adds up one of them.
+    SHARED float* joined = tile + team * JOINED * APART;
+    UNROLL for (int k = 0; k <= TAPS; k += JOINED) {
         __syncthreads();
-        UNROLL for (int v = 0; v < JOINED; v++) joined[team][v][lane] = sum[k * JOINED + v];
+        UNROLL for (int v = 0; v < JOINED; v++)
+            if (k + v <= TAPS) joined[v * APART + lane] = sum[k + v];
         __syncthreads();
-        float eight = 0.0f;
-        UNROLL for (int v = 0; v < 8; v++)
-            eight += joined[team][lane / 8][lane % 8 + 8 * v];
-        halves[team][lane] = eight;
-        __syncthreads();
-        int tap = k * JOINED + lane;
+        int tap = k + lane;
         int mine = lane < JOINED && map < MAPS && (tap < TAPS || (tap == TAPS && channel == 0));
-        float all = 0.0f;
-        UNROLL for (int v = 0; v < 8; v++) all += halves[team][lane % JOINED * 8 + v];
-        int column = tap == TAPS ? CHANNELS * TAPS : channel * TAPS + tap;
-        if (mine) partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + column] = all;
+        if (mine) {
+            float all[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            UNROLL_BY(4) for (int v = 0; v < TEAM; v += 4)
+                UNROLL for (int u = 0; u < 4; u++) all[u] += joined[lane * APART + v + u];
+            int column = tap == TAPS ? CHANNELS * TAPS : channel * TAPS + tap;
+            partial[((int)blockIdx.x * MAPS + map) * COLUMNS_ALL + column] =
+                all[0] + all[1] + (all[2] + all[3]);
+        }
     }
 }

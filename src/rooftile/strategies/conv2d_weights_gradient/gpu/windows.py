@@ -23,8 +23,8 @@ _RESIDENT = 3
 """Blocks of a multiprocessor, by their registers."""
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
-_JOINED = 4 * 9 * _TEAM
-"""Bytes of a team's shared memory for joining."""
+_ROUNDS = 2
+"""The most in which all threads' sums are joined."""
 _FEW_GRADIENTS = 256
 _MANY_IMAGES = 32
 
@@ -45,8 +45,7 @@ class Windows(GpuWeightsGradient):
             return f"pixels of neighbouring outputs lie {problem.stride} apart"
         if (taps := math.prod(problem.mask)) >= _MOST_TAPS:
             return f"{taps} taps, registers hold fewer than {_MOST_TAPS}"
-        rows, pitch = _tile(problem)
-        if (nbytes := 4 * rows * pitch + _JOINED) > PORTABLE_SHARED_BYTES:
+        if (nbytes := 4 * _held(problem, 1)) > PORTABLE_SHARED_BYTES:
             return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         return None
 
@@ -75,13 +74,14 @@ class Windows(GpuWeightsGradient):
         return None if self._fits(problem, config["TEAMS"]) else "shared memory for so many teams"
 
     def _fits(self, problem: Conv2dWeightsGradient, teams: int) -> bool:
-        rows, pitch = _tile(problem)
-        return 4 * rows * pitch + teams * _JOINED <= PORTABLE_SHARED_BYTES
+        return 4 * _held(problem, teams) <= PORTABLE_SHARED_BYTES
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, and how a channel lies in shared memory."""
-        rows, pitch = _tile(problem)
-        return {**super().macros(problem, config), "TILE_ROWS": rows, "PITCH": pitch}
+        (rows, pitch), held = _tile(problem), _held(problem, config["TEAMS"])
+        joined = min(held // _apart(config["TEAMS"]), _sums(problem))
+        lie = {"TILE_ROWS": rows, "PITCH": pitch, "HELD": held, "JOINED": joined}
+        return {**super().macros(problem, config), **lie}
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
@@ -114,6 +114,21 @@ def _tile(problem: Conv2dWeightsGradient) -> tuple[int, int]:
     read = (problem.layer.conv_size[1] - 1) // 2 * 2 + (wide + 2) // 2 * 2
     columns = max(problem.width + 2 * left, read)
     return problem.height + 2 * above, blocks(columns, _BANKS) * _BANKS
+
+
+def _sums(problem: Conv2dWeightsGradient) -> int:
+    """Of a thread: a mask's, and the bias."""
+    return math.prod(problem.mask) + 1
+
+
+def _apart(teams: int) -> int:
+    """From a sum of all threads to the next."""
+    return teams * (_TEAM + 1)
+
+
+def _held(problem: Conv2dWeightsGradient, teams: int) -> int:
+    """Numbers in shared memory: those of a channel, and later threads' sums."""
+    return max(math.prod(_tile(problem)), blocks(_sums(problem), _ROUNDS) * _apart(teams))
 
 
 def _columns(problem: Conv2dWeightsGradient) -> int:

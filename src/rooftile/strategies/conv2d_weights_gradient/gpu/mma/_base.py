@@ -121,18 +121,16 @@ class Mma(GpuWeightsGradient):
         return {"partial": self._across(problem, config) * _columns(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, over the blocks, and those anew that are NaN."""
+        """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem, config))
         shared = self._shared(problem, config)
         threads, columns = 32 * config["WARPS"], (blocks(_columns(problem), 32), 1, 1)
         partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
-        mend = Launch("mend", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            Step(finish, ("partial", "dweights", "dbias", rows)),
-            Step(mend, (*given, "dweights", "dbias", problem.images)),
+            Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
         )
 
     def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:

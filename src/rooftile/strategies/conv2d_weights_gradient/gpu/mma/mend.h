@@ -1,12 +1,11 @@
-// Operands of the cores, and sums over the blocks, of which those that are NaN are made anew: where
-// zeros met an infinity.
+// Operands of the cores, and sums over the blocks, of which those that are NaN are made anew, in the
+// same launch: where zeros met an infinity.
 
 #pragma once
 
 #include "common/cores.h"
 #include "common/formats.h"
-#include "common/overlapping.h"
-#include "conv2d_weights_gradient/gpu/finish.h"
+#include "conv2d_weights_gradient/gpu/columns.h"
 #if CORES == TF32
 #include "common/tf32.h"
 #define ROUND(value) tf32(value)
@@ -38,34 +37,31 @@ __device__ __forceinline__ float share(const given* x, const float* dy, const in
     return sum;
 }
 
-// A block makes those of 32 columns anew that are NaN, one after another.  Grid: x over the columns.
-// Block: 32 by 16.
+// As in finish.h; then a block makes those of its 32 columns anew that are NaN, one after another.
+// Grid: x over the columns.  Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
-mend(const GLOBAL given* x, const GLOBAL float* dy, WHERE_ARGUMENT GLOBAL float* dweights,
-     GLOBAL float* dbias, int images)
+finish(const GLOBAL given* x, const GLOBAL float* dy, WHERE_ARGUMENT const GLOBAL float* partial,
+       GLOBAL float* __restrict__ dweights, GLOBAL float* __restrict__ dbias, int images, int rows)
 {
-    __shared__ float made[32], joined[16];
+    __shared__ float joined[16][32], shares[16];
     AWAIT_EARLIER();
-    int first = blockIdx.x * 32, column = first + threadIdx.x;
-    if (threadIdx.y == 0) {
-        int map = column / COLUMNS_ALL, tap = column % COLUMNS_ALL;
-        float found = 0.0f;
-        if (map < MAPS)
-            found = tap == COLUMNS_ALL - 1 ? dbias[map] : dweights[map * (COLUMNS_ALL - 1) + tap];
-        made[threadIdx.x] = found;
-    }
+    join_rows(partial, rows, joined);
     __syncthreads();
-    for (int k = 0; k < 32; k++) {
-        if (made[k] == made[k]) continue;
+    int first = blockIdx.x * 32;
+    float found = joined[0][threadIdx.x];
+    // A warp has all columns.
+    for (unsigned lost = __ballot_sync(~0u, found != found); lost; lost &= lost - 1) {
+        int k = __ffs(lost) - 1;
         int map = (first + k) / COLUMNS_ALL, tap = (first + k) % COLUMNS_ALL;
         float sum = share(x, dy, where, map, tap, images);
         UNROLL for (int apart = 1; apart < 32; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
-        if (threadIdx.x == 0) joined[threadIdx.y] = sum;
+        if (threadIdx.x == 0) shares[threadIdx.y] = sum;
         __syncthreads();
         if (threadIdx.x + threadIdx.y == 0) {
-            for (int row = 1; row < 16; row++) sum += joined[row];
-            *(tap == COLUMNS_ALL - 1 ? dbias + map : dweights + map * (COLUMNS_ALL - 1) + tap) = sum;
+            for (int row = 1; row < 16; row++) sum += shares[row];
+            joined[0][k] = sum;
         }
         __syncthreads();
     }
+    if (threadIdx.y == 0) store_column(first + threadIdx.x, joined[0][threadIdx.x], dweights, dbias);
 }

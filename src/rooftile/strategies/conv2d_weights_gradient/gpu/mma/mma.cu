@@ -30,6 +30,8 @@
 #define BLOCK_MAPS (TILES * TILE_MAPS)
 // Threads that share out a map's gradients.
 #define TEAM (THREADS / BLOCK_MAPS)
+// Those of a warp.
+#define MATES (TEAM < 32 ? TEAM : 32)
 // A word's windows stand HALF rows apart; a step has DEEP rows of eight words.
 #define HALF ((ROWS + WORD_WINDOWS - 1) / WORD_WINDOWS)
 #define ACROSS ((COLUMNS + 7) / 8)
@@ -233,15 +235,16 @@ __device__ __forceinline__ void join(const float* joined, float* partial)
     }
 }
 
-// Joins what the threads of a team added to their map's bias.
+// Joins what the threads of a team added to their map's bias: those of a warp, and the warps.
 __device__ __forceinline__ void join_biases(float bias, float* joined, float* partial)
 {
+    UNROLL for (int apart = 1; apart < MATES; apart *= 2) bias += __shfl_xor_sync(~0u, bias, apart);
     joined[threadIdx.x] = bias;
     __syncthreads();
     int map = blockIdx.z * BLOCK_MAPS + threadIdx.x;
     if (threadIdx.x >= BLOCK_MAPS || map >= MAPS || blockIdx.y > 0) return;
     float all = 0.0f;
-    for (int k = 0; k < TEAM; k++) all += joined[threadIdx.x * TEAM + k];
+    for (int k = 0; k < TEAM; k += MATES) all += joined[threadIdx.x * TEAM + k];
     partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + CHANNELS * TAPS] = all;
 }
 

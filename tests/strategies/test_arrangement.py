@@ -13,10 +13,12 @@ from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d
+from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import packing as packing_room
 from rooftile.strategies import strategy
 from rooftile.strategies.arrangement import places_of
-from rooftile.strategies.packing import Packing
+from rooftile.strategies.conversion import FORMATS, Form
+from rooftile.strategies.packing import GIVEN, Packing
 
 ROOM = Path(packing_room.__file__).parent
 CASES = [case for case in cases("opencl", "cuda") if case.values[1].parameter_arrays]
@@ -49,14 +51,28 @@ def test_numbers_of_weights_are_kept_exactly(rung, problem):
         assert set(np.unique(values)) <= {0, large}
 
 
+@pytest.mark.parametrize("dtype", FORMATS)
 @pytest.mark.parametrize("name", ["naive", "constant", "im2col_register", "direct_tile"])
-def test_the_device_packs_as_numpy_does(name, device):
+def test_the_device_packs_as_numpy_does(name, dtype, device):
     rung, problem = strategy("conv2d", name, "opencl"), Conv2d(2, 3, 12, 21, 5, (3, 5))
-    expected, named = packed(rung, problem)
-    packing = Packing(rung.compile(problem, device))
-    # What is not moved is the caller's own memory.
-    moved = name not in ("naive", "constant")
-    assert set(packing.arrays) == ({"weights"} if moved else set())
+    _, named = packed(rung, problem)
+    forms = {GIVEN + parameter: Form(dtype) for parameter in named}
+    compiled = rung.compile(problem, device)
+    packing = Packing(compiled, forms)
+    # What is not moved is the caller's own memory, unless it is converted beside what is.
+    moved, narrow = name not in ("naive", "constant"), dtype != "float32"
+    converted = f"{GIVEN}bias in float32"
+    assert packing.arrays.keys() == {
+        *(["weights"] if moved else []), *([converted] if moved and narrow else [])
+    }  # fmt: skip
+    if moved and narrow:
+        assert not packing.forms
+        named = {key: values.astype(numpy_dtype(dtype)) for key, values in named.items()}
+    else:
+        assert packing.forms.keys() == forms.keys() - ({GIVEN + "weights"} if moved else set())
+    as_float32 = {key: values.astype(np.float32) for key, values in named.items()}
+    expected = rung.packed(problem, as_float32, compiled.config)
+    expected[converted] = as_float32["bias"]
     memory = [device.upload(np.full(c, np.nan, np.float32)) for c in packing.arrays.values()]
     names = [*(array.name for array in packing.parameters), *packing.arrays]
     given = [device.upload(values) for values in named.values()]
@@ -82,4 +98,11 @@ def test_the_rearranging_kernel_compiles(architecture):
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
-    assert compile_cubin(packing_room._text(), {}, architecture, [ROOM])
+    for dtype in FORMATS.values():
+        assert compile_cubin(packing_room._text(), {"FROM": dtype}, architecture, [ROOM])
+
+
+def test_weights_with_channels_last_are_not_read_as_they_come(device):
+    rung, problem = strategy("conv2d", "direct_tile", "opencl"), Conv2d(2, 3, 12, 21, 5, (3, 5))
+    forms = {GIVEN + "weights": Form("float16", channels_last=True)}
+    assert Packing(rung.compile(problem, device), forms).forms == forms

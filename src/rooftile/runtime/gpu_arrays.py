@@ -18,9 +18,10 @@ from rooftile.devices.cuda.arrays import (
     of_dlpack,
     of_interface,
 )
+from rooftile.devices.cuda.library import LEGACY_STREAM
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library, Reader, native
+from rooftile.runtime.library import FLOAT32, Library, Reader, native
 
 
 class CuPy(Library):

@@ -13,9 +13,6 @@ from rooftile.ops.problem import AnyArray, numpy_dtype
 
 FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
-LEGACY_STREAM = 1
-"""The address of CUDA's default stream where it must have one (``CU_STREAM_LEGACY``)."""
-
 
 Reader = Callable[[Sequence[Any], list[Any]], bool]
 """Writes the addresses of arrays to their places in a list, and leaves alone the place of one that

@@ -11,9 +11,10 @@ import numpy as np
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.cuda.arrays import ALIGNMENT
+from rooftile.devices.cuda.library import LEGACY_STREAM
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.library import FLOAT32, LEGACY_STREAM, Library, Reader
+from rooftile.runtime.library import FLOAT32, Library, Reader
 
 
 class Torch(Library):

@@ -21,7 +21,8 @@ from rooftile.devices.launches import Call
 from rooftile.ops import Array
 
 _THREADS = 256
-_FORMATS = {"float32": "FLOAT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16"}
+FORMATS = {"float32": "FLOAT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16"}
+"""Types of numbers in the words of ``common/source.h``."""
 _BLOCK = (_THREADS, 1, 1)
 _RUN, _RUNS = 4, 4
 """Neighbours that a thread takes at once, and how often it does where axes stay."""
@@ -73,7 +74,7 @@ def conversion(
 ) -> Call:
     """The launch that brings array ``source`` to array ``target``, both names of buffers."""
     launch, sizes = _launch(shape, given, wanted)
-    formats = {"FROM": _FORMATS[given.dtype], "TO": _FORMATS[wanted.dtype]}
+    formats = {"FROM": FORMATS[given.dtype], "TO": FORMATS[wanted.dtype]}
     macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}
     if given.channels_last == wanted.channels_last:
         macros["LAST_RUN"] = _run(math.prod(shape))

@@ -7,6 +7,7 @@ strategy's own preparation, and constant memory is filled from the device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from rooftile.devices.gpu import Launch, Launches, TensorMap
 from rooftile.devices.launches import Call, FillConstant
 from rooftile.strategies.arrangement import Places, places_of
 from rooftile.strategies.compiled import Compiled
-from rooftile.strategies.conversion import Adapter, Form
+from rooftile.strategies.conversion import FORMATS, Adapter, Form
 
 _THREADS = 256
 _MOST_BATCHES = 16
@@ -33,8 +34,13 @@ the same name."""
 class Packing:
     """The launches that pack a strategy's parameters, and the arrays that they fill."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        """Raises `UnsupportedProblem` for more parameters than an index reaches."""
+    def __init__(
+        self, compiled: Compiled, forms: Mapping[str, Form] = MappingProxyType({})
+    ) -> None:
+        """``forms`` are those of the parameters that are not row-major float32.
+
+        Raises `UnsupportedProblem` for more parameters than an index reaches.
+        """
         self._compiled = compiled
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]
@@ -46,9 +52,12 @@ class Packing:
             for array in parameters
         ]
         self.zeros = [None if memory is None else device.address(memory) for memory in self._held]
+        self.forms = dict(forms)
+        """The same, less those that packing takes as they come."""
         self.arrays: dict[str, int] = {}
         """float32 elements of each array that packing fills."""
         self._same: dict[str, str] = {}
+        """For each array that kernels read in the caller's order, where it lies."""
         self.work: list[Call | FillConstant] = []
         """What packs."""
         self._rearrange(places_of(compiled.strategy, compiled.problem, compiled.config))
@@ -71,19 +80,46 @@ class Packing:
         return [self._renamed(call) for call in self._compiled.steps(batch)]
 
     def _rearrange(self, found: Mapping[str, Places]) -> None:
-        compiled, program = self._compiled, None
+        device, forms, programs = self._compiled.device, dict(self.forms), dict[str, Any]()
+        self._same = {
+            name: GIVEN + one.parameter for name, one in found.items() if one.places is None
+        }
         for name, packed in found.items():
             source, places = GIVEN + packed.parameter, packed.places
             if places is None:
-                self._same[name] = source
                 continue
-            program = program or compiled.device.compile(_text(), {}, [Path(__file__).parent])
+            form = forms.get(source, Form())
+            if source in self._same.values() or form.channels_last:
+                form = Form()
+            else:
+                self.forms.pop(source, None)
+            if form.dtype not in programs:
+                macros = {"FROM": FORMATS[form.dtype]}
+                programs[form.dtype] = device.compile(_text(), macros, [Path(__file__).parent])
             count = places.size
-            grid, block = (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1)
+            short, converted, more = self._short(form, count) or (source, name, 0)
+            grid, block = (-(-(count + more) // _THREADS), 1, 1), (_THREADS, 1, 1)
             launch = Launch("rearrange", grid, block, overlaps=True)
-            there = compiled.device.upload(places)
-            self.work.append(Call(program, launch, (source, there, name, np.int32(count))))
+            there = device.upload(places)
+            moved = source, there, name, np.int32(count)
+            beside = short, converted, np.int32(more)
+            self.work.append(Call(programs[form.dtype], launch, (*moved, *beside)))
             self.arrays[name] = count
+
+    def _short(self, form: Form, most: int) -> tuple[str, str, int] | None:
+        """A parameter of this form with at most so many numbers that kernels take in its order,
+        where it comes as float32 instead, and its numbers: to convert it beside others takes less
+        time than a launch."""
+        for array in self.parameters:
+            size = math.prod(array.shape)
+            whole = array.name in self._same.values()
+            if whole and size <= most and self.forms.get(array.name) == form != Form():
+                del self.forms[array.name]
+                to = f"{array.name} in float32"
+                self.arrays[to] = size
+                self._same = {n: to if s == array.name else s for n, s in self._same.items()}
+                return array.name, to, size
+        return None
 
     def _prepare(self) -> None:
         calls = self._compiled.preparation()

@@ -39,7 +39,8 @@ class Resident:
         Raises `UnsupportedProblem` for more parameters than an index reaches.
         """
         self._compiled, self.device = compiled, compiled.device
-        self._packing, self._forms = Packing(compiled), _of_given(forms, compiled)
+        self._forms = _of_given(forms, compiled)
+        self._packing = Packing(compiled, self._forms)
         self._batches: dict[int | None, tuple[Launches, tuple[int, ...]]] = {}
         self.shares = compiled.uses_constants
         """Whether calls share constant memory: then they take turns on the device."""
@@ -48,9 +49,7 @@ class Resident:
 
     def again(self) -> Resident:
         """The same with constant memory of its own, for a graph that holds one call."""
-        again = Resident(self._compiled.again(), alone=True)
-        again._forms = self._forms
-        return again
+        return Resident(self._compiled.again(), self._forms, alone=True)
 
     def run(
         self, ends: Sequence[Any], parameters: Sequence[Any], batch: int | None, allocate: Allocate
@@ -77,7 +76,7 @@ class Resident:
     def _made(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
         packing, compiled = self._packing, self._compiled
         given = (*compiled.held(batch), *packing.parameters)
-        ends = Adapter(self.device, given, self._forms)
+        ends = Adapter(self.device, given, self._packing.forms)
         temporaries = {**packing.arrays, **packing.workspace(batch), **ends.temporaries}
         work = [*ends.before, *packing.work, *packing.steps(batch), *ends.after]
         launches = self.device.launches(work, (*ends.names, *temporaries))

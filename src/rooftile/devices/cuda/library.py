@@ -15,6 +15,8 @@ from typing import Any
 
 from rooftile.devices.cuda.driver import driver
 
+LEGACY_STREAM = 1
+"""CU_STREAM_LEGACY: the address of CUDA's default stream where it must have one."""
 RELAXED = 2
 """CU_STREAM_CAPTURE_MODE_RELAXED: other threads may allocate while launches are being captured."""
 
@@ -44,19 +46,19 @@ def call(name: str, *arguments: Any) -> None:
 
 def current_context() -> int:
     """The calling thread's context; 0 where it has none."""
+    ask, reference, context = _places().asked
     # Before the driver is initialised there is no context, and the call gives an error.
-    places = _places()
-    places.ask_context(places.reference)
-    return places.context.value or 0
+    ask(reference)
+    return context.value or 0
 
 
 class _Places(threading.local):
     """Where the driver writes its answers, one for each thread."""
 
     def __init__(self) -> None:
-        self.context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
-        self.reference = ctypes.byref(self.context)
-        self.ask_context = _brief().cuCtxGetCurrent
+        context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
+        # One look-up: those of a thread's own take longest.
+        self.asked = _brief().cuCtxGetCurrent, ctypes.byref(context), context
         self.capturing_address = ctypes.addressof(self.capturing)
         self.ask_capturing = _brief()["cuStreamIsCapturing"]
         # So a stream's address is Python's integer: to make another costs as much as to ask.
@@ -86,7 +88,9 @@ def while_capturing() -> Iterator[None]:
 
 def is_capturing(stream: int) -> bool:
     """Whether a stream is being recorded into a graph."""
+    if stream == LEGACY_STREAM:
+        # The driver never captures it, and takes as long to say so as to launch a graph.
+        return False
     places = _places()
     code = places.ask_capturing(stream, places.capturing_address)
-    # The legacy default stream gives an error while another one is captured.
     return not code and places.capturing.value != 0

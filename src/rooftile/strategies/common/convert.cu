@@ -1,10 +1,7 @@
 // Brings an array from one type of number, and one order of its axes, to another: what callers have
 // to what kernels take, and back.
 //
-// FROM and TO are the types, one of these.
-#define FLOAT32 0
-#define FLOAT16 1
-#define BFLOAT16 2
+// FROM and TO are the types (`common/source.h`).
 // A block of the kernel `exchange` takes a tile of PIXELS pixels of CHANNELS channels: all
 // channels, or 64 of more.  A thread takes runs of neighbours at once, of PLANE_RUN pixels and of
 // LAST_RUN elements of pixels whose channels lie last: 4, where all runs begin at multiples of
@@ -12,24 +9,12 @@
 #define THREADS 256
 
 #include "common/overlapping.h"
+#include "common/source.h"
 
-#if FROM == FLOAT32
-typedef float source;
-#else
-typedef unsigned short source;
-#endif
 #if TO == FLOAT32
 typedef float target;
 #else
 typedef unsigned short target;
-#endif
-
-#ifdef __OPENCL_VERSION__
-#define FLOAT_OF(bits) as_float(bits)
-#define BITS_OF(value) as_uint(value)
-#else
-#define FLOAT_OF(bits) __uint_as_float(bits)
-#define BITS_OF(value) __float_as_uint(value)
 #endif
 
 #if FROM == FLOAT32
@@ -42,21 +27,6 @@ typedef uint4 target_run;
 #else
 typedef uint2 target_run;
 #endif
-
-__device__ __forceinline__ float value_of(source bits)
-{
-#if FROM == FLOAT32
-    return bits;
-#elif FROM == BFLOAT16
-    return FLOAT_OF((unsigned)bits << 16);
-#elif defined(__OPENCL_VERSION__)
-    return vload_half(0, (const __private half*)&bits);
-#else
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-#endif
-}
 
 __device__ __forceinline__ target bits_of(float value)
 {

@@ -1,16 +1,22 @@
-// Brings weights that already lie on the device into the order that a strategy's kernels read.
+// Brings weights that already lie on the device into the order that a strategy's kernels read, and
+// beside them numbers that stay in theirs to float32.
 //
-// weights[..], places[count], packed[count]: packed[i] is the weight at places[i], zero where
-// that is -1.  Grid: x over packed, a thread an element.
+// weights[..] and beside[more] of the type FROM (`common/source.h`), places[count], packed[count],
+// converted[more]: packed[i] is the weight at places[i], zero where that is -1.
+// Grid: x over packed and converted, a thread an element.
 
 #include "common/overlapping.h"
+#include "common/source.h"
 
-__global__ void rearrange(const GLOBAL float* weights, const GLOBAL int* places,
-                          GLOBAL float* packed, int count)
+__global__ void rearrange(const GLOBAL source* weights, const GLOBAL int* places,
+                          GLOBAL float* packed, int count, const GLOBAL source* beside,
+                          GLOBAL float* converted, int more)
 {
     int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     LET_NEXT_BEGIN();
     AWAIT_EARLIER();
-    if (i >= count) return;
-    packed[i] = places[i] < 0 ? 0.0f : weights[places[i]];
+    if (i < count)
+        packed[i] = places[i] < 0 ? 0.0f : value_of(weights[places[i]]);
+    else if (i - count < more)
+        converted[i - count] = value_of(beside[i - count]);
 }

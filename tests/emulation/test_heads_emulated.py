@@ -88,7 +88,7 @@ def two_layers(tmp_path, monkeypatch, **given):
     monkeypatch.setattr(heads, "_MOST_THREADS", 64)
     device, (made, _) = Device(), expected()
     names = (*GIVEN, *made)
-    call = heads.two_layers(device, *LAYERS, "relu", None, *names)
+    call = heads.two_layers(device, *LAYERS, "relu", True, None, *names)
     return emulated(call, device, GIVEN, made, tmp_path, **given)
 
 

@@ -84,9 +84,15 @@ def test_many_images_are_cut_into_parts(device, monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "small"),
-    [((64, 32, 10), True), ((8192, 512, 10), True), ((1, 4096, 10), False), ((1, 8, 33), False)],
+    [
+        ((64, 32, 10), True),
+        ((8192, 32, 10), True),
+        ((8192, 512, 10), False),
+        ((1, 4096, 10), False),
+        ((1, 8, 33), False),
+    ],
 )
-def test_it_is_for_few_inputs_and_outputs(given, small):
+def test_it_is_for_few_inputs_outputs_and_products(given, small):
     assert is_small(Linear(*given)) is small
 
 
@@ -105,6 +111,10 @@ def test_two_layers_are_small(sizes, small):
     assert are_small(first, last) is small
 
 
+def test_two_layers_of_many_images_are_not():
+    assert not are_small(Linear(8192, 1024, 32), Linear(8192, 32, 10))
+
+
 @pytest.mark.parametrize("scaling", [None, object()])
 @pytest.mark.parametrize("images", [64, 300, 8192])
 def test_compiles_without_spills(scaling, images):
@@ -120,9 +130,9 @@ def test_compiles_without_spills(scaling, images):
         def compile(self, text, macros, folders):
             texts.append((text, macros, folders))
 
-    head(Compiler(), Linear(images, 512, 10), "relu", scaling, *range(7))
+    head(Compiler(), Linear(images, 512, 10), "relu", True, scaling, *range(7))
     first, last = Linear(images, 1024, 32, "relu"), Linear(images, 32, 10)
-    two_layers(Compiler(), first, last, "relu", scaling, *range(11))
+    two_layers(Compiler(), first, last, "relu", True, scaling, *range(11))
     for (text, macros, folders), kernel in zip(texts, ("head", "two_layers"), strict=True):
         found = resources(compile_cubin(text, macros, "sm_90", folders))
         assert found[kernel].frame_bytes == 0

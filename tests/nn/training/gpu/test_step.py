@@ -187,6 +187,8 @@ def test_only_the_update_waits_for_the_weights_of_later_layers(device):
     packed = [("conv1", "conv2d"), ("conv2", "conv2d")]
     later = [("conv2", "conv2d_weights_gradient"), ("", "note"), ("linear1", "linear_weights")]
     assert aside == [*packed, *later]
+    # Small launches do not wait for the large ones.
+    assert [one.layer for one in starts if one.line == 1] == ["", "linear1"]
     assert [one.name for one in starts if one.joins] == ["sgd"]
 
 

@@ -13,7 +13,6 @@
 #else
 #define HELD GLOBAL
 #endif
-#include "common/overlapping.h"
 #include "last_layer.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
@@ -26,14 +25,15 @@ head(const GLOBAL float* given, const GLOBAL float* weights, const GLOBAL float*
     __shared__ int label[ITEMS];
     int first = blockIdx.x * ITEMS, thread = threadIdx.x;
     int64 begin = (int64)first * INPUTS, end = (int64)images * INPUTS;
-    read_early(bias, biases, OUTPUTS, thread);
+    AWAIT_UNSETTLED();
+    read_parameters(bias, biases, OUTPUTS, thread);
 #if OUTPUTS * INPUTS <= MOST_HELD
     __shared__ float held[OUTPUTS * INPUTS];
-    read_early(weights, held, OUTPUTS * INPUTS, thread);
+    read_parameters(weights, held, OUTPUTS * INPUTS, thread);
 #else
     const GLOBAL float* held = weights;
 #endif
-    AWAIT_EARLIER();
+    AWAIT_SETTLED();
     read_labels(labels, label, first, images, thread);
     for (int k = thread; k < ITEMS * INPUTS; k += THREADS)
         here[k] = begin + k < end ? given[begin + k] : 0.0f;

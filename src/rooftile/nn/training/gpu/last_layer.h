@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/derivative.h"
+#include "common/overlapping.h"
 
 #ifdef __OPENCL_VERSION__
 #define logf log
@@ -24,10 +25,18 @@
 #define SCALE 1.0f
 #endif
 
-// Has what each step changes in the last launch at hand before the launch before this one is over:
-// nothing has written parameters since the step's batch was gathered, and that launch lets none
-// begin before it ends.
-__device__ __forceinline__ void read_early(const GLOBAL float* from, SHARED float* to, int count,
+// Where parameters are SETTLED when the launch may begin, they are read before the one before it is
+// over: a convolution lies between it and the step before, which lets none begin before it waited.
+#if SETTLED
+#define AWAIT_UNSETTLED()
+#define AWAIT_SETTLED() AWAIT_EARLIER()
+#else
+#define AWAIT_UNSETTLED() AWAIT_EARLIER()
+#define AWAIT_SETTLED()
+#endif
+
+// Brings parameters to shared memory.
+__device__ __forceinline__ void read_parameters(const GLOBAL float* from, SHARED float* to, int count,
                                            int thread)
 {
     UNROLL_BY(8) for (int k = thread; k < count; k += THREADS) to[k] = from[k];

@@ -21,7 +21,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.launches import Start, Work
-from rooftile.nn.training.gpu.layers import LinearStage, Stage, times_derivative
+from rooftile.nn.training.gpu.layers import ConvStage, LinearStage, Stage, times_derivative
 from rooftile.nn.training.gpu.linear_weights import linear_weights
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
@@ -99,7 +99,8 @@ class Step:
         layers: Any = [one for _, one in ends]
         problems = [one.problem for one in layers]
         parameters = [parameter for one in layers for parameter in one.parameters]
-        given = held.gpu, *problems, below, held.scaling, layers[0].x, *parameters, targets
+        settled = any(isinstance(one, ConvStage) for _, one in row)
+        given = held.gpu, *problems, below, settled, held.scaling, layers[0].x, *parameters, targets
         dx, work.layer = work.floats(math.prod(shape)), layer
         if joined == 2:
             change = work.floats(math.prod(ends[1][0][1]))
@@ -149,7 +150,7 @@ class Step:
             if number == 0:
                 self._note(loss)
                 if others is not None:
-                    with work.aside():
+                    with work.aside(line=1):
                         others()
             work.layer = name
             gradients = [self._held.gradient(name, kind) for kind in kinds]
@@ -160,7 +161,7 @@ class Step:
     def _note(self, loss: Any) -> None:
         work, phase = self._work, self._work.phase
         work.phase, work.layer = "update", ""
-        with work.aside():
+        with work.aside(line=1):
             work.call(self._held.note(loss, self._count))
         work.phase = phase
 
@@ -179,7 +180,7 @@ class Step:
     @property
     def launches(self) -> list[tuple[str, Callable[[], None]]]:
         """The same, with nothing but names."""
-        return [(one.name, one.start) for one in self._work.starts]
+        return [(one.name, one.start) for one in self.starts]
 
     def profiled(self, phases: Phases) -> None:
         """Start the step launch by launch, and tell how long each was on the device.
@@ -188,11 +189,11 @@ class Step:
         """
         gpu, at = self._held.gpu, time.perf_counter()
         marks = [gpu.mark()]
-        for one in self._work.starts:
+        for one in self.starts:
             one.start()
             marks.append(gpu.mark())
         gpu.synchronise()
-        for one, before, after in zip(self._work.starts, marks, marks[1:], strict=False):
+        for one, before, after in zip(self.starts, marks, marks[1:], strict=False):
             seconds = gpu.between(before, after) / 1e3
             phases.took(one.phase, one.layer, at, seconds)
             at += seconds

@@ -36,8 +36,8 @@
 #endif
 
 // Brings parameters to shared memory.
-__device__ __forceinline__ void read_parameters(const GLOBAL float* from, SHARED float* to, int count,
-                                           int thread)
+__device__ __forceinline__ void read_parameters(const GLOBAL float* from, SHARED float* to,
+                                                int count, int thread)
 {
     UNROLL_BY(8) for (int k = thread; k < count; k += THREADS) to[k] = from[k];
 }
@@ -70,11 +70,12 @@ __device__ __forceinline__ void make_scores(const SHARED float* given, const HEL
     __syncthreads();
 }
 
-// The losses of the items from `first` on, and the gradients of their scores: gradient[ITEMS][OUTPUTS],
-// and dz.
+// The losses of the items from `first` on, and the gradients of their scores:
+// gradient[ITEMS][OUTPUTS], and dz.
 __device__ __forceinline__ void make_losses(const SHARED float* score, const SHARED int* labels,
                                             float scale, GLOBAL float* loss, GLOBAL float* dz,
-                                            SHARED float* gradient, int first, int images, int thread)
+                                            SHARED float* gradient, int first, int images,
+                                            int thread)
 {
     for (int k = thread; k < ITEMS * OUTPUTS; k += THREADS) {
         int n = first + k / OUTPUTS, o = k % OUTPUTS;

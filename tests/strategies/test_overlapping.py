@@ -57,10 +57,23 @@ def test_what_comes_before_is_not_restricted():
         assert not restricted or (rung, kernel) in LATE, (rung, kernel, early)
 
 
-@pytest.mark.parametrize("name", ["batch", "update", "head", "biased"])
+@pytest.mark.parametrize(
+    "name", ["batch", "update", "head", "two_layers", "linear_weights", "biased"]
+)
 def test_nor_is_it_in_a_training_step(name):
     text = Path(gpu.__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")
     kernels = re.findall(r"__global__[^;{]*?\b\w+\([^;{]*?\)\s*{([^}]*)", text)
     assert kernels
-    assert all("AWAIT_EARLIER();" in body for body in kernels)
+    assert all(re.search(r"AWAIT_(EARLIER|SETTLED)\(\);", body) for body in kernels)
     assert not re.findall(r"const[^,;]*__restrict__", text)
+
+
+def test_what_is_behind_a_convolution_is_behind_all_before_it():
+    """`head` and `two_layers` read parameters before they wait: a convolution that lies between
+    them and the step before lets none begin before it waited for that."""
+    texts = [text for (_, kernel), text in overlapping().items() if kernel == "conv2d"]
+    kernels = [re.search(r"__global__[^;{]*\bconv2d\([^;{]*\)\s*{", text) for text in texts]
+    assert kernels
+    for text, kernel in zip(texts, kernels, strict=True):
+        assert kernel is not None
+        assert "LET_NEXT_BEGIN();" not in text[kernel.start() :].partition("\n}")[0]

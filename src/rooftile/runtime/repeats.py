@@ -313,10 +313,15 @@ def _views(
     """The call with what its matrices are views of; None where none is a view of a transpose."""
     found, told = list(arrays), dict(options)
     for number, (array, option) in enumerate(zip(arrays, turned, strict=False)):
-        if option is None or len(array.shape) != 2 or _row_major(array):
+        if option is None or len(getattr(array, "shape", ())) != 2:
             continue
-        if _row_major(lies := array.T):
-            found[number] = lies
+        try:
+            view = not _row_major(array) and _row_major(array.T)
+        except (AttributeError, RuntimeError):
+            # What the long way refuses, such as a sparse tensor.
+            return None
+        if view:
+            found[number] = array.T
             told[option] = not told.get(option, False)
     return (found, told) if told != options else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
@@ -23,6 +24,8 @@ T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None]
 """A launch's name, what starts it, and what packs its parameters before."""
 _FLOAT32: Mapping[str, int] = MappingProxyType({})
+_LINES = 2
+"""Of launches aside: what is on one of them does not wait for the other."""
 Order = Literal["beside", "later", "in a row"]
 """See `Work.start`."""
 
@@ -41,6 +44,8 @@ class Start(NamedTuple):
     """Whether it waits for those aside."""
     packed: int | None = None
     """The number of what packs its parameters, which it waits for."""
+    line: int = 0
+    """Of what is aside: it waits for those before it of the same line."""
 
 
 class Work:
@@ -54,10 +59,10 @@ class Work:
         self.gpu, self.precision = gpu, precision
         self.phase, self.layer = "", ""
         """What the launches that are appended next belong to."""
-        self._aside, self._joins = False, False
-        self._branch = gpu.branch()
+        self._aside, self._line, self._joins = False, 0, False
+        self._branches = [gpu.branch() for _ in range(_LINES)]
         self._held: list[Any] = []
-        self._rooms: dict[bool, list[tuple[int, Any]]] = {False: [], True: []}
+        self._rooms = defaultdict[int, list[tuple[int, Any]]](list)
         self._packings: list[Start] = []
         self._starts: list[Start] = []
         self._promised: list[Callable[[], None]] = []
@@ -78,10 +83,11 @@ class Work:
             self._promised.pop(0)
 
     @contextlib.contextmanager
-    def aside(self, really: bool = True) -> Iterator[None]:
-        """What is appended inside follows all before it; what comes behind the block does not wait
-        for it before `join`.  Not ``really``: it is appended like anything else."""
-        self._aside = really
+    def aside(self, really: bool = True, line: int = 0) -> Iterator[None]:
+        """What is appended inside follows all before it but what is aside on other lines; what
+        comes behind the block does not wait for it before `join`.  Not ``really``: it is appended
+        like anything else."""
+        self._aside, self._line = really, line
         yield
         self._aside = False
 
@@ -93,7 +99,7 @@ class Work:
     def orders(self) -> tuple[Order, ...]:
         """The ways to start it that may differ in time, see `start`."""
         self.compile()
-        several = self._branch.beside and any(one.aside for one in self._starts)
+        several = self._branches[0].beside and any(one.aside for one in self._starts)
         return ("beside", "later", "in a row") if several else ("beside",)
 
     def start(self, order: Order = "beside") -> None:
@@ -108,29 +114,21 @@ class Work:
                 one.start()
             return
         self.compile()
-        branch, waiting = self._branch, list[Start]()
         for number, packing in enumerate(self._packings):
             self._start(packing)
-            branch.mark(number)
-        for one in self._starts:
-            if one.aside and order == "later":
-                waiting.append(one)
-                continue
-            if waiting and (one.joins or one.layer != waiting[0].layer):
-                for other in waiting:
-                    self._start(other)
-                waiting.clear()
+            self._branches[0].mark(number)
+        for one in self._starts if order == "beside" else _later(self._starts):
             self._start(one)
-        assert not waiting, "what is aside is joined"
-        branch.join()
+        for branch in self._branches:
+            branch.join()
 
     def _start(self, one: Start) -> None:
-        branch = self._branch
         if one.joins:
-            branch.join()
+            for branch in self._branches:
+                branch.join()
         if one.packed is not None:
-            branch.wait(one.packed)
-        with branch.aside() if one.aside else contextlib.nullcontext():
+            self._branches[0].wait(one.packed)
+        with self._branches[one.line].aside() if one.aside else contextlib.nullcontext():
             one.start()
 
     def floats(self, count: int) -> Any:
@@ -159,7 +157,7 @@ class Work:
         if strategy is None:
             strategy, chosen = self.chosen(problem)
             config = {**chosen, **narrow}
-        rung, rooms = strategy, self._rooms[self._aside]
+        rung, rooms = strategy, self._rooms[self._line + 1 if self._aside else 0]
 
         def made() -> Packed:
             return Packed(rung.compile(problem, self.gpu, config), self._allocate)
@@ -192,6 +190,7 @@ class Work:
         """``make`` compiles, in another thread; ``bound`` says what came of it."""
         compiled = compiling(self.gpu, make)
         phase, layer, aside, joins = self.phase, self.layer, self._aside, self._joins
+        line = self._line
         self._joins = False
 
         def kept() -> None:
@@ -200,7 +199,7 @@ class Work:
             if packing is not None:
                 packed, of = len(self._packings), f"{name}: weights"
                 self._packings.append(Start(of, packing, phase, layer, aside=True, joins=False))
-            self._starts.append(Start(name, start, phase, layer, aside, joins, packed))
+            self._starts.append(Start(name, start, phase, layer, aside, joins, packed, line))
 
         self._promised.append(kept)
 
@@ -211,6 +210,21 @@ class Work:
                 made = count, self.floats(count)
                 rooms[number : number + 1] = [made]
             yield rooms[number][1]
+
+
+def _later(starts: Sequence[Start]) -> list[Start]:
+    """What is aside behind the launches of its own layer."""
+    row, waiting = list[Start](), list[Start]()
+    for one in starts:
+        if one.aside:
+            waiting.append(one)
+            continue
+        if waiting and (one.joins or one.layer != waiting[0].layer):
+            row += waiting
+            waiting.clear()
+        row.append(one)
+    assert not waiting, "what is aside is joined"
+    return row
 
 
 def compiling(gpu: GpuDevice, make: Callable[[], T]) -> Future[T]:

@@ -110,14 +110,6 @@ class LinearStage:
         work.run(product, self.x, self.parameters[0], self.y)
         work.call(biased, work.gpu, p, self.y, self.parameters[1])
 
-    def weights_backward(self, dz: Any, gradients: Sequence[Any]) -> None:
-        """Append the launch that makes the parameters' gradients, aside."""
-        p, work = self.problem, self._work
-        nobody_reads = work.floats(p.batch * p.inputs)
-        with work.aside():
-            of_all = LinearGradient(p.batch, p.inputs, p.outputs)
-            work.run(of_all, self.x, dz, dz, self.parameters[0], nobody_reads, *gradients)
-
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
         p, work, weights = self.problem, self._work, self.parameters[0]

@@ -19,14 +19,16 @@ import numpy as np
 
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.forward import stages
-from rooftile.nn.training.gpu.head import head, is_small
+from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.launches import Start, Work
 from rooftile.nn.training.gpu.layers import (
+    ConvStage,
     LinearStage,
     Stage,
     narrow_between,
     times_derivative,
 )
+from rooftile.nn.training.gpu.linear_weights import linear_weights
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
@@ -59,13 +61,13 @@ class Step:
         work.phase = "data"
         work.call(held.batches.gather, x, targets, count, held.step, narrow)
         last = row[-1][1]
-        small = isinstance(last, LinearStage) and len(row) > 1 and self._is_small(last)
+        joined = self._joined(row)
         work.phase = "forward"
-        for (work.layer, _, _), one in row[:-1] if small else row:
+        for (work.layer, _, _), one in row[: len(row) - joined]:
             one.forward()
         work.phase, work.layer = "loss", ""
-        if small:
-            self._head(row, targets, loss, dz)
+        if joined:
+            self._head(row, joined, targets, loss, dz)
         else:
             self._end(last.y, targets, loss, dz)
             times_derivative(work, last.before, last.y, dz, count * self._outputs)
@@ -76,21 +78,52 @@ class Step:
         for call in held.update():
             work.call(call)
 
-    def _is_small(self, last: LinearStage) -> bool:
-        """Whether one launch makes the last layer and the loss."""
-        found = self._loss.name == "cross_entropy" and self._outputs > 1
-        return found and is_small(last.problem)
+    def _joined(self, row: Sequence[tuple[Any, Stage]]) -> int:
+        """How many of the last layers one launch makes, with the loss and their input's gradient.
 
-    def _head(self, row: list[tuple[Any, Stage]], targets: Any, loss: Any, dz: Any) -> None:
-        """The last layer, the loss, and all gradients."""
-        held, work, (name, shape, kinds), last = self._held, self._work, *row[-1]
-        assert isinstance(last, LinearStage)
-        dx, work.layer = work.floats(math.prod(shape)), name
-        given = held.gpu, last.problem, row[-2][1].before, held.scaling
-        work.call(head, *given, last.x, *last.parameters, targets, loss, dz, dx)
+        Below them is another stage.
+        """
+        entropy = self._loss.name == "cross_entropy" and self._outputs > 1
+        last = row[-1][1]
+        if not (entropy and isinstance(last, LinearStage) and is_small(last.problem)):
+            return 0
+        before = row[-2][1] if len(row) > 2 else None
+        if isinstance(before, LinearStage) and are_small(before.problem, last.problem):
+            return 2
+        return min(1, len(row) - 1)
+
+    def _head(
+        self,
+        row: Sequence[tuple[Any, Stage]],
+        joined: int,
+        targets: Any,
+        loss: Any,
+        dz: Any,
+    ) -> None:
+        """So many last layers, the loss, and all gradients."""
+        held, work, ends, below = self._held, self._work, row[-joined:], row[-joined - 1][1].before
+        layer, shape, _ = ends[0][0]
+        layers: Any = [one for _, one in ends]
+        problems = [one.problem for one in layers]
+        parameters = [parameter for one in layers for parameter in one.parameters]
+        settled = any(isinstance(one, ConvStage) for _, one in row)
+        given = held.gpu, *problems, below, settled, held.scaling, layers[0].x, *parameters, targets
+        dx, work.layer = work.floats(math.prod(shape)), layer
+        if joined == 2:
+            change = work.floats(math.prod(ends[1][0][1]))
+            work.call(two_layers, *given, layers[1].x, change, dx, loss, dz)
+            gradients = [layers[0].x, change, layers[1].x, dz]
+        else:
+            work.call(head, *given, dx, loss, dz)
+            gradients = [layers[0].x, dz]
+        made = [held.gradient(name, kind) for (name, _, kinds), _ in ends for kind in kinds]
+
+        def weights() -> None:
+            work.layer = layer
+            linear_weights(work, problems, gradients, made)
+
         work.phase = "backward"
-        last.weights_backward(dz, [held.gradient(name, kind) for kind in kinds])
-        self._back(row[:-1], dx, loss)
+        self._back(row[:-joined], dx, loss, weights)
 
     def _end(self, y: Any, targets: Any, loss: Any, dz: Any) -> None:
         """The loss of outputs, and its gradient."""
@@ -105,25 +138,37 @@ class Step:
         for call in held.scaled(dz, count * outputs):
             work.call(call)
 
-    def _back(self, row: list[tuple[Any, Stage]], dz: Any, loss: Any) -> None:
+    def _back(
+        self,
+        row: Sequence[tuple[Any, Stage]],
+        dz: Any,
+        loss: Any,
+        others: Callable[[], None] | None = None,
+    ) -> None:
         """The gradients of all parameters, from the last stage to the first.
 
-        The loss is noted beside the first one's: nobody reads the step's number there.
+        The loss is noted beside the first one's: nobody reads the step's number there.  What
+        appends gradients of ``others`` comes behind it: sooner it would be in the way of the larger
+        ones.
         """
+        work = self._work
         for number in reversed(range(len(row))):
             (name, shape, kinds), one = row[number]
             if number == 0:
                 self._note(loss)
-            self._work.layer = name
+                if others is not None:
+                    with work.aside(line=1):
+                        others()
+            work.layer = name
             gradients = [self._held.gradient(name, kind) for kind in kinds]
-            dx = self._work.floats(math.prod(shape)) if number else None
+            dx = work.floats(math.prod(shape)) if number else None
             one.backward(dz, gradients, dx, row[number - 1][1].before if number else "none")
             dz = dx
 
     def _note(self, loss: Any) -> None:
         work, phase = self._work, self._work.phase
         work.phase, work.layer = "update", ""
-        with work.aside():
+        with work.aside(line=1):
             work.call(self._held.note(loss, self._count))
         work.phase = phase
 
@@ -142,7 +187,7 @@ class Step:
     @property
     def launches(self) -> list[tuple[str, Callable[[], None]]]:
         """The same, with nothing but names."""
-        return [(one.name, one.start) for one in self._work.starts]
+        return [(one.name, one.start) for one in self.starts]
 
     def profiled(self, phases: Phases) -> None:
         """Start the step launch by launch, and tell how long each was on the device.
@@ -151,11 +196,11 @@ class Step:
         """
         gpu, at = self._held.gpu, time.perf_counter()
         marks = [gpu.mark()]
-        for one in self._work.starts:
+        for one in self.starts:
             one.start()
             marks.append(gpu.mark())
         gpu.synchronise()
-        for one, before, after in zip(self._work.starts, marks, marks[1:], strict=False):
+        for one, before, after in zip(self.starts, marks, marks[1:], strict=False):
             seconds = gpu.between(before, after) / 1e3
             phases.took(one.phase, one.layer, at, seconds)
             at += seconds

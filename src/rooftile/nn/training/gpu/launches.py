@@ -39,6 +39,8 @@ class Start(NamedTuple):
     """Whether it waits for those aside."""
     packed: int | None = None
     """The number of what packs its parameters, which it waits for."""
+    problem: Problem | None = None
+    """What it computes, of an operation."""
 
 
 class Work:
@@ -165,7 +167,7 @@ class Work:
             buffers = [*arrays, *packed.stays, *self._room(rooms, counts)]
             return f"{problem.operation} {rung.name}", partial(launches.start, buffers), packing
 
-        self._append(made, bound)
+        self._append(made, bound, problem)
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:
         """Append the launch that a function makes, whose arguments are buffers and numbers."""
@@ -177,7 +179,9 @@ class Work:
 
         self._append(partial(make, *arguments), bound)
 
-    def _append(self, make: Callable[[], T], bound: Callable[[T], Bound]) -> None:
+    def _append(
+        self, make: Callable[[], T], bound: Callable[[T], Bound], problem: Problem | None = None
+    ) -> None:
         """``make`` compiles, in another thread; ``bound`` says what came of it."""
         compiled = compiling(self.gpu, make)
         phase, layer, aside, joins = self.phase, self.layer, self._aside, self._joins
@@ -189,7 +193,7 @@ class Work:
             if packing is not None:
                 packed, of = len(self._packings), f"{name}: weights"
                 self._packings.append(Start(of, packing, phase, layer, aside=True, joins=False))
-            self._starts.append(Start(name, start, phase, layer, aside, joins, packed))
+            self._starts.append(Start(name, start, phase, layer, aside, joins, packed, problem))
 
         self._promised.append(kept)
 

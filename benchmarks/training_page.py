@@ -31,6 +31,8 @@ GOALS = {
     ("mnist8", 8192): (1.9, 1.0, 0.8),
 }
 """Milliseconds of a step, by network and batch, at each of `PRECISIONS`."""
+LARGE, LEAST_US = ("lenet5", 8192), 10
+"""The step whose launches are told, and of which."""
 CPU_GOALS = {("lenet5", 64): 4.0, ("lenet5", 256): 4.0, ("mnist8", 64): 1.2}
 """How many times as fast as PyTorch, eager and compiled, a step on the CPU is to be."""
 _HEAD = (
@@ -70,6 +72,29 @@ def table(record: dict[str, Any]) -> list[str]:
     where = f"{record['device']}, {record['libraries']}; SGD with momentum. PyTorch's times are of"
     where += " the same process; where none stands, it was not timed beside that row."
     return [where, "", *markdown_table(_HEAD, cells), ""]
+
+
+def launches(record: dict[str, Any]) -> list[str]:
+    """The lines on what a large step's launches take, and what their FLOPs and bytes allow."""
+    cells = []
+    for row in record["rows"]:
+        if (row["network"], row["batch"]) != LARGE or row["precision"] not in PRECISIONS:
+            continue
+        for part in row.get("parts", ()):
+            us, floor = part["us"], part.get("floor_us")
+            if us < LEAST_US:
+                continue
+            over = (f"{floor:.0f}", f"{us / floor:.1f}x") if floor else ("-", "-")
+            words = row["precision"], f"`{part['layer']}`" if part["layer"] else "-"
+            cells.append([*words, f"`{part['name']}`", f"{us:.0f}", *over])
+    if not cells:
+        return [""]
+    where = f"{record['device']}: launches of a step of `{LARGE[0]}` with {LARGE[1]:,} images that"
+    where += f" take {LEAST_US} us or more, each alone in a graph. The floor is the larger of FLOPs"
+    where += " of the direct method, of winners alone in gradients, over the precision's measured"
+    where += " rate, and compulsory bytes over the measured bandwidth."
+    head = ("precision", "layer", "launch", "us", "floor, us", "over it")
+    return [where, "", *markdown_table(head, cells), ""]
 
 
 def trained(record: dict[str, Any]) -> list[str]:
@@ -128,6 +153,7 @@ def keep(path: Path, record: dict[str, Any]) -> None:
 
 PARTS = (
     (RECORD, table, "measured"),
+    (RECORD, launches, "launches"),
     (CPU, on_the_cpu, "on the CPU"),
     (TRAINED["cpu"], trained, "trained"),
     (TRAINED["cuda"], trained, "trained on a GPU"),

@@ -24,6 +24,7 @@ import numpy as np
 
 from rooftile import nn
 from rooftile.devices.select import open_gpu
+from rooftile.lab.ceilings.gpu import gpu_ceilings
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.optimisers import LOSS_SCALE
@@ -188,16 +189,20 @@ def _several(start: Callable[[], object], times: int) -> None:
         start()
 
 
-def parts(held: Resident, step: Step) -> list[tuple[str, float]]:
-    """Milliseconds of each of the step's launches, alone in a graph of a few of them."""
-    times = []
-    for name, start in step.launches:
-        repeated = held.gpu.captured(partial(_several, start, 8))
+def parts(held: Resident, step: Step) -> list[dict[str, Any]]:
+    """Microseconds of each of the step's launches, alone in a graph of a few of them, and those
+    that the FLOPs and bytes of an operation allow."""
+    found, ceilings = [], gpu_ceilings(held.gpu)
+    for one in step.starts:
+        repeated = held.gpu.captured(partial(_several, one.start, 8))
         repeated()
         with held.gpu.timer() as elapsed:
             repeated()
-        times.append((name, float(elapsed.milliseconds) / 8))
-    return times
+        part = {"name": one.name, "layer": one.layer, "us": 125 * float(elapsed.milliseconds)}
+        if one.problem is not None:
+            part["floor_us"] = 1000 * ceilings.floor_ms(one.problem, held.precision)
+        found.append(part)
+    return found
 
 
 def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
@@ -225,7 +230,7 @@ def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
     found["together"] = 1 if step.several is None else TOGETHER
     found |= {"torch_ms": statistics.median(theirs)} if theirs else {}
     held.gpu.copy_in(zero, held.step)
-    return found | {"parts_us": [(n, round(1000 * t, 2)) for n, t in parts(held, step)]}
+    return found | {"parts": parts(held, step)}
 
 
 def main() -> None:
@@ -244,7 +249,7 @@ def main() -> None:
     given = arguments.networks, arguments.batches, arguments.precisions
     for name, batch, precision in itertools.product(*given):
         found.append(row(name, batch, precision, peer=not arguments.alone))
-        print(json.dumps({k: v for k, v in found[-1].items() if k != "parts_us"}), flush=True)
+        print(json.dumps({k: v for k, v in found[-1].items() if k != "parts"}), flush=True)
         if arguments.write is not None:
             arguments.write.write_text(json.dumps(found, indent=1))
 

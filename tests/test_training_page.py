@@ -45,3 +45,18 @@ def test_a_whole_training_on_a_gpu_stands_beside_pytorchs(script):
     assert "after 4.0 s, everything included; killed in epoch 3" in line
     assert line.endswith("PyTorch 2.11: 91.01 % after 20.0 s, 5.0 times.")
     assert "| `lenet5` | 1 | 0.5000 | - |" in table
+
+
+def test_launches_stand_beside_their_floors(script):
+    parts = [
+        {"name": "gather", "layer": "", "us": 100.0},
+        {"name": "conv2d naive", "layer": "conv1", "us": 60.0, "floor_us": 20.0},
+        {"name": "sgd", "layer": "", "us": 2.0},
+    ]
+    network, batch = script.LARGE
+    large = {"network": network, "batch": batch, "precision": "tf32", "parts": parts}
+    record = {"device": "a GPU", "rows": [large, {**large, "batch": 1}, {**large, "parts": []}]}
+    *_, gather, conv, _ = script.launches(record)
+    assert gather == "| tf32 | - | `gather` | 100 | - | - |"
+    assert conv == "| tf32 | `conv1` | `conv2d naive` | 60 | 20 | 3.0x |"
+    assert script.launches({**record, "rows": []}) == [""]

@@ -46,6 +46,8 @@ class Start(NamedTuple):
     """The number of what packs its parameters, which it waits for."""
     line: int = 0
     """Of what is aside: it waits for those before it of the same line."""
+    problem: Problem | None = None
+    """What it computes, of an operation."""
 
 
 class Work:
@@ -169,7 +171,7 @@ class Work:
             buffers = [*arrays, *packed.stays, *self._room(rooms, counts)]
             return f"{problem.operation} {rung.name}", partial(launches.start, buffers), packing
 
-        self._append(made, bound)
+        self._append(made, bound, problem)
 
     def chosen(self, problem: Problem) -> tuple[GpuStrategy, Config]:
         """What computes an operation."""
@@ -186,7 +188,9 @@ class Work:
 
         self._append(partial(make, *arguments), bound)
 
-    def _append(self, make: Callable[[], T], bound: Callable[[T], Bound]) -> None:
+    def _append(
+        self, make: Callable[[], T], bound: Callable[[T], Bound], problem: Problem | None = None
+    ) -> None:
         """``make`` compiles, in another thread; ``bound`` says what came of it."""
         compiled = compiling(self.gpu, make)
         phase, layer, aside, joins = self.phase, self.layer, self._aside, self._joins
@@ -199,7 +203,8 @@ class Work:
             if packing is not None:
                 packed, of = len(self._packings), f"{name}: weights"
                 self._packings.append(Start(of, packing, phase, layer, aside=True, joins=False))
-            self._starts.append(Start(name, start, phase, layer, aside, joins, packed, line))
+            told = phase, layer, aside, joins, packed, line, problem
+            self._starts.append(Start(name, start, *told))
 
         self._promised.append(kept)
 

@@ -23,9 +23,10 @@ class DirectTileWinners(Winners, DirectTile):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `direct_tile`; but few images have their taps in shared memory, since to fill
-        constant memory, in every step, takes as long as they do.  A thread then has one window."""
-        config = {**super().defaults(problem), "BLOCK_BANDS": 1}
+        """Those of `DirectTile.large`; but few images have their taps in shared memory, since to
+        fill constant memory, in every step, takes as long as they do.  A thread then has one
+        window."""
+        config = {**self.large(problem), "BLOCK_BANDS": 1}
         if config["TAPS_CONSTANT"] and problem.batch >= _MANY_IMAGES:
             return config
         config |= {"TAPS_CONSTANT": 0, "THREAD_COLUMNS": 1, "BAND_ROWS": 1}

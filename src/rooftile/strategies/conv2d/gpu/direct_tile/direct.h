@@ -51,13 +51,29 @@ __device__ __forceinline__ void load_patch(const SHARED float* row, int start, f
 // of taps.
 #define HELD_ROWS (SUM_ROWS > 1 ? PATCH_ROWS : 1)
 // Where rows of taps have nothing in common, many products are written out for one row only:
-// compilers take a second or two for thousands of them.  Taps in constant memory are operands only
-// where their places are literals.
-#if SUM_ROWS == 1 && !TAPS_CONSTANT && MASK_HEIGHT * MASK_WIDTH * THREAD_MAPS * SUM_COLUMNS > 2048
+// compilers take a second or two for thousands of them, and of a large mask half a second even where
+// a thread has few sums.  Taps in constant memory are operands only where their places are literals.
+#define TAPS_OF_MASK (MASK_HEIGHT * MASK_WIDTH)
+#if SUM_ROWS == 1 && !TAPS_CONSTANT && \
+    (TAPS_OF_MASK > 64 || TAPS_OF_MASK * THREAD_MAPS * SUM_COLUMNS > 2048)
 #define TAP_ROWS ROLLED
 #else
 #define TAP_ROWS UNROLL
 #endif
+
+// Reads a row of taps.  One by one they would be found to lie side by side all the same, in a sixth
+// of the compiler's time.
+__device__ __forceinline__ void load_taps(const TAPS float* taps, float row[TAP_ROW])
+{
+#if TAPS_CONSTANT
+    UNROLL for (int e = 0; e < TAP_ROW; e++) row[e] = taps[e];
+#else
+    UNROLL for (int e = 0; e < TAP_ROW; e += 4) {
+        float4 four = *(const TAPS float4*)(taps + e);
+        row[e] = four.x, row[e + 1] = four.y, row[e + 2] = four.z, row[e + 3] = four.w;
+    }
+#endif
+}
 
 // Adds one channel to all sums of a thread, a row of taps at a time.
 __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS float* taps,
@@ -69,9 +85,11 @@ __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS
             // The others are in registers: an earlier row of taps has met them.
             if (p < STRIDE_Y || a + STRIDE_Y >= p + SUM_ROWS * STRIDE_Y)
                 load_patch(tile + a * PITCH, a * PITCH, patch[a % HELD_ROWS]);
+        float row[TAP_ROW];
+        load_taps(taps + p * TAP_ROW, row);
         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
             UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
-                float tap = taps[p * TAP_ROW + q * THREAD_MAPS + m];
+                float tap = row[q * THREAD_MAPS + m];
                 UNROLL for (int i = 0; i < SUM_ROWS; i++)
                     UNROLL for (int j = 0; j < SUM_COLUMNS; j++)
                         sum[m][i][j] += tap * patch[(i * STRIDE_Y + p) % HELD_ROWS][j * STRIDE_X + q];

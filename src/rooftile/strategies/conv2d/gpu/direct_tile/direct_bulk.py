@@ -51,9 +51,9 @@ class DirectBulk(DirectTile):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """The defaults of `direct_tile`, with all maps in a thread."""
+        """Those of `DirectTile.large`, with all maps in a thread."""
         one_group = replace(problem, maps=1 << (problem.maps - 1).bit_length())
-        config = super().defaults(one_group)
+        config = self.large(one_group)
         return {name: value for name, value in config.items() if name not in _FIXED}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES
@@ -75,6 +75,29 @@ class DirectTile(GpuConv2d):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of `large`; but of few images, whose blocks would leave multiprocessors idle, a
+        thread gets one map and a block fewer rows, which take less time to compile, too."""
+        config = self.large(problem)
+        for name in ("THREAD_MAPS", "THREAD_COLUMNS", "BAND_ROWS"):
+            while config[name] % 2 == 0:
+                smaller = {**config, name: config[name] // 2}
+                if not self._has_room(problem, smaller):
+                    break
+                config = smaller
+        return config
+
+    def _has_room(self, problem: Conv2d, config: Config) -> bool:
+        """Whether each block gets a multiprocessor of its own, and has a warp, but few threads."""
+        groups = _tile.padded_maps(problem, config) // config["THREAD_MAPS"]
+        count = _tile.grid(problem, config) * groups // config["BLOCK_GROUPS"]
+        return (
+            not config["TAPS_CONSTANT"]
+            and count <= self.machine.multiprocessors
+            and WARP <= _tile.threads(problem, config) <= _MOST_THREADS
+            and self.invalid(problem, config) is None
+        )
+
+    def large(self, problem: Conv2d) -> dict[str, int]:
         """A thread gets as many maps and windows as its registers hold, a block a cacheful of
         rows."""
         height, width = _tile.window(problem)
@@ -211,9 +234,10 @@ class DirectTileNarrow(DirectTile):
         return super().why_not(problem) or beyond_zeros(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `direct_tile`, but bands that leave the fewest lanes of warps idle: of one warp,
-        which waits for no other and may take a whole image's, or else as large as they may be."""
-        config = {**super().defaults(problem), "BLOCK_BANDS": 1}
+        """Those of `DirectTile.large`, but bands that leave the fewest lanes of warps idle: of one
+        warp, which waits for no other and may take a whole image's, or else as large as they may
+        be."""
+        config = {**self.large(problem), "BLOCK_BANDS": 1}
         rows = problem.output_size[0]
         bands = [{**config, "BAND_ROWS": count} for count in range(1, rows + 1)]
         worth = [

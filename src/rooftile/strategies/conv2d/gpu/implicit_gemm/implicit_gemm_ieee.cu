@@ -18,6 +18,9 @@
 #include "conv2d/gpu/implicit_gemm/parts.h"
 #include "conv2d/gpu/implicit_gemm/results.h"
 
+// A thread's numbers, of so many that are shared out.  A literal: with a loop's end that only the
+// thread knows, compilers write its rounds out twice.
+#define ROUNDS(count, threads) (((count) + (threads) - 1) / (threads))
 #define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * FILTER_SIZE)
 
 __device__ __forceinline__ element converted(float value, int number)
@@ -43,8 +46,10 @@ __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __r
                                                                 struct range* __restrict__ spans)
 {
     struct range range = {0, ~0u};
-    for (int e = threadIdx.x; e < FILTER_SIZE; e += PACK_THREADS)
-        widen(&range, __float_as_uint(GIVEN(weights, blockIdx.x)[e]));
+    UNROLL_BY(8) for (int k = 0; k < ROUNDS(FILTER_SIZE, PACK_THREADS); k++) {
+        int e = k * PACK_THREADS + threadIdx.x;
+        if (e < FILTER_SIZE) widen(&range, __float_as_uint(GIVEN(weights, blockIdx.x)[e]));
+    }
     range = of_block(range);
     if (threadIdx.x == 0) spans[blockIdx.x] = range;
 }
@@ -71,8 +76,10 @@ __global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restri
         const float* image = x + (size_t)n * IMAGE_SIZE;
         struct range range = {0, ~0u};
         unsigned first = blockIdx.x * MEASURE_THREADS + threadIdx.x;
-        UNROLL_BY(8) for (unsigned e = first; e < IMAGE_SIZE; e += SHARES * MEASURE_THREADS)
-            widen(&range, __float_as_uint(image[e]));
+        UNROLL_BY(8) for (unsigned k = 0; k < ROUNDS(IMAGE_SIZE, SHARES * MEASURE_THREADS); k++) {
+            unsigned e = first + k * (SHARES * MEASURE_THREADS);
+            if (e < IMAGE_SIZE) widen(&range, __float_as_uint(image[e]));
+        }
         range = of_block(range);
         if (threadIdx.x == 0) partials[n * SHARES + blockIdx.x] = range;
     }

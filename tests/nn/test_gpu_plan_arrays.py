@@ -321,15 +321,15 @@ def test_jax(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("page_locked", [False, True])
 def test_segments_have_the_bits_of_calls_with_as_many_images(dtype, page_locked, monkeypatch):
-    count, plan = 1000, load("lenet5").plan(batch=1000, device="cuda")
+    count, plan = 1001, load("lenet5").plan(batch=1001, device="cuda")
     given = images(count, dtype)
     if page_locked:
         x = plan.stream.pinned(given.shape, given.dtype)
         x[...] = given
     else:
         x = given
-    segment = gpu_plan._SEGMENT_BYTES // x[0].nbytes
-    assert count % segment
+    segment = gpu_plan.evenly(count, gpu_plan._SEGMENT_BYTES // x[0].nbytes)
+    assert segment == count or count % segment
     streamed = [plan(x) for _ in range(3)]
     out = np.empty_like(streamed[0])
     assert plan(x, out=out) is out

@@ -104,3 +104,31 @@ def test_bits_that_are_no_numbers_are_kept():
     to = np.zeros_like(source)
     staging.copy_bytes(source, to, 1)
     np.testing.assert_array_equal(to, source)
+
+
+@pytest.mark.parametrize(("cores", "copying"), [(1, 1), (2, 2), (8, 7), (16, 14), (64, 15)])
+def test_some_cores_are_left_to_others(cores, copying):
+    assert staging._copying(cores) == copying
+
+
+def test_pieces_grow_and_keep_their_length_in_the_next_segment(monkeypatch):
+    monkeypatch.setattr(staging, "_FIRST_PIECE_BYTES", 1024)
+    monkeypatch.setattr(staging, "_PIECE_BYTES", 1200)
+    parts = np.split(np.random.default_rng(0).integers(0, 256, 9500).astype(np.uint8), [5000])
+    buffers = [np.zeros(5000, np.uint8) for _ in parts]
+    lengths = [1024, 1152, 1200, 1200, 424], [1200, 1200, 1200, 900]
+    filling = staging._Filling(buffers, parts, 1)
+    for part, expected in zip(parts, lengths, strict=True):
+        pieces = [piece.copy() for piece in filling.next()]
+        assert [len(piece) for piece in pieces] == expected
+        np.testing.assert_array_equal(np.concatenate(pieces), part)
+
+
+@given(count=st.integers(1, 500), most=st.integers(1, 120))
+def test_segments_are_as_few_as_there_can_be_and_of_one_length(count, most):
+    segment = gpu_plan.evenly(count, most)
+    number = -(-count // segment)
+    assert segment <= most
+    assert number == -(-count // most)
+    assert 0 < count - (number - 1) * segment <= segment
+    assert segment == 1 or -(-count // (segment - 1)) > number

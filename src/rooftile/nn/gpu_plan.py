@@ -139,7 +139,7 @@ class GpuPlan(Plan):
             super()._compute(images, scores)
             return
         image = images[:1].nbytes
-        segment = max(1, min(self.batch, len(images), _SEGMENT_BYTES // image))
+        segment = evenly(len(images), max(1, min(self.batch, _SEGMENT_BYTES // image)))
         with self._gpu.on():
             staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
         self._streamer.run(images, segment, scores, self._stager if staged else None)
@@ -243,6 +243,12 @@ class GpuPlan(Plan):
         """Whether (0 or 1) a layer reads 16-bit numbers: the one before writes the same format."""
         giver, taker = (self.layers[i].strategy for i in (number - 1, number))
         return int(bool(giver.narrow) and giver.narrow == taker.narrow)
+
+
+def evenly(count: int, most: int) -> int:
+    """How many of so many images make a segment, at most ``most``: all segments are as long as the
+    others, but the last may be a little shorter."""
+    return -(-count // -(-count // most))
 
 
 def _format(layer: PlannedLayer) -> str:

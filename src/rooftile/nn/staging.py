@@ -19,12 +19,17 @@ from rooftile.devices.cuda.streams import own_stream, pinned
 from rooftile.devices.gpu import GpuDevice
 from rooftile.ops import AnyArray
 
-_MOST_THREADS = 8
-"""So many copy twice as fast as a GPU's link takes it."""
+_MOST_THREADS = 15
+"""So many copy twice as fast as a GPU's link takes it, also what no cache holds."""
+_SPARED = 8
+"""One core of so many is left to whoever needs one, such as CUDA's driver."""
 _BUFFERS = 3
 """Segments that page-locked memory holds: one is being filled, the others leave."""
-_PIECE_BYTES = 2**21
-"""A piece's length: long beside what it takes to tell the cores, and soon done."""
+_FIRST_PIECE_BYTES, _PIECE_BYTES = 2**21, 2**23
+"""A piece's length, which grows from the first on: that is soon there, so that the link begins, and
+the others are long beside what it takes to tell the cores and the link."""
+_GROWS = 8
+"""By one part in so many: cores copy a piece while the link takes the one before."""
 _UNIT = 2**13
 """Words of a unit of work."""
 _LINE = 64
@@ -107,7 +112,7 @@ class Stager:
 
     def __init__(self, gpu: CudaDevice, threads: int | None = None) -> None:
         self._gpu = gpu
-        self._threads = threads or min(cpu.cores(), _MOST_THREADS)
+        self._threads = threads or _copying(cpu.cores())
         self._buffers: list[NDArray[np.uint8]] = []
 
     def filled(self, parts: Sequence[AnyArray]) -> Source:
@@ -122,6 +127,11 @@ class Stager:
         return _Filling(self._buffers, parts, self._threads)
 
 
+def _copying(cores: int) -> int:
+    """How many of so many cores copy."""
+    return min(cores - cores // _SPARED, _MOST_THREADS)
+
+
 class _Filling:
     """One run of a stager."""
 
@@ -129,7 +139,7 @@ class _Filling:
         self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray], threads: int
     ) -> None:
         self._buffers, self._parts, self._threads = buffers, parts, threads
-        self._given = 0
+        self._given, self._length = 0, min(_FIRST_PIECE_BYTES, _PIECE_BYTES)
         self._marks: deque[Any] = deque()
 
     def next(self) -> Iterator[AnyArray]:
@@ -140,11 +150,15 @@ class _Filling:
             self._marks.popleft().sync()
         source = self._parts[number].reshape(-1).view(np.uint8)
         to = self._buffers[number % len(self._buffers)]
-        for first in range(0, len(source), _PIECE_BYTES):
-            piece = source[first : first + _PIECE_BYTES]
+        first = 0
+        while first < len(source):
+            piece = source[first : first + self._length]
             there = to[first : first + len(piece)]
             copy_bytes(piece, there, self._threads)
             yield there
+            first += len(piece)
+            longer = self._length + self._length // _GROWS // _LINE * _LINE
+            self._length = min(longer, _PIECE_BYTES)
 
     def sent(self, mark: Any) -> None:
         """See `Source.sent`."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hard_inputs import hard, kept_bits, small
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError, UnsupportedProblem
@@ -48,6 +48,8 @@ GUARD = 1024
 """float32 behind the arrays: NaN behind the input, and untouched behind the output."""
 
 # Not shrunk: each example is compiled, so a simpler one would take minutes.
+_DRAWN = 12
+"""Problems that are drawn until a rung takes one: some take one in ten."""
 examples = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[
@@ -173,8 +175,10 @@ def draw_config(rung, problem, draw):
 
 
 def check_any(rung, device, data):
-    """A drawn problem, if the rung takes it, with a drawn config."""
-    problem = data.draw(problems.filter(lambda problem: rung.why_not(problem) is None))
+    """A drawn problem that the rung takes, with a drawn config."""
+    drawn = (data.draw(problems) for _ in range(_DRAWN))
+    problem = next((one for one in drawn if rung.why_not(one) is None), None)
+    assume(problem is not None)
     # A pool may drop an infinity, and the budget cannot know what was summed beside it.
     choices = [(), (0,), (0, 1, 2)] if problem.pool is None else [()]
     specials = data.draw(st.sampled_from(choices))

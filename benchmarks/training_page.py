@@ -16,7 +16,9 @@ from typing import Any
 from pages import filled, markdown_table
 
 ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "training-h200.json"
+RECORD = ROOT / "benchmarks" / "results" / "training-h100.json"
+BEFORE = RECORD.with_name("training-h200.json")
+"""Of the GPU that the goals are for; it has not been there since."""
 CPU = RECORD.with_name("training-cpu.json")
 TRAINED = {kind: RECORD.with_name(f"whole-training-{kind}.json") for kind in ("cpu", "cuda")}
 PAGE = ROOT / "docs" / "training.md"
@@ -92,7 +94,9 @@ def launches(record: dict[str, Any]) -> list[str]:
     where = f"{record['device']}: launches of a step of `{LARGE[0]}` with {LARGE[1]:,} images that"
     where += f" take {LEAST_US} us or more, each alone in a graph. The floor is the larger of FLOPs"
     where += " of the direct method, of winners alone in gradients, over the precision's measured"
-    where += " rate, and compulsory bytes over the measured bandwidth."
+    where += " rate, and compulsory bytes over the measured bandwidth; images and activations count"
+    where += " as float32, which at `bf16` take half of that, and the places of winners that a"
+    where += " forward pass writes do not count."
     head = ("precision", "layer", "launch", "us", "floor, us", "over it")
     return [where, "", *markdown_table(head, cells), ""]
 
@@ -153,6 +157,7 @@ def keep(path: Path, record: dict[str, Any]) -> None:
 
 PARTS = (
     (RECORD, table, "measured"),
+    (BEFORE, table, "before"),
     (RECORD, launches, "launches"),
     (CPU, on_the_cpu, "on the CPU"),
     (TRAINED["cpu"], trained, "trained"),

@@ -3,16 +3,14 @@
     python benchmarks/training_cpu.py [--keep]
 
 A step is forward, loss, backward and SGD with momentum, on every core.  Before it is timed, its
-gradients are compared with PyTorch's in float64.  ``--keep`` puts the record beside the others and
-writes the page.
+gradients are compared with PyTorch's in float64; nobody is timed while another's threads spin.
+``--keep`` puts the record beside the others and writes the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,10 +26,11 @@ from rooftile.lab.records import plain
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import optimiser
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.runtime.timing.host import interleaved
 
 CASES = (("lenet5", 64), ("lenet5", 256), ("mnist8", 64))
-_SECONDS = 12.0
-"""So long the contenders of a case take turns, after a first step of each."""
+_SECONDS = 5.0
+"""About so long each contender of a case has turns."""
 _MOST_OFF = 1e-4
 """Of a gradient's norm."""
 _COMPARED = 64
@@ -95,23 +94,10 @@ def measured(name: str, batch: int) -> dict[str, Any]:
         "eager": torch_step(network, x, labels, compiled=False),
         "compiled": torch_step(network, x, labels, compiled=True),
     }
-    times: dict[str, list[float]] = {who: [] for who in steps}
-    for step in steps.values():
-        step()
-    end = time.perf_counter() + _SECONDS
-    while time.perf_counter() < end:
-        for who, step in steps.items():
-            begin = time.perf_counter()
-            step()
-            times[who].append(1e3 * (time.perf_counter() - begin))
-    row: dict[str, Any] = {
-        "network": name,
-        "batch": batch,
-        "off": off,
-        "n": len(times["ours"]),
-    }
+    times = interleaved(steps, seconds=_SECONDS)
+    row: dict[str, Any] = {"network": name, "batch": batch, "off": off, "n": times["ours"].n}
     for who, found in times.items():
-        row[f"{who}_ms"] = {"min": min(found), "median": statistics.median(found)}
+        row[f"{who}_ms"] = {"min": found.min, "median": found.median}
     return row
 
 

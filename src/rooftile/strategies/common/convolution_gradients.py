@@ -1,8 +1,36 @@
-"""Macros of the gradients of a convolution, behind a max-pool or not."""
+"""What strategies of a convolution's gradients share: macros, and arrays made ready."""
 
 from __future__ import annotations
 
-from rooftile.ops import Conv2d
+from collections.abc import Sequence
+
+import numpy as np
+
+from rooftile.ops import AnyArray, Conv2d
+from rooftile.ops.activation import derivative
+
+
+def before_activation(activation: str, gradients: Sequence[AnyArray]) -> list[AnyArray]:
+    """The gradients of what an activation was given, from dy and, where there is one, y.
+
+    Without an activation they are the same arrays: dy, or dy and places.
+    """
+    if activation == "none":
+        return list(gradients)
+    dy, y = gradients
+    with np.errstate(invalid="ignore", over="ignore"):
+        return [dy * derivative(activation, y)]
+
+
+def framed(layer: Conv2d, x: AnyArray) -> AnyArray:
+    """The images with the layer's zeros around them; the same array where there are none."""
+    above, left = layer.padding
+    if not (above or left):
+        return x
+    height, width = layer.height, layer.width
+    made = np.zeros((*x.shape[:2], height + 2 * above, width + 2 * left), np.float32)
+    made[:, :, above : above + height, left : left + width] = x
+    return made
 
 
 def gradient_macros(layer: Conv2d) -> dict[str, int | str]:

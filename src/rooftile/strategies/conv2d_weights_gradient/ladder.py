@@ -1,7 +1,7 @@
 """Which strategies of `conv2d_weights_gradient` are picked without being named."""
 
 PREFERENCE = {
-    "cpu": ("nonzeros", "threads", "loops"),
+    "cpu": ("row_vectors", "nonzeros", "threads", "loops"),
     "gpu": (
         "mma_bf16",
         "mma_fp16",

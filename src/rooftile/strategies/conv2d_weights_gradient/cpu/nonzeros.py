@@ -17,9 +17,9 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
-from rooftile.ops.activation import derivative
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.convolution_gradients import before_activation, framed
 from rooftile.strategies.common.nonzeros import (
     emit_collection,
     emit_finite,
@@ -74,14 +74,8 @@ class Nonzeros(HostStrategy):
 
         def call(x: AnyArray, *others: AnyArray) -> None:
             *gradients, dweights, dbias = others
-            if p.activation != "none":
-                dy, y = gradients
-                with np.errstate(invalid="ignore", over="ignore"):
-                    gradients = [dy * derivative(p.activation, y)]
-            if any(p.padding):
-                framed = np.zeros((p.images, p.channels, *padded), np.float32)
-                framed[:, :, above : above + p.height, left : left + p.width] = x
-                x = framed
+            gradients = before_activation(p.activation, gradients)
+            x = framed(p.layer, x)
             flags = np.empty(p.images, np.int64)
             sums = np.empty((shares, *kept), np.float32)
             totals = np.empty((shares, p.maps), np.float32)

@@ -1,0 +1,141 @@
+"""Rung 4, `row_vectors`: every gradient, neighbours in a row of them in a vector.
+
+A vector of gradients is multiplied by the pixels that a tap of the mask saw, which lie side by side
+too, so that a tap has a vector of sums, added up at the end.  As many taps as registers hold share
+one walk over the gradients.  A unit is a map in a share of the images; there are as many shares on
+every machine, so that rounding is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.emit import Writer
+from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.ops import AnyArray
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.convolution_gradients import before_activation, framed
+
+_SHARES = 8
+_OTHER_REGISTERS = 5
+"""Registers beside the taps' sums: the bias's sum, the gradients, pixels, and two to spare."""
+_MOST_TAPS = 256
+"""Each is a line of the kernel's text."""
+_SIZES = (
+    "channels", "height", "width", "maps", "down", "rows", "columns", "images", "shares",
+)  # fmt: skip
+
+
+class RowVectors(HostStrategy):
+    """Takes gradients of all outputs of masks that move by single columns."""
+
+    operation = "conv2d_weights_gradient"
+    name = "row_vectors"
+    order = 4
+    summary = "every gradient, neighbours in a row in a vector, a vector of sums for a tap"
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """It refuses gradients with places, horizontal strides and masks of very many taps."""
+        if problem.pool is not None:
+            return "gradients behind a max-pool are no rows of neighbours"
+        if problem.stride[1] != 1:
+            return f"a horizontal stride of {problem.stride[1]} parts neighbours"
+        if math.prod(problem.mask) > _MOST_TAPS:
+            return f"a mask of {math.prod(problem.mask)} taps, more than {_MOST_TAPS}"
+        return None
+
+    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
+        """It is slow where rows of the mask fill vectors better than rows of gradients."""
+        of_gradients, of_mask = _filled(problem.layer.conv_size[1]), _filled(problem.mask[1])
+        if of_gradients > of_mask:
+            return None
+        return f"rows fill {of_gradients:.0%} of their vectors, the mask's {of_mask:.0%}"
+
+    def prepare(
+        self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int
+    ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
+        p, layer, shares = problem, problem.layer, min(_SHARES, problem.images)
+        run = cpu.Spread(_kernel(*p.mask, vector.lanes(), vector.registers()), ["float32"] * 4)
+        height, width = p.height + 2 * p.padding[0], p.width + 2 * p.padding[1]
+        sizes = cpu.sizes_of(
+            p.channels, height, width, p.maps, p.stride[0], *layer.conv_size, p.images, shares
+        )
+        kept = layer.parameter_shapes["weights"]
+
+        def call(x: AnyArray, *others: AnyArray) -> None:
+            *gradients, dweights, dbias = others
+            (dy,) = before_activation(p.activation, gradients)
+            sums = np.empty((shares, *kept), np.float32)
+            totals = np.empty((shares, p.maps), np.float32)
+            run((framed(layer, x), dy, sums, totals), sizes, shares * p.maps, threads)
+            with np.errstate(invalid="ignore", over="ignore"):
+                np.add.reduce(sums, axis=0, out=dweights)
+                np.add.reduce(totals, axis=0, out=dbias)
+
+        return call
+
+
+STRATEGY = RowVectors()
+
+
+def _filled(length: int) -> float:
+    """Which part of its vectors a row fills."""
+    return length / (math.ceil(length / vector.lanes()) * vector.lanes())
+
+
+@cache
+def _kernel(tall: int, wide: int, lanes: int, registers: int) -> Native:
+    """The kernel for masks of this size."""
+    to, most = Writer(), registers - _OTHER_REGISTERS
+    taps = [(r, s) for r in range(tall) for s in range(wide)]
+    groups = [taps[first : first + most] for first in range(0, len(taps), most)]
+    with to.block("def kernel(x, dy, sums, totals, sizes, begin, end):"):
+        to.line(*(f"{name} = sizes[{k}]" for k, name in enumerate(_SIZES)))
+        to.line(f"held = np.empty({(most + 1) * lanes}, np.float32)")
+        to.line(f"whole = columns // {lanes} * {lanes}", "rest = columns - whole")
+        with to.block("for unit in range(begin, end):"):
+            to.line("share, m = unit // maps, unit % maps")
+            to.line("first, end_image = images * share // shares, images * (share + 1) // shares")
+            with to.block("for c in range(channels):"):
+                for number, group in enumerate(groups):
+                    place = f"(unit * channels + c) * {len(taps)} + {number * most}"
+                    _emit_group(to, group, lanes, place)
+    return source("conv2d_weights_gradient_rows", to.text(), lanes=lanes)
+
+
+def _emit_group(to: Writer, group: list[tuple[int, int]], lanes: int, place: str) -> None:
+    """Write the sums of some taps in one channel over a share's images, and of the bias.
+
+    An image's sums are added to the others' in memory, so that long sums lose little.
+    """
+    names = [*(f"s{k}" for k in range(len(group))), "bias"]
+    for k in range(len(names)):
+        to.line(f"store(held, {k * lanes}, splat(float32(0.0)))")
+    with to.block("for n in range(first, end_image):"):
+        to.line(*(f"{name} = splat(float32(0.0))" for name in names))
+        with to.block("for i in range(rows):"):
+            to.line("row = ((n * maps + m) * rows + i) * columns")
+            to.line("at = ((n * channels + c) * height + i * down) * width")
+            with to.block(f"for j in range(0, whole, {lanes}):"):
+                to.line("given = load(dy, row + j)", "bias = add(bias, given)")
+                for name, (r, s) in zip(names, group, strict=False):
+                    seen = f"load(x, at + {r} * width + j + {s})"
+                    to.line(f"{name} = fma(given, {seen}, {name})")
+            with to.block("if rest != 0:"):
+                to.line("given = load_part(dy, row + whole, rest)", "bias = add(bias, given)")
+                for name, (r, s) in zip(names, group, strict=False):
+                    seen = f"load_part(x, at + {r} * width + whole + {s}, rest)"
+                    to.line(f"{name} = fma(given, {seen}, {name})")
+        for k, name in enumerate(names):
+            to.line(f"store(held, {k * lanes}, add(load(held, {k * lanes}), {name}))")
+    to.line(f"to = {place}")
+    for k in range(len(group)):
+        to.line(f"sums[to + {k}] = total(load(held, {k * lanes}))")
+    to.line(f"totals[unit] = total(load(held, {len(group) * lanes}))")

@@ -226,7 +226,7 @@ def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
         held.gpu.copy_in(zero, held.step)
         ours.append(replays(held, step))
         theirs += [torch_replays(graph)] if graph else []
-    found |= {"ours_ms": statistics.median(ours), "launches": len(step.launches)}
+    found |= {"ours_ms": statistics.median(ours), "launches": len(step.starts)}
     found["together"] = 1 if step.several is None else TOGETHER
     found |= {"torch_ms": statistics.median(theirs)} if theirs else {}
     held.gpu.copy_in(zero, held.step)

@@ -16,7 +16,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
-from rooftile.strategies.common.transposition import emit_transposition
+from rooftile.strategies.common.transposition import emit_columns
 
 _FEW_WEIGHTS = 2**13
 ROW = 64
@@ -94,11 +94,9 @@ def _emit_rows(to: Writer, lanes: int) -> None:
             f"whole = last - (last - begin) % {lanes} if count == {lanes} else begin",
         )
         with to.block(f"for k in range(begin, whole, {lanes}):"):
-            names = [f"r{i}" for i in range(lanes)]
-            loads = (f"load(weights, (output + {i}) * inputs + k)" for i in range(lanes))
-            to.line(*(f"{r} = {load}" for r, load in zip(names, loads, strict=True)))
-            for i, row in enumerate(emit_transposition(to, lanes, names)):
-                to.line(f"store(packed, at + (k - begin + {i}) * {lanes}, {row})")
+            columns = emit_columns(to, lanes, lambda i: f"weights, (output + {i}) * inputs + k")
+            for i, column in enumerate(columns):
+                to.line(f"store(packed, at + (k - begin + {i}) * {lanes}, {column})")
         with to.block("for k in range(whole, last):"), to.block(f"for o in range({lanes}):"):
             to.line(
                 "value = weights[(output + o) * inputs + k] if o < count else float32(0.0)",

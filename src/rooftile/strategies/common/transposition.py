@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rooftile.devices.cpu.emit import Writer
 
 
@@ -22,3 +24,11 @@ def emit_transposition(to: Writer, lanes: int, names: list[str], made_as: str = 
             to.line(f"{made[low]} = woven_low({pair})", f"{made[high]} = woven_high({pair})")
         names = made
     return [names[k - k % 4 + (0, 2, 1, 3)[k % 4]] for k in range(lanes)]
+
+
+def emit_columns(to: Writer, lanes: int, place: Callable[[int], str]) -> list[str]:
+    """Write the loads of a square whose row ``i`` begins at an expression, such as ``a, k + 3``,
+    and its transposition; the names of its columns."""
+    rows = [f"r{i}" for i in range(lanes)]
+    to.line(*(f"{row} = load({place(i)})" for i, row in enumerate(rows)))
+    return emit_transposition(to, lanes, rows)

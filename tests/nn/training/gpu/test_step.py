@@ -136,7 +136,7 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     back = {key: np.empty_like(value) for key, value in NETWORK.parameters.items()}
     held.fetch("parameters", back)
     assert all((back[key] == value).all() for key, value in NETWORK.parameters.items())
-    names = [name for name, _ in step.launches]
+    names = [one.name for one in step.starts]
     assert "gather" in names
     assert names[-1] == "sgd"
 

@@ -31,6 +31,7 @@ from rooftile.strategies.machine import Machine
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
+_Sizes = tuple[int, int, int, int, int, tuple[int, int], tuple[int, int], tuple[int, int]]
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
 _MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
@@ -145,16 +146,21 @@ class ConvStage:
         """See `Stage`."""
         self._back((dz,), gradients, dx, before)
 
+    @property
+    def _sizes(self) -> _Sizes:
+        """What problems of the layer's gradients begin with."""
+        p = self._problem
+        return p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding
+
     def _back(self, dz: Sequence[Any], gradients: Sequence[Any], dx: Any, before: str) -> None:
         """The launches for gradients of all outputs, or of winners with their places."""
         p, work = self._problem, self._work
         pool = p.pool if len(dz) == 2 else None
-        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
         with work.aside(dx is not None):
-            of_weights = Conv2dWeightsGradient(*shape, pool)
+            of_weights = Conv2dWeightsGradient(*self._sizes, pool)
             work.run(of_weights, self._x, *dz, *gradients, narrow=self._as_x_lies)
         if dx is not None:
-            of_input = Conv2dInputGradient(*shape, pool, before)  # type: ignore[arg-type]
+            of_input = Conv2dInputGradient(*self._sizes, pool, before)  # type: ignore[arg-type]
             made_by, narrow = ((self._x,), self._as_x_lies) if before != "none" else ((), {})
             given = *dz, *made_by, dx
             work.run(of_input, *given, parameters=self._parameters[:1], narrow=narrow)
@@ -171,8 +177,7 @@ class FirstConvStage(ConvStage):
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
         p = self._problem
-        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
-        of_weights = Conv2dWeightsGradient(*shape, activation=p.activation)
+        of_weights = Conv2dWeightsGradient(*self._sizes, activation=p.activation)
         value = (self.y,) if p.activation != "none" else ()
         self._work.run(of_weights, self._x, dz, *value, *gradients)
 
@@ -212,12 +217,11 @@ class WinnersStage(ConvStage):
         """Whether all that read x can read it in 16 bits; ``before`` is the activation whose value
         it is, or nothing where nobody asks for its gradient."""
         p = self._problem
-        shape = (p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding)
-        of_weights = Conv2dWeightsGradient(*shape, p.pool)
+        of_weights = Conv2dWeightsGradient(*self._sizes, p.pool)
         readers: list[tuple[GpuStrategy, Problem]] = [(self._rung, p)]
         readers.append((self._work.chosen(of_weights)[0], of_weights))
         if before not in ("", "none"):
-            of_input = Conv2dInputGradient(*shape, p.pool, before)  # type: ignore[arg-type]
+            of_input = Conv2dInputGradient(*self._sizes, p.pool, before)  # type: ignore[arg-type]
             readers.append((self._work.chosen(of_input)[0], of_input))
         return all(self._runs(rung, one, {"X_NARROW": 1}) for rung, one in readers)
 

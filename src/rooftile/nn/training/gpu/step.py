@@ -184,11 +184,6 @@ class Step:
         """What it starts, each behind those before it."""
         return self._work.starts
 
-    @property
-    def launches(self) -> list[tuple[str, Callable[[], None]]]:
-        """The same, with nothing but names."""
-        return [(one.name, one.start) for one in self.starts]
-
     def profiled(self, phases: Phases) -> None:
         """Start the step launch by launch, and tell how long each was on the device.
 

@@ -8,7 +8,7 @@ the order of `rooftile.strategies.linear.cpu._blocked_source`: the results have 
 from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.strategies.common.transposition import emit_transposition
+from rooftile.strategies.common.transposition import emit_columns
 
 IMAGES = (4, 2, 1)
 """Images that share a transposed square; the most that the kernel is for comes first."""
@@ -52,10 +52,8 @@ def _emit_rows(to: Writer, images: int, lanes: int) -> None:
             to.line(f"whole = length // {lanes} * {lanes} if count == {lanes} else 0")
             to.line(*(f"s{m} = splat(float32(0.0))" for m in range(images)))
             with to.block(f"for j in range(k, k + whole, {lanes}):"):
-                names = [f"r{o}" for o in range(lanes)]
-                loads = (f"load(weights, (first + {o}) * inputs + j)" for o in range(lanes))
-                to.line(*(f"{r} = {load}" for r, load in zip(names, loads, strict=True)))
-                for e, column in enumerate(emit_transposition(to, lanes, names)):
+                columns = emit_columns(to, lanes, lambda o: f"weights, (first + {o}) * inputs + j")
+                for e, column in enumerate(columns):
                     _emit_products(to, images, f"j + {e}", column)
             with to.block("for j in range(k + whole, k + length):"):
                 with to.block(f"for o in range({lanes}):"):

@@ -21,7 +21,7 @@ from rooftile.ops import AnyArray, Float32
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import Lie, pack
-from rooftile.strategies.common.transposition import emit_transposition
+from rooftile.strategies.common.transposition import emit_columns
 from rooftile.strategies.cpu_kernel import CpuKernel, LentKernel
 from rooftile.strategies.linear.cpu.blocked import in_one_chunk, inputs_of_block, linear_kernel
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
@@ -118,11 +118,9 @@ def _turning(lanes: int) -> Any:
                 f"squares = whole if count == {lanes} else 0",
             )
             with to.block(f"for k in range(0, squares, {lanes}):"):
-                names = [f"r{e}" for e in range(lanes)]
-                loads = (f"load(a, (k + {e}) * rows + first)" for e in range(lanes))
-                to.line(*(f"{r} = {load}" for r, load in zip(names, loads, strict=True)))
-                for i, row in enumerate(emit_transposition(to, lanes, names)):
-                    to.line(f"store(into, (first + {i}) * inner + k, {row})")
+                columns = emit_columns(to, lanes, lambda e: f"a, (k + {e}) * rows + first")
+                for i, column in enumerate(columns):
+                    to.line(f"store(into, (first + {i}) * inner + k, {column})")
             with to.block("for k in range(squares, inner):"), to.block("for i in range(count):"):
                 to.line("into[(first + i) * inner + k] = a[k * rows + first + i]")
     return cpu.Spread(source("matmul_turn_rows", to.text(), lanes=lanes), ("float32",) * 2)

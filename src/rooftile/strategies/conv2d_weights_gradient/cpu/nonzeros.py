@@ -2,8 +2,7 @@
 
 A gradient is multiplied by the pixels that its output saw: rows of them lie beside each other, so
 that a vector holds a row of the mask's sums, and a channel's sums stay in registers while some
-hundred gradients pass.  A unit is a map in a share of the images; there are as many shares on
-every machine, so that rounding is the same.
+hundred gradients pass.  A unit is a map in a share of the images.
 """
 
 from __future__ import annotations
@@ -28,8 +27,12 @@ from rooftile.strategies.common.nonzeros import (
     taps,
     why_not_places,
 )
+from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
+    add_shares,
+    share_arrays,
+    shares_of,
+)
 
-_SHARES = 8
 _SUMS = 12
 """Vectors of sums that stay in registers beside what is loaded."""
 _SIZES = (
@@ -59,7 +62,7 @@ class Nonzeros(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         p, (above, left) = problem, problem.padding
-        shares, pooled = min(_SHARES, p.images), p.pool is not None
+        shares, pooled = shares_of(p), p.pool is not None
         dtypes = ["float32", "float32", *(["int32"] if pooled else ())]
         run = cpu.Spread(
             _kernel(*p.mask, pooled, vector.lanes()), [*dtypes, "int64", "float32", "float32"]
@@ -70,20 +73,16 @@ class Nonzeros(HostStrategy):
             p.channels, *padded, p.maps, *p.stride, *p.layer.output_size, p.images, shares,
             p.layer.conv_size[1], reciprocal(p.layer),
         )  # fmt: skip
-        kept = p.layer.parameter_shapes["weights"]
 
         def call(x: AnyArray, *others: AnyArray) -> None:
             *gradients, dweights, dbias = others
             gradients = before_activation(p.activation, gradients)
             x = framed(p.layer, x)
             flags = np.empty(p.images, np.int64)
-            sums = np.empty((shares, *kept), np.float32)
-            totals = np.empty((shares, p.maps), np.float32)
+            sums, totals = share_arrays(p)
             finite((x, flags), cpu.sizes_of(x[0].size), p.images, threads)
             run((x, *gradients, flags, sums, totals), sizes, shares * p.maps, threads)
-            with np.errstate(invalid="ignore", over="ignore"):
-                np.add.reduce(sums, axis=0, out=dweights)
-                np.add.reduce(totals, axis=0, out=dbias)
+            add_shares(sums, totals, dweights, dbias)
 
         return call
 

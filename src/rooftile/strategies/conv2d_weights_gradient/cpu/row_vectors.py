@@ -2,8 +2,7 @@
 
 A vector of gradients is multiplied by the pixels that a tap of the mask saw, which lie side by side
 too, so that a tap has a vector of sums, added up at the end.  As many taps as registers hold share
-one walk over the gradients.  A unit is a map in a share of the images; there are as many shares on
-every machine, so that rounding is the same.
+one walk over the gradients.  A unit is a map in a share of the images.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-import numpy as np
-
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
@@ -21,8 +18,12 @@ from rooftile.ops import AnyArray
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.convolution_gradients import before_activation, framed
+from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
+    add_shares,
+    share_arrays,
+    shares_of,
+)
 
-_SHARES = 8
 _OTHER_REGISTERS = 5
 """Registers beside the taps' sums: the bias's sum, the gradients, pixels, and two to spare."""
 _MOST_TAPS = 256
@@ -61,23 +62,19 @@ class RowVectors(HostStrategy):
         self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        p, layer, shares = problem, problem.layer, min(_SHARES, problem.images)
+        p, layer, shares = problem, problem.layer, shares_of(problem)
         run = cpu.Spread(_kernel(*p.mask, vector.lanes(), vector.registers()), ["float32"] * 4)
         height, width = p.height + 2 * p.padding[0], p.width + 2 * p.padding[1]
         sizes = cpu.sizes_of(
             p.channels, height, width, p.maps, p.stride[0], *layer.conv_size, p.images, shares
         )
-        kept = layer.parameter_shapes["weights"]
 
         def call(x: AnyArray, *others: AnyArray) -> None:
             *gradients, dweights, dbias = others
             (dy,) = before_activation(p.activation, gradients)
-            sums = np.empty((shares, *kept), np.float32)
-            totals = np.empty((shares, p.maps), np.float32)
+            sums, totals = share_arrays(p)
             run((framed(layer, x), dy, sums, totals), sizes, shares * p.maps, threads)
-            with np.errstate(invalid="ignore", over="ignore"):
-                np.add.reduce(sums, axis=0, out=dweights)
-                np.add.reduce(totals, axis=0, out=dbias)
+            add_shares(sums, totals, dweights, dbias)
 
         return call
 

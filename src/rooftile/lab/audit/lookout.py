@@ -6,6 +6,7 @@ import collections
 import operator
 import random
 import re
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,10 @@ _BETWEEN_S = 0.001
 """About so many seconds lie between the looks into a long request."""
 _ENOUGH, _SURE = 200, 4
 """Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
+_SETTLES_S, _REST_S = 1.0, 0.01
+"""An idle pool of threads has about so many seconds to go to sleep; so often it is looked at."""
+_QUIET = 3
+"""It sleeps when so many looks in a row did not see it: it may just be asking for the time."""
 LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
 """A library does work from this share of the threads on, and from this number."""
 
@@ -40,6 +45,24 @@ class Lookout:
     """The files whose code ran, and how often."""
     unseen: str = ""
     """Why nothing could be seen."""
+
+    def settle(self) -> None:
+        """Let the process run unasked until no thread of it is in a vendor's library.
+
+        A pool of threads spins for some 20 ms after its library was loaded, and would be seen
+        although nobody calls it.  On a busy machine a process that is frozen except while it is
+        asked gives such a thread no turn to go to sleep.  One that still runs in the end works.
+        """
+        end, quiet = time.monotonic() + _SETTLES_S, 0
+        try:
+            while quiet < _QUIET and time.monotonic() < end:
+                seen = any(map(_FILES.search, running_libraries(self.child.pid)))
+                quiet = 0 if seen else quiet + 1
+                self.child.thaw()
+                time.sleep(_REST_S)
+                self.child.freeze()
+        except OSError as error:
+            self.unseen = f"its threads cannot be read ({error})"
 
     def within(self, seconds: float) -> None:
         """Look into a request that was begun, at moments that are drawn from so many seconds, the

@@ -81,6 +81,7 @@ class Speed:
         """The time of a call in milliseconds; None when a result of a timed call was wrong."""
         self._problem, self._generator = problem, np.random.default_rng()
         self.lookout = Lookout(self.session.child)
+        self.lookout.settle()
         slots = slots_for(problem)
         self.session.lay(problem, slots)
         self._ordinary = [self.session.fresh() for _ in range(slots)]

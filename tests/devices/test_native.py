@@ -184,6 +184,16 @@ def test_a_negative_count_has_no_lanes():
     assert out.tolist() == [0] + [5] * vector.lanes()
 
 
+def test_a_literal_count_of_lanes_is_stored_and_no_more():
+    lanes = vector.lanes()
+    room = lanes + 2
+    lines = [f"store_part(out, {room * n + 1}, load(x, 0), {n})" for n in range(lanes + 1)]
+    out = np.full((lanes + 1, room), -1, np.float32)
+    run(written("\n".join(lines)), np.arange(lanes, dtype=np.float32), out.reshape(-1))
+    for n, row in enumerate(out.tolist()):
+        assert row == [-1, *range(n), *[-1] * (room - 1 - n)]
+
+
 @pytest.mark.parametrize(("first", "last"), [(0, 3), (2, 5), (-4, 2), (5, 5), (6, 2), (3, 99)])
 def test_lanes_between_two_are_stored(first, last):
     lanes = vector.lanes()

@@ -25,6 +25,9 @@ SIZES = (
 and columns, how many bands of rows an image has, the activation's code, and the channels that are
 summed in one go."""
 
+FEW = 8
+"""Channels between which weights are brought near."""
+
 
 @dataclass(frozen=True)
 class MapBlock:
@@ -35,6 +38,8 @@ class MapBlock:
     rows: int
     columns: int
     """Of the result; the block sums the convolution outputs that their pool reads."""
+    wide: int
+    """Columns of the mask, if these are written out one after another; 0 if a loop takes them."""
     stride: int
     """Horizontally."""
     pool: Pool | None
@@ -167,16 +172,17 @@ def _emit_stage(to: Writer, block: MapBlock) -> None:
 def _emit_blocks(to: Writer, block: MapBlock) -> None:
     """Write the loops over a band's blocks; the last ones are moved back to be whole.
 
-    The weights from ``coming`` on are the next group's: each block has ``pace`` of them brought
-    near for each row of the mask.
+    The weights from ``coming`` to ``limit`` are the next group's: each block brings ``pace`` of
+    them near for every few channels, whole cache lines, until all have been.
     """
     (high, across), source = block.window, "scratch" if block.staged else "x"
     to.line(
         f"count = (bottom - top + {block.rows - 1}) // {block.rows}"
         f" * ((columns + {block.columns - 1}) // {block.columns})",
-        f"pace = ({block.group} * wide + count - 1) // count",
+        f"pace = ({block.group * FEW} * tall * wide + 16 * count - 1) // (16 * count) * 16",
         f"m, terms = g * {block.group}, channels * tall * wide",
         f"coming = (g + 1) % groups * {block.group} * terms",
+        f"limit = coming + {block.group} * terms",
     )
     with (
         to.block(f"for i in range(top, bottom, {block.rows}):"),
@@ -186,10 +192,10 @@ def _emit_blocks(to: Writer, block: MapBlock) -> None:
             f"row, column = min(i, bottom - {block.rows}), min(j, columns - {block.columns})",
             f"at = base + (row - top) * {high} * down * pitch + column * {across * block.stride}",
             f"block({source}, at, plane, pitch, channels, tall, wide, down, weights, m * terms,"
-            " coming, pace, bias, m, maps - m, out,"
+            " coming, pace, limit, bias, m, maps - m, out,"
             " ((n * maps + m) * rows + row) * columns + column, rows * columns, columns, code,"
             " scratch, chunk)",
-            "coming += pace * channels * tall",
+            f"coming += pace * ((channels + {FEW - 1}) // {FEW})",
         )
 
 
@@ -199,8 +205,8 @@ def _emit_block(to: Writer, block: MapBlock) -> None:
     sums = [f"a{v}_{r}_{q}" for v in range(block.vectors) for r, q in block.outputs]
     to.line("@apart")
     with to.block(
-        "def block(x, at, plane, pitch, channels, tall, wide, down, weights, w, coming, pace, bias,"
-        " b, valid, out, o, area, columns, code, scratch, chunk):"
+        "def block(x, at, plane, pitch, channels, tall, wide, down, weights, w, coming, pace,"
+        " limit, bias, b, valid, out, o, area, columns, code, scratch, chunk):"
     ):
         for v in range(block.vectors):
             count = f"max(0, min({lanes}, valid - {v * lanes}))"
@@ -241,21 +247,36 @@ def _emit_taps(to: Writer, block: MapBlock, end: str, begin: str = "0") -> None:
     Inputs of the next channel, too far away for the processor to see them coming, are brought near
     meanwhile, and weights of the next group.
     """
-    with to.block(f"for c in range({begin}, {end}):"), to.block("for y in range(tall):"):
-        to.line("line, row = at + c * plane + y * pitch, c * tall + y")
-        for r in range(block.rows * block.window[0]):
-            following = f"line + plane + {r} * down * pitch"
-            to.line(*(f"prefetch1(x, {following} + {q})" for q in block.lines))
-        to.line(*(f"prefetch2(weights, coming + row * pace + {k})" for k in (0, 16)))
-        with to.block("for z in range(wide):"):
-            to.line("near = anchored(x[line + z :])")
-            for v in range(block.vectors):
-                at = f"w + ({v} * channels * tall * wide + row * wide + z) * {block.lanes}"
-                to.line(f"w{v} = load(weights, {at})")
-            for r, q in block.outputs:
-                to.line(f"u = splat_at(near, {r} * down * pitch + {q * block.stride})")
-                names = [f"a{v}_{r}_{q}" for v in range(block.vectors)]
-                to.line(*(f"{a} = fma(u, w{v}, {a})" for v, a in enumerate(names)))
+    with to.block(f"for few in range({begin}, {end}, {FEW}):"):
+        to.line(f"near = coming + few // {FEW} * pace")
+        with to.block("for k in range(near, min(near + pace, limit), 16):"):
+            to.line("prefetch2(weights, k)")
+        with (
+            to.block(f"for c in range(few, min({end}, few + {FEW})):"),
+            to.block("for y in range(tall):"),
+        ):
+            to.line("line, row = at + c * plane + y * pitch, (c * tall + y) * wide")
+            for r in range(block.rows * block.window[0]):
+                following = f"line + plane + {r} * down * pitch"
+                to.line(*(f"prefetch1(x, {following} + {q})" for q in block.lines))
+            if block.wide:
+                for z in range(block.wide):
+                    _emit_tap(to, block, str(z))
+            else:
+                with to.block("for z in range(wide):"):
+                    _emit_tap(to, block, "z")
+
+
+def _emit_tap(to: Writer, block: MapBlock, z: str) -> None:
+    """Write the multiplications by column ``z`` of the mask's row."""
+    to.line(f"here = anchored(x[line + {z} :])")
+    for v in range(block.vectors):
+        at = f"w + ({v} * channels * tall * wide + row + {z}) * {block.lanes}"
+        to.line(f"w{v} = load(weights, {at})")
+    for r, q in block.outputs:
+        to.line(f"u = splat_at(here, {r} * down * pitch + {q * block.stride})")
+        names = [f"a{v}_{r}_{q}" for v in range(block.vectors)]
+        to.line(*(f"{a} = fma(u, w{v}, {a})" for v, a in enumerate(names)))
 
 
 def _emit_results(to: Writer, block: MapBlock, v: int) -> None:

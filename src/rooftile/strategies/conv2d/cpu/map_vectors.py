@@ -31,8 +31,11 @@ or more where vectors have 16 lanes."""
 _BANDS, _UNITS = 8, 64
 """An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps:
 so many units are work for some cores, and each band reads all weights again."""
+_WRITTEN_OUT = 7
+"""Masks with no more columns have the taps of their rows written out: a loop over three taps costs
+up to half as much as the taps on a Zen 3."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
-"""What a tap's loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
+"""What a turn of a loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
 _GAIN = 1.1
 """It pays where it is estimated to be so many times as fast as `register_tile`."""
@@ -99,10 +102,16 @@ def _blocks(p: Conv2d) -> Iterator[MapBlock]:
         for down in range(1, rows + 1 if across == columns else 2):
             if vectors * down * high * across * wide <= most:
                 yield MapBlock(
-                    vectors, down, across, p.stride[1], p.pool, whole=across == columns,
+                    vectors, down, across, _written_out(p), p.stride[1], p.pool,
+                    whole=across == columns,
                     staged=p.padding != (0, 0) or math.prod(p.mask) > 1,
                     chunked=_chunk(p) < p.channels, lanes=lanes,
                 )  # fmt: skip
+
+
+def _written_out(p: Conv2d) -> int:
+    """The mask's columns, where the taps of its rows are written out."""
+    return p.mask[1] if p.mask[1] <= _WRITTEN_OUT else 0
 
 
 @cache
@@ -116,9 +125,10 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
     rows, columns = p.output_size
     blocks = -(-rows // block.rows) * -(-columns // block.columns) * -(-p.maps // block.group)
     # Eight independent sums hide the latency of a fused multiply-add; a load takes as long as one.
-    tap = max(block.size, block.vectors + len(block.outputs), 8) + _LOOP_COST
-    ahead = block.rows * block.window[0] * len(block.lines) + 2
-    taps = p.channels * p.mask[0] * (p.mask[1] * tap + ahead * _PREFETCH_COST)
+    tap = max(block.size, block.vectors + len(block.outputs), 8)
+    loops = _LOOP_COST * (1 if block.wide else p.mask[1])
+    ahead = _PREFETCH_COST * block.rows * block.window[0] * len(block.lines)
+    taps = p.channels * p.mask[0] * (p.mask[1] * tap + loops + ahead)
     # A transposition moves every vector for each bit of the lane's number; stores cross lines.
     results = len(block.runs) * block.vectors * block.lanes * (block.lanes.bit_length() + 1) * 2
     return blocks * (taps + results)

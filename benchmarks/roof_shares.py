@@ -4,15 +4,15 @@
 
 Everybody runs on one thread and is timed by that thread's own clock, which stands while others
 have the core.  A round times a kernel of nothing but FMAs, then each in turn: what the machine
-gives at that moment, its frequency included, is in both.  ``--write`` keeps the record, also what
-strategies take where new memory holds subnormal numbers, and writes ``docs/roof.md``.
+gives at that moment, its frequency included, is in both.  ``--write`` keeps the record of this
+processor, also what strategies take where new memory holds subnormal numbers, and writes
+``docs/roof.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from roof_page import RESULTS, write
+from roof_page import keep, write
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from unwritten_memory import best_times, cases
 
@@ -161,7 +161,7 @@ def main() -> None:
             "versions": versions(PACKAGES),
         }
         record |= {"rows": rows, "subnormal": subnormal}
-        RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        keep(record)
         write()
 
 

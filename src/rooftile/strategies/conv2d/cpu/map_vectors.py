@@ -37,7 +37,7 @@ up to half as much as the taps on a Zen 3."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
 """What a turn of a loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
-_GAIN = 1.1
+_GAIN = 1.07
 """It pays where it is estimated to be so many times as fast as `register_tile`."""
 
 
@@ -138,7 +138,9 @@ def _bands(p: Conv2d, block: MapBlock) -> int:
     """Bands of an image, the fewest whose staged rows fit."""
     steps, most = p.output_size[0] // block.rows, _STAGED_VECTORS * block.lanes
     groups = -(-p.maps // block.group)
-    least = min(steps, _BANDS, -(-_UNITS // groups))
+    # Rows that bands share are staged for each of them.
+    distinct = p.output_size[0] * block.window[0] * p.stride[0] // p.mask[0]
+    least = max(1, min(steps, _BANDS, -(-_UNITS // groups), distinct))
     fitting = (n for n in range(least, steps) if _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
 

@@ -52,7 +52,11 @@ import numpy as np
 import rooftile
 before = set(sys.modules)
 rooftile.conv2d(np.ones((1, 1, 9, 20), np.float32), np.ones((2, 1, 3, 3), np.float32))
-late = {"llvmlite.binding", "ast", "importlib.metadata", "ml_dtypes", "sqlite3", "threadpoolctl"}
+late = {
+    "llvmlite.binding", "ast", "importlib.metadata", "ml_dtypes", "platformdirs", "sqlite3",
+    "threadpoolctl", "rooftile.devices.gpu", "rooftile.devices.cuda.device",
+    "rooftile.devices.opencl.device", "rooftile.runtime.tensors",
+}
 print(sorted((set(sys.modules) - before) & late))
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,9 +13,7 @@ def cache_directory() -> Path:
     asked = os.environ.get("ROOFTILE_CACHE")
     if asked:
         return Path(asked)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("rooftile"))
+    return _directory("cache", "~/.cache")
 
 
 def history_file() -> Path:
@@ -33,6 +32,18 @@ _HISTORY_VARIABLES = ("ROOFTILE_HISTORY", "XDG_DATA_HOME", "HOME")
 def _history_file(named: str | None, *_: str | None) -> Path:
     if named:
         return Path(named)
+    return _directory("data", "~/.local/share") / "history.sqlite"
+
+
+def _directory(kind: str, usual: str) -> Path:
+    """The user's directory for files of ours of a kind, where `platformdirs` has it.
+
+    On Linux its rule is a line (freedesktop.org, "XDG Base Directory Specification"), and to import
+    it takes longer than a first call needs for all the rest that is not an import.
+    """
+    if sys.platform == "linux":
+        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        return Path(named if named.strip() else os.path.expanduser(usual)) / "rooftile"
     import platformdirs
 
-    return Path(platformdirs.user_data_dir("rooftile")) / "history.sqlite"
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("rooftile"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rooftile.devices import cuda, opencl
-from rooftile.devices.device import Device
-from rooftile.devices.gpu import Description, GpuDevice
 from rooftile.errors import InputError
+
+if TYPE_CHECKING:
+    from rooftile.devices.device import Device
+    from rooftile.devices.gpu import Description, GpuDevice
 
 KINDS = ("cpu", "cuda", "opencl")
 """Kinds of device; all but the CPU need an extra of the package."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.cuda.arrays import ALIGNMENT
+from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.errors import UnsupportedProblem
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.nn.numbers import Numbers

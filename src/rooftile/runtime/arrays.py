@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.runtime.gpu_arrays import CuPy, Interface, Jax
 from rooftile.runtime.library import FLOAT32, Library, NumPy
-from rooftile.runtime.tensors import Torch
 
 KINDS = (
     "a float32 array of NumPy, PyTorch, CuPy or JAX, or one in a GPU's memory with "
@@ -35,6 +33,10 @@ def library_of(name: str, array: Any) -> Library:
         return known
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
         return _libraries[np.ndarray]
+    # What reads arrays of a GPU loads much that calls on NumPy's never need.
+    from rooftile.runtime.gpu_arrays import CuPy, Interface, Jax
+    from rooftile.runtime.tensors import Torch
+
     for module, attribute, library in (
         ("torch", "Tensor", Torch),
         ("cupy", "ndarray", CuPy),

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
+from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.devices.cuda.arrays import (
-    ALIGNMENT,
     allocate_for_export,
     exported,
     gpu_of_interface,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.cuda.arrays import allocate
+from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError
 from rooftile.ops.problem import AnyArray, numpy_dtype
+
+if TYPE_CHECKING:
+    from rooftile.devices.cuda import CudaDevice
 
 FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
@@ -76,6 +78,8 @@ class Library(ABC):
         self, shape: tuple[int, ...], device: CudaDevice, dtype: str = "float32"
     ) -> CudaArray:
         """Uninitialised memory for use on the caller's stream.  Raises `OutOfMemory`."""
+        from rooftile.devices.cuda.arrays import allocate
+
         return allocate(device, shape, dtype)
 
     kinds: set[type]

@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from numbers import Number
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from rooftile.devices.cuda import CudaDevice
-from rooftile.devices.cuda.replays import Replays
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 from rooftile.runtime.library import Reader
+
+if TYPE_CHECKING:
+    from rooftile.devices.cuda import CudaDevice
+    from rooftile.devices.cuda.replays import Replays
 
 _MOST_KEPT = 1024
 """How many calls of a function are kept; where one more comes, all are dropped."""
@@ -165,6 +167,8 @@ class Repeat:
 
     @cached_property
     def _replays(self) -> Replays:
+        from rooftile.devices.cuda.replays import Replays
+
         return Replays(self.launches)
 
     def _start(self, buffers: list[int], stream: int, *, captured: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.cuda.arrays import ALIGNMENT
+from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.devices.cuda.library import LEGACY_STREAM
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype

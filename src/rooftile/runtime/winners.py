@@ -14,13 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rooftile.devices.cache import history_file
-from rooftile.devices.gpu import Description
 from rooftile.devices.select import describe_gpu, parse_device
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
 from rooftile.strategies import Config, Strategy, ladder
+
+if TYPE_CHECKING:
+    from rooftile.devices.gpu import Description
 
 _NEAR = 4.0
 """A winner stands for batches within this factor of its own."""

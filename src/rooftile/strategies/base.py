@@ -9,16 +9,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rooftile._locks import lock
 from rooftile.devices.device import Device, Memory
-from rooftile.devices.gpu import Resources
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision, Problem
 from rooftile.ops.registry import package_of
+
+if TYPE_CHECKING:
+    from rooftile.devices.gpu import Resources
 
 Config = Mapping[str, int]
 """A value for every tunable."""

@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory, whichever library made them, through the two protocols for that.
+"""Arrays of a GPU through the two protocols for them, and memory of ours.
 
 Sources: the CUDA Array Interface, version 3 (Numba's documentation); DLPack 1.0.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rooftile.devices.cuda.array import CudaArray, item_bytes
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.device import CudaDevice
 from rooftile.devices.cuda.driver import driver, driver_call, kept_context
@@ -23,49 +23,6 @@ _TYPES = {
     for name in ("float32", "float16", "float64", "int32", "int64", "uint8", "bool")
 }
 """Names of the protocol's types, in native byte order."""
-ALIGNMENT = 16
-"""Bytes: the widest load of a kernel."""
-
-
-@dataclass(slots=True)
-class CudaArray:
-    """An array in a GPU's memory; ``owner`` keeps it there.
-
-    Nobody changes one; it is not frozen only because every call makes several, and to make a frozen
-    one takes four times as long.
-    """
-
-    owner: Any
-    address: int
-    shape: tuple[int, ...]
-    device: int
-    contiguous: bool = True
-    writeable: bool = True
-    stream: int | None = None
-    """The stream that its maker names; None where it names none."""
-    dtype: str = "float32"
-    channels_last: bool = False
-    """Whether it has no gaps, but its second axis of four is the last in memory."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is row-major float32."""
-        return self.dtype == "float32" and not self.channels_last
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes, where it has no gaps."""
-        return math.prod(self.shape) * _item_bytes(self.dtype)
-
-    @property
-    def ready(self) -> bool:
-        """Whether kernels may use it as it lies: without gaps, and aligned."""
-        return (self.contiguous or self.channels_last) and self.address % ALIGNMENT == 0
-
-    def overlaps(self, other: CudaArray) -> bool:
-        """Whether two contiguous arrays share memory."""
-        mine, its = (a.address + a.nbytes for a in (self, other))
-        return self.address < its and other.address < mine
 
 
 def gpu_of_interface(array: Any) -> int:
@@ -123,7 +80,7 @@ def of_dlpack(name: str, array: Any, device: int, dtype: str = "float32") -> Cud
 
 def allocate(device: CudaDevice, shape: tuple[int, ...], dtype: str = "float32") -> CudaArray:
     """Memory of ours; it is freed in the order of the stream that is present now."""
-    memory = device.allocate(_item_bytes(dtype) * math.prod(shape))
+    memory = device.allocate(item_bytes(dtype) * math.prod(shape))
     return CudaArray(memory, int(memory.handle), shape, device.description.index, dtype=dtype)
 
 
@@ -131,7 +88,7 @@ def allocate_for_export(
     device: CudaDevice, shape: tuple[int, ...], dtype: str = "float32"
 ) -> CudaArray:
     """Memory of ours; freeing it waits for the device, because its last user is not known."""
-    nbytes = _item_bytes(dtype) * math.prod(shape)
+    nbytes = item_bytes(dtype) * math.prod(shape)
     owner = _Allocation(device, nbytes)
     memory = cuda_core().Buffer.from_handle(owner.address, nbytes, owner=owner)
     return CudaArray(memory, owner.address, shape, device.description.index, dtype=dtype)
@@ -172,10 +129,6 @@ def _device_of(address: int) -> int:
             open_device()
         attribute = driver().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
         return int(driver_call("cuPointerGetAttribute", attribute, address))
-
-
-def _item_bytes(dtype: str) -> int:
-    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
 
 
 def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...], expected: int) -> bool:

@@ -16,6 +16,7 @@ from rooftile.ops import Conv2d, Linear, Softmax
 from rooftile.runtime import arrays, host_calls, results
 from rooftile.runtime.choice import decide
 from rooftile.runtime.library import NumPy
+from rooftile.runtime.settled import OnHost
 from rooftile.strategies.cpu_kernel import LentKernel
 
 
@@ -52,6 +53,52 @@ def test_calls_of_a_small_problem_keep_what_they_bound(waiting, monkeypatch):
     np.testing.assert_allclose(call(2, None), 2 * first, atol=1e-4)
     np.testing.assert_array_equal(call(1, bias), biased)
     np.testing.assert_array_equal(call(1, None), first)
+
+
+SMALL = [
+    ("conv2d", (2, 3, 10, 20), (4, 3, 3, 3), {"strategy": "register_tile"}),
+    ("conv2d", (1, 1, 28, 28), (8, 1, 5, 5), {"activation": "relu", "pool": ("max", 2)}),
+    ("conv2d", (2, 9, 11, 7), (19, 9, 3, 3), {"strategy": "map_vectors", "padding": 1}),
+    ("conv2d", (1, 70, 6, 6), (21, 70, 3, 3), {"strategy": "map_vectors"}),
+    ("conv2d", (1, 8, 20, 20), (6, 8, 3, 3), {"precision": "fast", "strategy": "winograd"}),
+    ("linear", (5, 70), (33, 70), {"activation": "tanh"}),
+    ("linear", (1, 300), (17, 300), {}),
+]
+"""Functions with shapes of the input and the weights, and options."""
+
+
+@pytest.mark.parametrize(("function", "shape", "weights", "options"), SMALL)
+@pytest.mark.parametrize("biased", [True, False, None])
+def test_repeated_calls_of_a_small_problem_pack_what_they_are_given(
+    waiting, function, shape, weights, options, biased
+):
+    call = getattr(rooftile, function)
+    prepared = {"conv2d": rooftile.Conv2d, "linear": rooftile.Linear}[function]
+    out = None
+    for seed in range(4):
+        x, w = values(seed, *shape), values(seed + 10, *weights)
+        b = values(seed + 20, weights[0]) if biased else None
+        # A bias that is not given, or None, is zero.
+        given = (x, w) if biased is False else (x, w, b)
+        expected = prepared(w, b, **options)(x)
+        np.testing.assert_array_equal(call(*given, **options), expected)
+        out = np.full_like(expected, np.nan) if out is None else out
+        assert call(*given, **options, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        w *= 2
+        np.testing.assert_array_equal(call(*given, **options), prepared(w, b, **options)(x))
+
+
+def test_repeated_calls_of_a_small_problem_by_eight_threads(waiting):
+    x = values(0, 1, 1, 28, 28)
+    sets = [(values(k, 8, 1, 5, 5), values(k + 50, 8)) for k in range(8)]
+    expected = [rooftile.Conv2d(*own)(x) for own in sets]
+
+    def work(k):
+        return [np.array_equal(rooftile.conv2d(x, *sets[k]), expected[k]) for _ in range(200)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(map(all, pool.map(work, range(8))))
 
 
 def test_a_strategy_that_cannot_take_other_parameters_does_not_wait(waiting):
@@ -196,6 +243,24 @@ def test_another_librarys_arrays_are_seen_as_numpys(waiting, monkeypatch, longs)
         function(Boxed(x.array, special=True), *given[1:])
         function(*given, out=Boxed(out.array, special=True))
         assert len(longs) == 4
+
+
+def test_a_prepared_operation_sees_another_librarys_arrays_as_numpys(monkeypatch):
+    monkeypatch.setitem(arrays._libraries, Boxed, Boxes())
+    longs, run = [], OnHost.run
+    monkeypatch.setattr(OnHost, "run", lambda *given: longs.append(1) or run(*given))
+    x, weights = Boxed(values(0, 3, 17)), Boxed(values(1, 5, 17))
+    layer = rooftile.Linear(weights)
+    expected = rooftile.linear(x.array, weights.array)
+    first, second, out = layer(x), layer(x), Boxed(np.full_like(expected, np.nan))
+    assert layer(x, out=out) is out
+    assert len(longs) == 1
+    for found in (first, second, out):
+        np.testing.assert_array_equal(found.array, expected)
+    np.testing.assert_array_equal(layer(Boxed(x.array, special=True)).array, expected)
+    assert len(longs) == 2
+    layer.update(Boxed(2 * weights.array))
+    np.testing.assert_array_equal(layer(x).array, 2 * expected)
 
 
 def test_strided_arrays_do_not_bind_anew(waiting, monkeypatch):

@@ -21,7 +21,7 @@ from rooftile.ops.problem import Array, numpy_dtype
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice
 from rooftile.runtime.library import Library
-from rooftile.runtime.repeats import note
+from rooftile.runtime.repeats import Repeated, note
 from rooftile.runtime.results import new_result
 from rooftile.strategies.cpu import HostBound
 
@@ -66,11 +66,14 @@ class HostRepeat:
     def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
         """``arrays`` counts inputs and parameters."""
         self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
+        self._given: int | None = arrays
+        """How many come, the others being left out; None where one is None."""
         self._own: HostBound | None = None
         self._turn = lock()
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `rooftile.runtime.repeats.Repeated`."""
+        self._given = None if any(array is None for array in arrays) else len(arrays)
         return all(array is None or is_plain(array) for array in arrays)
 
     def quickest(self) -> Callable[[Any, Any], Any]:
@@ -81,7 +84,9 @@ class HostRepeat:
         # To pack many parameters takes much longer than to find what packs them.
         small = _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
-        return (self._own.quick() if self._own else None) or self.__call__
+        if self._own is None or self._given is None:
+            return self.__call__
+        return self._own.quick(self._given - self._inputs) or self.__call__
 
     def _quickest_of_large(self) -> Callable[[Any, Any], Any] | None:
         """The same where memory for results is kept, and where other threads may call meanwhile."""
@@ -136,7 +141,7 @@ class HostRepeat:
 class LibraryRepeat:
     """The same on another library's arrays, as NumPy's over the same memory."""
 
-    def __init__(self, library: Library, repeat: HostRepeat) -> None:
+    def __init__(self, library: Library, repeat: Repeated) -> None:
         self._see, self._give, self._repeat = library.seen_by_numpy, library.from_host, repeat
         self._call: Callable[[Any, Any], Any] = repeat
 

@@ -28,7 +28,7 @@ from rooftile.runtime.execution import (
     result_form,
     whole_of,
 )
-from rooftile.runtime.host_calls import SettledRepeat, is_plain
+from rooftile.runtime.host_calls import LibraryRepeat, SettledRepeat, is_plain
 from rooftile.runtime.repeats import Kept, Repeat, keep
 from rooftile.runtime.results import new_result
 from rooftile.strategies import Strategy
@@ -72,8 +72,8 @@ class OnHost(Settled):
         with self._turn:
             bound = self._bind(choice)
             bound(x, made)
-            if choice.device == "cpu" and is_plain(x):
-                self._note(x, bound, result)
+            if choice.device == "cpu" and given.dtype == "float32" and is_plain(x):
+                self._note(given, x, bound, result)
         if to is None:
             return given.given_back(made)
         if not direct:
@@ -90,9 +90,11 @@ class OnHost(Settled):
             for bound in self._bound.values():
                 bound.renew(taken)
 
-    def _note(self, x: AnyArray, bound: Any, result: Array) -> None:
+    def _note(self, given: Arguments[Any], x: AnyArray, bound: Any, result: Array) -> None:
         """Keep what runs the next call like this."""
-        keep(self.repeats, (type(x), x.shape, x.dtype), SettledRepeat(bound, result, self._turn))
+        library, repeat = given.library, SettledRepeat(bound, result, self._turn)
+        own = repeat if given.kind is np.ndarray else LibraryRepeat(library, repeat)
+        keep(self.repeats, (given.kind, x.shape, library.own_dtype("float32")), own)
 
     def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
         """Nobody else writes to them."""

@@ -91,12 +91,20 @@ class HostBound(Bound):
         """See `Bound.renewable`."""
         return not self.problem.parameter_arrays or hasattr(self.call, "renew")
 
-    def quick(self) -> cpu.Quick | None:
-        """A whole call on arrays of the problem's own batch, which is all that this computes from
-        now on; None where there is no such way."""
+    def quick(self, parameters: int = 0) -> cpu.Quick | None:
+        """A whole call on arrays of the problem's own batch, and so many of its parameters, which
+        is all that this computes from now on; None where there is no such way.
+
+        Parameters that are not given are zeros.
+        """
         quick = getattr(self.call, "quick", None)
-        arrays = (*self.problem.input_arrays, *self.problem.output_arrays)
-        if quick is None or self.problem.parameter_arrays or len(self.problem.output_arrays) != 1:
+        problem = self.problem
+        arrays = (
+            *problem.input_arrays, *problem.parameter_arrays[:parameters], *problem.output_arrays,
+        )  # fmt: skip
+        if quick is None or len(problem.output_arrays) != 1:
+            return None
+        if problem.parameter_arrays and not parameters:
             return None
         if any(array.dtype != "float32" for array in arrays):
             return None

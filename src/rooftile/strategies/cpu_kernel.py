@@ -29,6 +29,15 @@ def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
 
 
 @dataclass(frozen=True)
+class Packing:
+    """The kernel that packs weights which lie row-major, in so many units."""
+
+    spread: cpu.Spread
+    units: int
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class CpuKernel:
     """A compiled way to compute one problem, for any number of images.
 
@@ -40,6 +49,8 @@ class CpuKernel:
     units: Callable[[int], int]
     """How many units of independent work so many images have."""
     pack: Pack = _as_given
+    packing: Packing | None = None
+    """What does the same to few weights in the call that uses them; None where nothing does."""
     packed: int | None = None
     """float32 of packed weights; None: as many as weights."""
     scratch: int = 0
@@ -95,9 +106,31 @@ class BoundKernel:
 
     def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
         """See `HostBound.quick`."""
-        row, (x, out) = self._row, map(math.prod, shapes)
+        x, *parameters, out = map(math.prod, shapes)
+        row = self._row
         row[_UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
-        return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
+        if not parameters:
+            return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
+        return self._quick_packing(shapes, parameters)
+
+    def _quick_packing(self, shapes: cpu.Shapes, parameters: Sequence[int]) -> cpu.Quick | None:
+        """The same with weights, and maybe a bias, of so many elements: a row packs the weights for
+        the kernel's, which reads the bias where it lies."""
+        packing = self._kernel.packing
+        if packing is None or self._names != ("weights", "bias"):
+            return None
+        kernel, dtypes, _ = packing.spread.native
+        sizes, zeros = cpu.sizes_of(*packing.sizes), np.zeros_like(self._keep[1])
+        first = [packing.units, 0, parameters[0], *cpu.places((self._keep[0], sizes))]
+        second = list(self._row)[1:]
+        first += [0] * (len(second) - len(first))
+        entries = cpu.Entry(kernel, dtypes), cpu.Entry.of_layer(self._kernel.function)
+        work = cpu.Work(entries, [first, second])
+        work.rows[1][_BIAS] = cpu.address(zeros)
+        width = len(cpu.FIELDS)
+        places = (width + _X, _X, width + _BIAS)[: 1 + len(parameters)]
+        kept = (self._keep, sizes, zeros)
+        return work.quick(self._threads, shapes, (*places, width + _OUT), kept)
 
 
 class LentKernel(BoundKernel):
@@ -106,6 +139,9 @@ class LentKernel(BoundKernel):
     def __init__(self, kernel: CpuKernel, image: int, threads: int) -> None:
         super().__init__(kernel, _NOTHING, _NOTHING, image, threads)
         self._lent: tuple[Float32, ...] = ()
+
+    def quick(self, shapes: cpu.Shapes) -> None:
+        """None: what is lent for one call is not there in the next."""
 
     def renew(self, parameters: Sequence[Float32]) -> None:
         """Read these in the next call; they are contiguous."""

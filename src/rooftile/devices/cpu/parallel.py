@@ -104,14 +104,13 @@ class Work:
     def quick(
         self, threads: int, shapes: Shapes, places: Sequence[int], kept: object
     ) -> Quick | None:
-        """A whole call of Python's, see `quick_call`, of the only row.
+        """A whole call of Python's, see `quick_call`; the last row has the most units.
 
-        ``places`` say where in the row the addresses of arrays of these shapes belong; all else is
+        ``places`` say where in the rows the addresses of arrays of these shapes belong; all else is
         filled, and ``kept`` keeps what it points at.  Nobody else may run this from now on.
         """
         self._compile()
-        (row,) = self.rows
-        threads = self._shared(row[_UNITS], threads)
+        threads = self._shared(self.rows[-1][_UNITS], threads)
         table = [number.value for number in self._place]
         return quick_call(table, threads, shapes, places, (self, kept))
 

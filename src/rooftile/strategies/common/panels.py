@@ -17,6 +17,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_columns
+from rooftile.strategies.cpu_kernel import Packing
 
 _FEW_WEIGHTS = 2**13
 ROW = 64
@@ -51,6 +52,11 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
     # A few are packed before the other cores could be told of it.
     count = threads if weights.size > _FEW_WEIGHTS else 1
     spread((given, packed), sizes, units, count)
+
+
+def packing_of(outputs: int, inputs: int, step: int, lanes: int) -> Packing:
+    """What does the same as `pack` with weights that lie row-major."""
+    return Packing(_spread(lanes, "rows"), panels_of(outputs, lanes), (inputs, outputs, step))
 
 
 def emit_fill(to: Writer, lanes: int, lie: Lie) -> None:

@@ -18,7 +18,7 @@ from functools import cache
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
-from rooftile.strategies.common.panels import pack, packed_size
+from rooftile.strategies.common.panels import pack, packed_size, packing_of
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
@@ -171,6 +171,7 @@ def _kernel(p: Conv2d) -> CpuKernel:
         ),
         units=lambda images: images * bands * groups,
         pack=lambda weights, into, threads: _pack(weights, into, block.lanes, threads),
+        packing=packing_of(p.maps, terms, terms, block.lanes),
         packed=groups * block.group * terms,
         scratch=staged + (block.size * block.lanes if block.chunked else 0),
         sizes=(

@@ -27,6 +27,7 @@ from rooftile.strategies.conv2d.cpu._register_source import generate
 from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
 from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.cpu_kernel import Packing
 
 _FEW_WEIGHTS = 2**12
 _STAGED_FLOATS = 48 * 1024
@@ -75,6 +76,7 @@ def tile_kernel(tile: Tile) -> CpuKernel:
         source("register_tile", generate(tile), functions, passes=passes),
         units=lambda images: images * bands,
         pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads),
+        packing=_packing_of(tile.problem, tile.block.maps),
         scratch=tile.scratch,
     )
 
@@ -99,6 +101,11 @@ def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyp
         for q in range(count):
             for term in range(terms):
                 packed[to + term * count + q] = weights[(first + q) * terms + term]
+
+
+def _packing_of(p: Conv2d, block: int) -> Packing:
+    """What does the same as `pack`."""
+    return Packing(_packing(), -(-p.maps // block), (p.maps, p.channels * math.prod(p.mask), block))
 
 
 @cache

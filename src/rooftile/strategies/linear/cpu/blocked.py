@@ -29,7 +29,7 @@ from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
-from rooftile.strategies.common.panels import Lie, pack, packed_size, panels_of
+from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of, panels_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
@@ -101,6 +101,7 @@ def linear_kernel(problem: Linear, lanes: int, registers: int, lie: Lie | None =
         _compiled(lanes, registers, lie),
         units=lambda images: -(-images // chunk) * panels,
         pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
+        packing=packing_of(problem.outputs, problem.inputs, step, lanes),
         packed=packed_size(problem.outputs, problem.inputs, lanes),
         scratch=scratch_size(chunk, lie),
         sizes=(

@@ -10,6 +10,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
+from rooftile.runtime import layouts
 from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.host_calls import note_call, run_on_host
@@ -63,7 +64,7 @@ def run(
 
         (made,) = run_in_place(given, choice, inputs, values, (to,))
     else:
-        direct = to is not None and given.dtype == "float32"
+        direct = given.writes_into(to)
         found: Taken = to if direct else new_result(result)
         if place == "cpu":
             run_on_host(choice, inputs, values, (found,))
@@ -74,7 +75,7 @@ def run(
             run_copied(choice, inputs, values, (found,))
         made = given.given_back(found) if to is None else to
         if to is not None and not direct:
-            to[...] = found
+            layouts.write(found, to)
     returned: Array = made if out is None else out
     return returned
 

@@ -13,6 +13,7 @@ from rooftile.errors import InputError
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import Array as ArrayOf
 from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime import layouts
 from rooftile.runtime.arrays import FLOAT32, library_of
 from rooftile.runtime.choice import ROUNDING_KINDS
 
@@ -97,11 +98,16 @@ class Arguments(Generic[Array]):
             )
         if isinstance(array, CudaArray):
             return self._on_gpu(name, array)
+        last = self._has_channels_last(array)
+        if name == self.first:
+            self.channels_last = last
         if self._forms and array.dtype != np.float32:
             return self._widened(name, array)
         flags = array.flags
         if flags.c_contiguous and flags.aligned:
             return np.asarray(array)
+        if last:
+            return layouts.row_major(array)
         copy = cpu.aligned(array.shape, array.dtype, f"a contiguous copy of {name}")
         copy[...] = array
         return copy
@@ -131,11 +137,20 @@ class Arguments(Generic[Array]):
         elif dtype not in ("float32", self.dtype) and self.dtype != "float32":
             raise InputError(name, f"dtype {dtype}", f"float32 or {self.dtype}, as {self.first} is")
 
+    def _has_channels_last(self, array: AnyArray) -> bool:
+        return self._forms and self.library.has_layouts and layouts.has_channels_last(array)
+
     def given_back(self, result: AnyArray) -> Any:
         """A float32 result of the CPU as the caller gets it."""
         if self.dtype != "float32":
             result = result.astype(numpy_dtype(self.dtype))
+        if self.channels_last and result.ndim == 4:
+            result = layouts.channels_last(result)
         return self.library.from_host(result)
+
+    def writes_into(self, out: AnyArray | None) -> bool:
+        """Whether a kernel of the CPU can write its float32 result into the caller's array."""
+        return out is not None and self.dtype == "float32" and bool(out.flags.c_contiguous)
 
     def take_matrix(
         self, name: str, value: Any, axes: str, transposed: bool, *, empty: bool = False
@@ -169,7 +184,10 @@ class Arguments(Generic[Array]):
             raise InputError(
                 "out", f"shape {tuple(out.shape)}", f"the result's shape {result.shape}"
             )
-        lacking = [word for word, has in _qualities(out, self._forms).items() if not has]
+        has = _qualities(out, self._forms)
+        if not isinstance(out, CudaArray) and self._has_channels_last(out):
+            has["c_contiguous"] = True
+        lacking = [word for word, found in has.items() if not found]
         if lacking:
             raise InputError(
                 "out", f"an array that is not {', '.join(lacking)}", "a plain new array"

@@ -29,6 +29,9 @@ class Library(ABC):
     capturable = False
     """Whether it gives memory to a call that is being captured into a graph."""
 
+    has_layouts = False
+    """Whether it knows images with their channels last from other views."""
+
     @abstractmethod
     def gpu(self, name: str, array: Any) -> int | None:
         """The number of the CUDA GPU that holds the array; None for the CPU.

@@ -16,6 +16,7 @@ from rooftile.devices.select import open_device
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import AnyArray
 from rooftile.ops.problem import Array
+from rooftile.runtime import layouts
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice
@@ -67,7 +68,7 @@ class OnHost(Settled):
         """See `Settled.run`."""
         (result,) = choice.problem.output_arrays
         to = None if out is None else given.take_out(out, result, [x])
-        direct = to is not None and given.dtype == "float32"
+        direct = given.writes_into(to)
         made: Any = to if direct else new_result(result)
         with self._turn:
             bound = self._bind(choice)
@@ -77,7 +78,7 @@ class OnHost(Settled):
         if to is None:
             return given.given_back(made)
         if not direct:
-            to[...] = made
+            layouts.write(made, to)
         return out
 
     def update(self, given: Arguments[Any], parameters: Sequence[AnyArray | None]) -> None:

@@ -21,7 +21,7 @@ class Torch(Library):
     """Tensors of the CPU and of GPUs."""
 
     title = "a torch.Tensor"
-    capturable = quick = True
+    capturable = quick = has_layouts = True
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch

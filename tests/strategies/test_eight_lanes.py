@@ -23,8 +23,10 @@ assert lanes() == 8
 ragged = Conv2d(2, 3, 15, 23, 5, (3, 3), (1, 1), (1, 1), "relu", Pool.of("max", 2))
 rows = Conv2d(1, 2, 13, 19, 3, (7, 7), activation="tanh")
 wide = Conv2d(2, 9, 7, 31, 19, (3, 11), (1, 2), (1, 4))
+deep = Conv2d(1, 200, 6, 9, 17, (5, 5), (1, 1), (2, 2), "relu", Pool.of("max", 2))
 for problem, name in ((ragged, "register_tile"), (ragged, "map_vectors"), (ragged, "winograd"),
                       (rows, "winograd"), (rows, "map_vectors"), (wide, "map_vectors"),
+                      (deep, "map_vectors"),
                       (Linear(9, 70, 21, "relu"), "blocked"),
                       (Softmax(3, 6), "vectors"), (Softmax(3, 45), "vectors")):
     rung = strategy(problem.operation, name)

@@ -19,11 +19,12 @@ from rooftile.strategies.common.transposition import emit_transposition
 
 SIZES = (
     "channels", "height", "width", "maps", "tall", "wide", "down", "above", "left", "rows",
-    "columns", "bands", "code", "chunk",
+    "columns", "bands", "code", "chunk", "share", "kept",
 )  # fmt: skip
 """What the kernel is told: the image, the mask, its vertical stride, the padding, the result's rows
-and columns, how many bands of rows an image has, the activation's code, and the channels that are
-summed in one go."""
+and columns, how many bands of rows an image has, the activation's code, the channels that are
+summed in one go, those that all blocks of a band sum before they go on to the next ones, and where
+in scratch their sums wait."""
 
 FEW = 8
 """Channels between which weights are brought near."""
@@ -184,19 +185,23 @@ def _emit_blocks(to: Writer, block: MapBlock) -> None:
         f"coming = (g + 1) % groups * {block.group} * terms",
         f"limit = coming + {block.group} * terms",
     )
-    with (
-        to.block(f"for i in range(top, bottom, {block.rows}):"),
-        to.block(f"for j in range(0, columns, {block.columns}):"),
-    ):
-        to.line(
-            f"row, column = min(i, bottom - {block.rows}), min(j, columns - {block.columns})",
-            f"at = base + (row - top) * {high} * down * pitch + column * {across * block.stride}",
-            f"block({source}, at, plane, pitch, channels, tall, wide, down, weights, m * terms,"
-            " coming, pace, limit, bias, m, maps - m, out,"
-            " ((n * maps + m) * rows + row) * columns + column, rows * columns, columns, code,"
-            " scratch, chunk)",
-            f"coming += pace * ((channels + {FEW - 1}) // {FEW})",
-        )
+    with to.block("for start in range(0, channels, share):"):
+        to.line("stop, totals = min(channels, start + share), kept")
+        with (
+            to.block(f"for i in range(top, bottom, {block.rows}):"),
+            to.block(f"for j in range(0, columns, {block.columns}):"),
+        ):
+            to.line(
+                f"row, column = min(i, bottom - {block.rows}), min(j, columns - {block.columns})",
+                f"at = base + (row - top) * {high} * down * pitch"
+                f" + column * {across * block.stride}",
+                f"block({source}, at, plane, pitch, channels, tall, wide, down, weights, m * terms,"
+                " coming, pace, limit, bias, m, maps - m, out,"
+                " ((n * maps + m) * rows + row) * columns + column, rows * columns, columns, code,"
+                " scratch, chunk, start, stop, totals)",
+                f"coming += pace * ((stop - start + {FEW - 1}) // {FEW})",
+                f"totals += {block.size * block.lanes}",
+            )
 
 
 def _emit_block(to: Writer, block: MapBlock) -> None:
@@ -206,7 +211,7 @@ def _emit_block(to: Writer, block: MapBlock) -> None:
     to.line("@apart")
     with to.block(
         "def block(x, at, plane, pitch, channels, tall, wide, down, weights, w, coming, pace,"
-        " limit, bias, b, valid, out, o, area, columns, code, scratch, chunk):"
+        " limit, bias, b, valid, out, o, area, columns, code, scratch, chunk, start, stop, totals):"
     ):
         for v in range(block.vectors):
             count = f"max(0, min({lanes}, valid - {v * lanes}))"
@@ -215,7 +220,7 @@ def _emit_block(to: Writer, block: MapBlock) -> None:
         if block.chunked:
             _emit_chunks(to, block, sums)
         else:
-            _emit_taps(to, block, "channels")
+            _emit_taps(to, block, "0", "channels")
         for v in range(block.vectors):
             _emit_results(to, block, v)
         with (
@@ -230,25 +235,28 @@ def _emit_block(to: Writer, block: MapBlock) -> None:
 
 
 def _emit_chunks(to: Writer, block: MapBlock, sums: list[str]) -> None:
-    """Write the sum of the sums of chunks of channels; the totals are at the end of scratch."""
-    to.line(f"totals = scratch.size - {len(sums) * block.lanes}")
+    """Write the sum of the sums of chunks of channels, from ``start`` on; the results are made of
+    the last ones' totals."""
     places = [f"totals + {k * block.lanes}" for k in range(len(sums))]
-    to.line(*(f"store(scratch, {at}, {a})" for at, a in zip(places, sums, strict=True)))
-    with to.block("for start in range(0, channels, chunk):"):
+    with to.block("if start == 0:"):
+        to.line(*(f"store(scratch, {at}, {a})" for at, a in zip(places, sums, strict=True)))
+    with to.block("for first in range(start, stop, chunk):"):
         to.line(*(f"{a} = splat(float32(0.0))" for a in sums))
-        _emit_taps(to, block, "min(channels, start + chunk)", "start")
+        _emit_taps(to, block, "first", "min(stop, first + chunk)")
         for at, a in zip(places, sums, strict=True):
             to.line(f"{a} = add(load(scratch, {at}), {a})", f"store(scratch, {at}, {a})")
+    with to.block("if stop < channels:"):
+        to.line("return")
 
 
-def _emit_taps(to: Writer, block: MapBlock, end: str, begin: str = "0") -> None:
+def _emit_taps(to: Writer, block: MapBlock, begin: str, end: str) -> None:
     """Write the sum over the taps of some channels.
 
     Inputs of the next channel, too far away for the processor to see them coming, are brought near
     meanwhile, and weights of the next group.
     """
     with to.block(f"for few in range({begin}, {end}, {FEW}):"):
-        to.line(f"near = coming + few // {FEW} * pace")
+        to.line(f"near = coming + (few - start) // {FEW} * pace")
         with to.block("for k in range(near, min(near + pace, limit), 16):"):
             to.line("prefetch2(weights, k)")
         with (

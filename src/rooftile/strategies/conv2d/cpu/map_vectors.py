@@ -28,6 +28,8 @@ from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 _STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
 or more where vectors have 16 lanes."""
+_NEAR_VECTORS = 4 * 1024
+"""Vectors of weights that stay in the second-level cache while a band's blocks read them again."""
 _BANDS, _UNITS = 8, 64
 """An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps:
 so many units are work for some cores, and each band reads all weights again."""
@@ -135,23 +137,37 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
 
 
 def _bands(p: Conv2d, block: MapBlock) -> int:
-    """Bands of an image, the fewest whose staged rows fit."""
+    """Bands of an image, the fewest whose staged rows fit, a share of the channels at a time."""
     steps, most = p.output_size[0] // block.rows, _STAGED_VECTORS * block.lanes
     groups = -(-p.maps // block.group)
     # Rows that bands share are staged for each of them.
     distinct = p.output_size[0] * block.window[0] * p.stride[0] // p.mask[0]
     least = max(1, min(steps, _BANDS, -(-_UNITS // groups), distinct))
-    fitting = (n for n in range(least, steps) if _staged(p, block, n) <= most)
+    share = _share(p, block) / p.channels
+    fitting = (n for n in range(least, steps) if share * _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
+
+
+def _rows_of_band(p: Conv2d, block: MapBlock, bands: int) -> int:
+    """Of the result, in the largest band."""
+    rows = p.output_size[0]
+    return -(-(rows // block.rows) // bands) * block.rows + rows % block.rows
 
 
 def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
     """float32 of the rows behind a band."""
-    rows, columns = p.output_size
     high, wide = block.window
-    most = -(-(rows // block.rows) // bands) * block.rows + rows % block.rows
-    deep = (most * high - 1) * p.stride[0] + p.mask[0]
-    return p.channels * deep * ((columns * wide - 1) * p.stride[1] + p.mask[1])
+    deep = (_rows_of_band(p, block, bands) * high - 1) * p.stride[0] + p.mask[0]
+    return p.channels * deep * ((p.output_size[1] * wide - 1) * p.stride[1] + p.mask[1])
+
+
+def _share(p: Conv2d, block: MapBlock) -> int:
+    """Channels, whole chunks of them, whose weights stay near for all blocks of a band."""
+    if not block.chunked:
+        return p.channels
+    chunk = _chunk(p)
+    vectors = block.vectors * chunk * math.prod(p.mask)
+    return max(1, _NEAR_VECTORS // vectors) * chunk
 
 
 @cache
@@ -161,6 +177,8 @@ def _kernel(p: Conv2d) -> CpuKernel:
     terms = p.channels * math.prod(p.mask)
     # Beyond what is staged, vectors may be stored past padding and the last row.
     staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
+    down, across = _rows_of_band(p, block, bands), p.output_size[1]
+    blocks = -(-down // block.rows) * -(-across // block.columns)
     return CpuKernel(
         source(
             "map_vectors",
@@ -173,10 +191,11 @@ def _kernel(p: Conv2d) -> CpuKernel:
         pack=lambda weights, into, threads: _pack(weights, into, block.lanes, threads),
         packing=packing_of(p.maps, terms, terms, block.lanes),
         packed=groups * block.group * terms,
-        scratch=staged + (block.size * block.lanes if block.chunked else 0),
+        scratch=staged + (blocks * block.size * block.lanes if block.chunked else 0),
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
-            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p),
+            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p), _share(p, block),
+            staged,
         ),
     )  # fmt: skip
 

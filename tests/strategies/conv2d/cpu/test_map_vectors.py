@@ -1,0 +1,52 @@
+"""`map_vectors`: bands, shares of the channels, masks that are written out or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rooftile.devices import cpu
+from rooftile.lab.judge.verify import random_inputs, verify
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies import strategy
+from rooftile.strategies.conv2d.cpu import map_vectors
+
+RUNG = strategy("conv2d", "map_vectors")
+DEEP = Conv2d(2, 200, 9, 11, 37, (5, 5), (1, 1), (2, 2), "relu", Pool.of("max", 2))
+
+
+def test_long_sums_are_made_share_by_share():
+    block = map_vectors._choose(DEEP)
+    share = map_vectors._share(DEEP, block)
+    assert share % map_vectors._chunk(DEEP) == 0
+    assert 0 < share < DEEP.channels
+    verify(DEEP, RUNG, neighbours=False).raise_if_wrong()
+
+
+def test_the_bits_do_not_depend_on_the_shares(monkeypatch):
+    x, *parameters = random_inputs(DEEP, 0)
+    found = []
+    for near in (1, 4 * 1024, 10**9):
+        monkeypatch.setattr(map_vectors, "_NEAR_VECTORS", near)
+        map_vectors._kernel.cache_clear()
+        out = np.full(DEEP.output_shape, np.nan, np.float32)
+        RUNG.bind(DEEP, parameters, cpu.open_device(2))(x, out)
+        found.append(out)
+    map_vectors._kernel.cache_clear()
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("wide", [1, 3, 7, 8, 11])
+def test_narrow_masks_are_written_out(wide):
+    problem = Conv2d(2, 9, 7, 31, 19, (3, wide), (1, 2), (1, wide // 2))
+    assert map_vectors._choose(problem).wide == (wide if wide <= 7 else 0)
+    verify(problem, RUNG, neighbours=False).raise_if_wrong()
+
+
+def test_bands_of_a_small_image_share_few_rows():
+    problem = Conv2d(1, 32, 8, 8, 64, (3, 3), (1, 1), (1, 1))
+    block = map_vectors._choose(problem)
+    assert map_vectors._bands(problem, block) <= 2
+    large = Conv2d(1, 32, 112, 112, 64, (3, 3), (1, 1), (1, 1))
+    assert map_vectors._bands(large, map_vectors._choose(large)) >= 8

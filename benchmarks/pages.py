@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+
+def own_name(stem: str, processor: str) -> str:
+    """The name of the file of a record that each kind of processor has one of."""
+    return f"{stem}-{'-'.join(re.findall('[a-z0-9]+', processor.lower()))}.json"
 
 
 def filled(text: str, lines: Iterable[str], name: str = "measured") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import patterns_rows as rows
+from pages import own_name
 from patterns_calls import CALLS
 from patterns_cases import CPU, Case
 from patterns_rows import COPY, OURS, READ, Record, Watch
@@ -95,8 +95,7 @@ def path_for(name: str) -> Path:
     if first.exists():
         where = json.loads(first.read_text(encoding="utf-8"))["environment"]
         if where["cpu"] != name:
-            own = "-".join(re.findall("[a-z0-9]+", name.lower()))
-            return RESULTS / f"patterns-cpu-{own}.json"
+            return RESULTS / own_name("patterns-cpu", name)
     return first
 
 

@@ -6,12 +6,11 @@ python benchmarks/roof_page.py
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pages import markdown_table, section
+from pages import markdown_table, own_name, section
 
 Record = dict[str, Any]
 
@@ -28,8 +27,7 @@ def write() -> None:
 
 def keep(record: Record) -> None:
     """Write the record of one kind of processor, beside those of others."""
-    words = re.findall("[a-z0-9]+", record["environment"]["cpu"].lower())
-    path = RESULTS / f"roof-cpu-{'-'.join(words)}.json"
+    path = RESULTS / own_name("roof-cpu", record["environment"]["cpu"])
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -4,7 +4,7 @@
 
 A step is forward, loss, backward and SGD with momentum, on every core.  Before it is timed, its
 gradients are compared with PyTorch's in float64; nobody is timed while another's threads spin.
-``--keep`` puts the record beside the others and writes the page.
+``--keep`` puts the record of this processor beside the others and writes the page.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 import training_page
+from pages import own_name
 from training_steps import torch_network
 
 from rooftile import nn
@@ -112,7 +113,8 @@ def main() -> None:
         print(rows[-1], flush=True)
     if arguments.keep:
         about = {**dataclasses.asdict(environment()), "torch": torch.__version__}
-        training_page.keep(training_page.CPU, plain({"environment": about, "rows": rows}))
+        path = training_page.RESULTS / own_name(training_page.CPU, about["cpu"])
+        training_page.keep(path, plain({"environment": about, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -10,17 +10,20 @@ whole trainings.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pages import filled, markdown_table
 
 ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "training-h100.json"
-BEFORE = RECORD.with_name("training-h200.json")
+RESULTS = ROOT / "benchmarks" / "results"
+RECORD = RESULTS / "training-h100.json"
+BEFORE = RESULTS / "training-h200.json"
 """Of the GPU that the goals are for; it has not been there since."""
-CPU = RECORD.with_name("training-cpu.json")
-TRAINED = {kind: RECORD.with_name(f"whole-training-{kind}.json") for kind in ("cpu", "cuda")}
+CPU = "training-cpu"
+"""How the names of the records of CPUs begin, of which each has one."""
+TRAINED = {kind: RESULTS / f"whole-training-{kind}.json" for kind in ("cpu", "cuda")}
 PAGE = ROOT / "docs" / "training.md"
 PRECISIONS = ("ieee", "tf32", "bf16")
 GOALS = {
@@ -156,22 +159,28 @@ def keep(path: Path, record: dict[str, Any]) -> None:
 
 
 PARTS = (
-    (RECORD, table, "measured"),
-    (BEFORE, table, "before"),
-    (RECORD, launches, "launches"),
-    (CPU, on_the_cpu, "on the CPU"),
-    (TRAINED["cpu"], trained, "trained"),
-    (TRAINED["cuda"], trained, "trained on a GPU"),
+    (RECORD.name, table, "measured"),
+    (BEFORE.name, table, "before"),
+    (RECORD.name, launches, "launches"),
+    (f"{CPU}-*.json", on_the_cpu, "on the CPU"),
+    (TRAINED["cpu"].name, trained, "trained"),
+    (TRAINED["cuda"].name, trained, "trained on a GPU"),
 )
-"""What the page's parts are made of, by whom, and their names; a part without a record is empty."""
+"""The names of the records that the page's parts are made of, by whom, and the parts' names; a part
+without a record is empty."""
+
+
+def part(records: str, lines: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    """A part's lines, record by record."""
+    paths = sorted(RESULTS.glob(records))
+    return [line for path in paths for line in lines(json.loads(path.read_text(encoding="utf-8")))]
 
 
 def main() -> None:
     """Make the page's tables anew."""
     text = PAGE.read_text(encoding="utf-8")
-    for path, lines, name in PARTS:
-        if path.exists():
-            text = filled(text, lines(json.loads(path.read_text(encoding="utf-8"))), name)
+    for records, lines, name in PARTS:
+        text = filled(text, part(records, lines), name)
     PAGE.write_text(text, encoding="utf-8")
 
 

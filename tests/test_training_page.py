@@ -14,12 +14,23 @@ def script(benchmark_script):
 
 def test_the_page_has_what_the_record_says(script):
     text = script.PAGE.read_text(encoding="utf-8")
-    for path, lines, name in script.PARTS:
-        if not path.exists():
-            assert script.filled(text, [], name).replace("\n\n", "\n") == text.replace("\n\n", "\n")
-            continue
-        record = json.loads(path.read_text(encoding="utf-8"))
-        assert script.filled(text, lines(record), name) == text
+    for records, lines, name in script.PARTS:
+        made = script.part(records, lines)
+        assert made, records
+        assert script.filled(text, made, name) == text
+
+
+def test_each_processor_has_a_table_of_its_own(script, monkeypatch, tmp_path):
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+    about = {"cores": 2, "load": 0.0, "torch": "2.11", "time": "2026-01-01T00:00"}
+    times = {f"{who}_ms": {"min": t} for who, t in (("ours", 1.0), ("eager", 4.5), ("compiled", 6))}
+    for cpu in ("one", "another"):
+        row = {"network": "lenet5", "batch": 64, **times}
+        record = {"environment": {**about, "cpu": cpu}, "rows": [row]}
+        (tmp_path / f"training-cpu-{cpu}.json").write_text(json.dumps(record), encoding="utf-8")
+    lines = script.part("training-cpu-*.json", script.on_the_cpu)
+    assert [line.split(",")[0] for line in lines if "2 cores" in line] == ["another", "one"]
+    assert lines.count("| `lenet5` | 64 | 1.00 | 4.50 | 6.00 | 4.50 | 6.00 | 4 |") == 2
 
 
 def test_a_table_says_what_was_reached_of_which_goal(script):

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from calls_first import first_calls
+from pages import own_name
 
 import rooftile
 from rooftile.devices import cpu
-from rooftile.lab.environment import environment, versions
+from rooftile.lab.environment import cpu_name, environment, versions
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.peers.cpu import PEERS, keeping_memory
 from rooftile.nn import architecture
@@ -28,7 +29,8 @@ from rooftile.ops import Chain, Conv2d, Layer, Linear, Pool, named
 from rooftile.runtime.choice import decide
 from rooftile.runtime.timing.host import interleaved
 
-RESULTS = Path(__file__).parent / "results" / "calls-cpu.json"
+RESULTS = Path(__file__).parent / "results" / own_name("calls-cpu", cpu_name())
+"""The record of this processor."""
 PACKAGES = ("numpy", "llvmlite", "torch")
 TORCH = ("torch eager", "torch compile, frozen")
 SECONDS = 1.5

@@ -66,6 +66,42 @@ def test_parameters_are_copied_and_update_gives_others():
         np.testing.assert_array_equal(slow(x), expected)
 
 
+@pytest.mark.parametrize("strategy", [None, "register_tile", "map_vectors", "im2col"])
+def test_repeated_calls_of_several_shapes_and_updates(strategy):
+    options = {"activation": "relu", "strategy": strategy}
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, **options)
+    xs = [values(batch, 3, 9, 14) for batch in (1, 2, 5)]
+    for scale in (1, 2, 3):
+        weights = scale * WEIGHTS
+        conv.update(weights, BIAS)
+        for _ in range(3):
+            for x in xs:
+                expected = rooftile.conv2d(x, weights, BIAS, **options)
+                np.testing.assert_array_equal(conv(x), expected)
+                out = np.full_like(expected, np.nan)
+                assert conv(x, out=out) is out
+                np.testing.assert_array_equal(out, expected)
+
+
+def test_a_call_beside_an_update_has_the_old_values_or_the_new_ones():
+    x = values(2, 3, 12, 21)
+    sets = [(scale * WEIGHTS, scale * BIAS) for scale in (1, 2)]
+    expected = [rooftile.conv2d(x, *one, **OPTIONS) for one in sets]
+    conv = rooftile.Conv2d(*sets[0], **OPTIONS)
+
+    def work(k):
+        if k == 0:
+            for n in range(100):
+                conv.update(*sets[n % 2])
+            return True
+        found = (conv(x) for _ in range(200))
+        return all(any(np.array_equal(y, one) for one in expected) for y in found)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+    np.testing.assert_array_equal(conv(x), expected[1])
+
+
 def test_more_shapes_than_are_kept(monkeypatch):
     monkeypatch.setattr(prepared, "_MOST_SHAPES", 2)
     conv = rooftile.Conv2d(WEIGHTS, BIAS, **OPTIONS)

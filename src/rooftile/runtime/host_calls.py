@@ -167,10 +167,15 @@ class LibraryRepeat:
 
 
 class SettledRepeat:
-    """What a call of one plain array runs where parameters stay."""
+    """What a call of one plain array runs where parameters stay.
 
-    def __init__(self, bound: HostBound, result: Array, turn: threading.Lock) -> None:
-        self._bound, self._result, self._turn = bound, result, turn
+    ``quick`` does all of it where it is given.
+    """
+
+    def __init__(
+        self, bound: HostBound, result: Array, turn: threading.Lock, quick: cpu.Quick | None
+    ) -> None:
+        self._bound, self._result, self._turn, self._quick = bound, result, turn, quick
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `rooftile.runtime.repeats.Repeated`."""
@@ -178,7 +183,7 @@ class SettledRepeat:
 
     def quickest(self) -> Callable[[Any, Any], Any]:
         """See `rooftile.runtime.repeats.Repeated`."""
-        return self.__call__
+        return self._quick or self.__call__
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `rooftile.runtime.repeats.Repeated`."""

@@ -62,6 +62,8 @@ class OnHost(Settled):
         self._shapes = tuple(shapes)
         self._parameters = self._copies(parameters)
         self._bound: dict[tuple[Strategy, Any, str], Any] = {}
+        self._read: set[Any] = set()
+        """Those of them whose parameters a call may still read that takes no turn."""
         self._turn = lock()
 
     def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
@@ -86,14 +88,22 @@ class OnHost(Settled):
         taken = self._copies(parameters)
         with self._turn:
             self._parameters = taken
-            self._bound = {key: b for key, b in self._bound.items() if b.renewable}
             self.repeats.clear()
+            self._bound = {
+                key: bound
+                for key, bound in self._bound.items()
+                if bound.renewable and bound not in self._read
+            }
+            self._read.clear()
             for bound in self._bound.values():
                 bound.renew(taken)
 
     def _note(self, given: Arguments[Any], x: AnyArray, bound: Any, result: Array) -> None:
         """Keep what runs the next call like this."""
-        library, repeat = given.library, SettledRepeat(bound, result, self._turn)
+        quick = bound.quick_beside((x.shape, result.shape))
+        if quick is not None:
+            self._read.add(bound)
+        library, repeat = given.library, SettledRepeat(bound, result, self._turn, quick)
         own = repeat if given.kind is np.ndarray else LibraryRepeat(library, repeat)
         keep(self.repeats, (given.kind, x.shape, library.own_dtype("float32")), own)
 

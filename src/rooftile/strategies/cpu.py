@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -110,6 +111,15 @@ class HostBound(Bound):
             return None
         made: cpu.Quick | None = quick([array.shape for array in arrays])
         return made
+
+    def quick_beside(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+        """A whole call on an input and a result of these shapes, few enough, that reads packed
+        parameters as they are now, while other calls run; None where there is no such way."""
+        made = getattr(self.call, "quick_beside", None)
+        if made is None or 4 * sum(map(math.prod, shapes)) > cpu.MOST_HELD:
+            return None
+        quick: cpu.Quick | None = made(shapes)
+        return quick
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
         """See `Bound.renew`."""

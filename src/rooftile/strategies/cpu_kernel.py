@@ -113,6 +113,13 @@ class BoundKernel:
             return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
         return self._quick_packing(shapes, parameters)
 
+    def quick_beside(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+        """A whole call on an input and a result of these shapes, while others run, with scratch of
+        its own: it reads the packed parameters that are here now."""
+        weights, bias, *_ = self._keep
+        given = self._kernel, weights, bias, self._image, self._threads, self._names
+        return BoundKernel(*given).quick(shapes)
+
     def _quick_packing(self, shapes: cpu.Shapes, parameters: Sequence[int]) -> cpu.Quick | None:
         """The same with weights, and maybe a bias, of so many elements: a row packs the weights for
         the kernel's, which reads the bias where it lies."""

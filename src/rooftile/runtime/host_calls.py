@@ -26,6 +26,8 @@ from rooftile.runtime.results import new_result
 from rooftile.strategies.cpu import HostBound
 
 _FLOAT32 = np.dtype(np.float32)
+MOST_FLOPS = 2**21
+"""A call with parameters and no more work than this, some 20 us, keeps the GIL."""
 _READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
 """NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
 
@@ -84,7 +86,8 @@ class HostRepeat:
         # To pack many parameters takes much longer than to find what packs them.
         small = _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
-        if self._own is None or self._given is None:
+        long = bool(problem.parameter_arrays) and problem.flops > MOST_FLOPS
+        if self._own is None or self._given is None or long:
             return self.__call__
         return self._own.quick(self._given - self._inputs) or self.__call__
 

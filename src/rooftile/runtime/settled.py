@@ -14,8 +14,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.cuda.arrays import allocate_for_export
 from rooftile.devices.select import open_device
 from rooftile.errors import UnsupportedProblem
-from rooftile.ops import AnyArray
-from rooftile.ops.problem import Array
+from rooftile.ops import AnyArray, Problem
 from rooftile.runtime import layouts
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library
@@ -29,7 +28,7 @@ from rooftile.runtime.execution import (
     result_form,
     whole_of,
 )
-from rooftile.runtime.host_calls import LibraryRepeat, SettledRepeat, is_plain
+from rooftile.runtime.host_calls import MOST_FLOPS, LibraryRepeat, SettledRepeat, is_plain
 from rooftile.runtime.repeats import Kept, Repeat, keep
 from rooftile.runtime.results import new_result
 from rooftile.strategies import Strategy
@@ -76,7 +75,7 @@ class OnHost(Settled):
             bound = self._bind(choice)
             bound(x, made)
             if choice.device == "cpu" and given.dtype == "float32" and is_plain(x):
-                self._note(given, x, bound, result)
+                self._note(given, choice.problem, x, bound)
         if to is None:
             return given.given_back(made)
         if not direct:
@@ -98,9 +97,11 @@ class OnHost(Settled):
             for bound in self._bound.values():
                 bound.renew(taken)
 
-    def _note(self, given: Arguments[Any], x: AnyArray, bound: Any, result: Array) -> None:
+    def _note(self, given: Arguments[Any], problem: Problem, x: AnyArray, bound: Any) -> None:
         """Keep what runs the next call like this."""
-        quick = bound.quick_beside((x.shape, result.shape))
+        (result,) = problem.output_arrays
+        short = problem.flops <= MOST_FLOPS
+        quick = bound.quick_beside((x.shape, result.shape)) if short else None
         if quick is not None:
             self._read.add(bound)
         library, repeat = given.library, SettledRepeat(bound, result, self._turn, quick)

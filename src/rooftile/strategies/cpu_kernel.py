@@ -134,6 +134,7 @@ class BoundKernel:
         entries = cpu.Entry(kernel, dtypes), cpu.Entry.of_layer(self._kernel.function)
         work = cpu.Work(entries, [first, second])
         work.rows[1][_BIAS] = cpu.address(zeros)
+        # The weights are the packing's first array, which lies where a layer has its input.
         width = len(cpu.FIELDS)
         places = (width + _X, _X, width + _BIAS)[: 1 + len(parameters)]
         kept = (self._keep, sizes, zeros)

@@ -13,14 +13,17 @@ from rooftile.strategies.conv2d.cpu import map_vectors
 
 RUNG = strategy("conv2d", "map_vectors")
 DEEP = Conv2d(2, 200, 9, 11, 37, (5, 5), (1, 1), (2, 2), "relu", Pool.of("max", 2))
+PIXELS = Conv2d(2, 5000, 3, 5, 20, (1, 1))
+"""It reads images where they lie."""
 
 
-def test_long_sums_are_made_share_by_share():
-    block = map_vectors._choose(DEEP)
-    share = map_vectors._share(DEEP, block)
-    assert share % map_vectors._chunk(DEEP) == 0
-    assert 0 < share < DEEP.channels
-    verify(DEEP, RUNG, neighbours=False).raise_if_wrong()
+@pytest.mark.parametrize("problem", [DEEP, PIXELS], ids=["deep", "pixels"])
+def test_long_sums_are_made_share_by_share(problem):
+    block = map_vectors._choose(problem)
+    share = map_vectors._share(problem, block)
+    assert share % map_vectors._chunk(problem) == 0
+    assert 0 < share < problem.channels
+    verify(problem, RUNG, neighbours=False).raise_if_wrong()
 
 
 def test_the_bits_do_not_depend_on_the_shares(monkeypatch):

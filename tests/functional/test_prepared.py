@@ -83,8 +83,10 @@ def test_repeated_calls_of_several_shapes_and_updates(strategy):
                 np.testing.assert_array_equal(out, expected)
 
 
-def test_a_call_beside_an_update_has_the_old_values_or_the_new_ones():
-    x = values(2, 3, 12, 21)
+@pytest.mark.parametrize("shape", [(2, 3, 12, 21), (3, 3, 60, 61)])
+def test_a_call_beside_an_update_has_the_old_values_or_the_new_ones(shape):
+    # The second takes so long that it gives the GIL back.
+    x = values(*shape)
     sets = [(scale * WEIGHTS, scale * BIAS) for scale in (1, 2)]
     expected = [rooftile.conv2d(x, *one, **OPTIONS) for one in sets]
     conv = rooftile.Conv2d(*sets[0], **OPTIONS)

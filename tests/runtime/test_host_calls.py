@@ -89,9 +89,12 @@ def test_repeated_calls_of_a_small_problem_pack_what_they_are_given(
         np.testing.assert_array_equal(call(*given, **options), prepared(w, b, **options)(x))
 
 
-def test_repeated_calls_of_a_small_problem_by_eight_threads(waiting):
-    x = values(0, 1, 1, 28, 28)
-    sets = [(values(k, 8, 1, 5, 5), values(k + 50, 8)) for k in range(8)]
+@pytest.mark.parametrize(("image", "mask"), [((1, 28, 28), 5), ((4, 40, 40), 7)])
+def test_repeated_calls_of_a_small_problem_by_eight_threads(waiting, image, mask):
+    # The second takes so long that it gives the GIL back.
+    x = values(0, 1, *image)
+    assert (Conv2d(1, *image, 8, (mask, mask)).flops > host_calls.MOST_FLOPS) == (mask == 7)
+    sets = [(values(k, 8, image[0], mask, mask), values(k + 50, 8)) for k in range(8)]
     expected = [rooftile.Conv2d(*own)(x) for own in sets]
 
     def work(k):

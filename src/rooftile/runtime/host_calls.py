@@ -27,7 +27,7 @@ from rooftile.strategies.cpu import HostBound
 
 _FLOAT32 = np.dtype(np.float32)
 MOST_FLOPS = 2**21
-"""A call with parameters and no more work than this, some 20 us, keeps the GIL."""
+"""A call of no more work than this, some 20 us, keeps the GIL."""
 _READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
 """NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
 
@@ -86,19 +86,29 @@ class HostRepeat:
         # To pack many parameters takes much longer than to find what packs them.
         small = _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
-        long = bool(problem.parameter_arrays) and problem.flops > MOST_FLOPS
-        if self._own is None or self._given is None or long:
+        if self._own is None or self._given is None:
             return self.__call__
-        return self._own.quick(self._given - self._inputs) or self.__call__
+        long = problem.flops > MOST_FLOPS
+        quick = self._own.quick(self._given - self._inputs, long=long)
+        if quick is None:
+            return self.__call__
+        if not long:
+            return quick
+        self._own = None
+        return self._beside_others(quick)
 
     def _quickest_of_large(self) -> Callable[[Any, Any], Any] | None:
-        """The same where memory for results is kept, and where other threads may call meanwhile."""
+        """The same where memory for results is kept."""
         own = self._kept()
         quick = own.quick() if own else None
         if quick is None:
             if own:
                 _waiting.keep(self._choice, own)
             return None
+        return self._beside_others(quick)
+
+    def _beside_others(self, quick: cpu.Quick) -> Callable[[Any, Any], Any]:
+        """A call where another thread may be in ``quick``, which then gives None."""
 
         def call(arrays: Any, out: Any) -> Any:
             made = quick(arrays, new_result(self._result) if out is None else out)

@@ -100,8 +100,8 @@ class OnHost(Settled):
     def _note(self, given: Arguments[Any], problem: Problem, x: AnyArray, bound: Any) -> None:
         """Keep what runs the next call like this."""
         (result,) = problem.output_arrays
-        short = problem.flops <= MOST_FLOPS
-        quick = bound.quick_beside((x.shape, result.shape)) if short else None
+        long = problem.flops > MOST_FLOPS
+        quick = bound.quick_beside((x.shape, result.shape), long=long)
         if quick is not None:
             self._read.add(bound)
         library, repeat = given.library, SettledRepeat(bound, result, self._turn, quick)

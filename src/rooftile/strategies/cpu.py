@@ -92,11 +92,11 @@ class HostBound(Bound):
         """See `Bound.renewable`."""
         return not self.problem.parameter_arrays or hasattr(self.call, "renew")
 
-    def quick(self, parameters: int = 0) -> cpu.Quick | None:
+    def quick(self, parameters: int = 0, *, long: bool = False) -> cpu.Quick | None:
         """A whole call on arrays of the problem's own batch, and so many of its parameters, which
         is all that this computes from now on; None where there is no such way.
 
-        Parameters that are not given are zeros.
+        Parameters that are not given are zeros.  A ``long`` call gives the GIL back.
         """
         quick = getattr(self.call, "quick", None)
         problem = self.problem
@@ -109,16 +109,19 @@ class HostBound(Bound):
             return None
         if any(array.dtype != "float32" for array in arrays):
             return None
-        made: cpu.Quick | None = quick([array.shape for array in arrays])
+        made: cpu.Quick | None = quick([array.shape for array in arrays], long)
         return made
 
-    def quick_beside(self, shapes: cpu.Shapes) -> cpu.Quick | None:
-        """A whole call on an input and a result of these shapes, few enough, that reads packed
-        parameters as they are now, while other calls run; None where there is no such way."""
+    def quick_beside(self, shapes: cpu.Shapes, *, long: bool) -> cpu.Quick | None:
+        """A whole call on an input and a result of these shapes, small enough, that reads packed
+        parameters as they are now, while other calls run; None where there is no such way.
+
+        A ``long`` call gives the GIL back.
+        """
         made = getattr(self.call, "quick_beside", None)
         if made is None or 4 * sum(map(math.prod, shapes)) > cpu.MOST_HELD:
             return None
-        quick: cpu.Quick | None = made(shapes)
+        quick: cpu.Quick | None = made(shapes, long)
         return quick
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
@@ -207,9 +210,9 @@ class _BoundArrays:
         given = (*arrays[:first], *self._held, *arrays[first:])
         self._run(given, self._sizes, units, self._threads)
 
-    def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+    def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
         """See `HostBound.quick`."""
-        return self._run.quick(self._sizes, self._kernel.units, self._threads, shapes)
+        return self._run.quick(self._sizes, self._kernel.units, self._threads, shapes, long)
 
 
 class CpuStrategy(HostStrategy):

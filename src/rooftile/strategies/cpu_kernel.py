@@ -104,23 +104,25 @@ class BoundKernel:
             row[_X], row[_OUT] = cpu.address(x), cpu.address(out)
             self._work.run(row[_UNITS], self._threads)
 
-    def quick(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+    def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
         """See `HostBound.quick`."""
         x, *parameters, out = map(math.prod, shapes)
         row = self._row
         row[_UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
         if not parameters:
-            return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep)
-        return self._quick_packing(shapes, parameters)
+            return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep, long)
+        return self._quick_packing(shapes, parameters, long)
 
-    def quick_beside(self, shapes: cpu.Shapes) -> cpu.Quick | None:
+    def quick_beside(self, shapes: cpu.Shapes, long: bool) -> cpu.Quick | None:
         """A whole call on an input and a result of these shapes, while others run, with scratch of
         its own: it reads the packed parameters that are here now."""
         weights, bias, *_ = self._keep
         given = self._kernel, weights, bias, self._image, self._threads, self._names
-        return BoundKernel(*given).quick(shapes)
+        return BoundKernel(*given).quick(shapes, long)
 
-    def _quick_packing(self, shapes: cpu.Shapes, parameters: Sequence[int]) -> cpu.Quick | None:
+    def _quick_packing(
+        self, shapes: cpu.Shapes, parameters: Sequence[int], long: bool
+    ) -> cpu.Quick | None:
         """The same with weights, and maybe a bias, of so many elements: a row packs the weights for
         the kernel's, which reads the bias where it lies."""
         packing = self._kernel.packing
@@ -138,7 +140,7 @@ class BoundKernel:
         width = len(cpu.FIELDS)
         places = (width + _X, _X, width + _BIAS)[: 1 + len(parameters)]
         kept = (self._keep, sizes, zeros)
-        return work.quick(self._threads, shapes, (*places, width + _OUT), kept)
+        return work.quick(self._threads, shapes, (*places, width + _OUT), kept, long)
 
 
 class LentKernel(BoundKernel):
@@ -148,7 +150,7 @@ class LentKernel(BoundKernel):
         super().__init__(kernel, _NOTHING, _NOTHING, image, threads)
         self._lent: tuple[Float32, ...] = ()
 
-    def quick(self, shapes: cpu.Shapes) -> None:
+    def quick(self, shapes: cpu.Shapes, long: bool = False) -> None:
         """None: what is lent for one call is not there in the next."""
 
     def renew(self, parameters: Sequence[Float32]) -> None:

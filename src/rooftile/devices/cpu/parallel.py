@@ -102,7 +102,12 @@ class Work:
             team(threads).run(*self._place)
 
     def quick(
-        self, threads: int, shapes: Shapes, places: Sequence[int], kept: object
+        self,
+        threads: int,
+        shapes: Shapes,
+        places: Sequence[int],
+        kept: object,
+        long: bool = False,
     ) -> Quick | None:
         """A whole call of Python's, see `quick_call`; the last row has the most units.
 
@@ -112,7 +117,7 @@ class Work:
         self._compile()
         threads = self._shared(self.rows[-1][_UNITS], threads)
         table = [number.value for number in self._place]
-        return quick_call(table, threads, shapes, places, (self, kept))
+        return quick_call(table, threads, shapes, places, (self, kept), long)
 
     @staticmethod
     def _shared(units: int, threads: int) -> int:

@@ -106,12 +106,18 @@ def _python() -> _Python | None:
 
 
 def quick_call(
-    table: Sequence[int], threads: int, shapes: Shapes, places: Sequence[int], kept: object
+    table: Sequence[int],
+    threads: int,
+    shapes: Shapes,
+    places: Sequence[int],
+    kept: object,
+    long: bool = False,
 ) -> Quick | None:
     """A method for float32 arrays of these shapes, the result's last; None where there is none.
 
     ``table`` is the address, the rows and the width of what `Work` runs, ``places`` are the words
-    in it that are the arrays' addresses, and ``kept`` lives as long as the method.
+    in it that are the arrays' addresses, and ``kept`` lives as long as the method.  A ``long`` call
+    gives the GIL back, whatever the arrays' size.
     """
     python, *given, result = _python(), *shapes
     if python is None or len(given) > _MOST_ARRAYS or len(result) > _MOST_AXES:
@@ -122,7 +128,7 @@ def quick_call(
     head = [kind, dtype, len(given), nothing, held, new, _FLOAT32.num, len(result)]
     head += [4 * math.prod(result), *table, *code().places, SHARES * threads, team]
     words[: len(head)] = head
-    if 4 * sum(map(math.prod, shapes)) > MOST_HELD:
+    if long or 4 * sum(map(math.prod, shapes)) > MOST_HELD:
         words[_GIL : _GIL + 2] = python.gil
     words[_PLACES : _PLACES + len(places)] = places
     words[_BYTES : _BYTES + len(given)] = [4 * math.prod(shape) for shape in given]

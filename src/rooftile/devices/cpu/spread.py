@@ -57,7 +57,12 @@ class Spread:
         self._waiting.append(work)
 
     def quick(
-        self, sizes: NDArray[np.int64], units: int, threads: int, shapes: Shapes
+        self,
+        sizes: NDArray[np.int64],
+        units: int,
+        threads: int,
+        shapes: Shapes,
+        long: bool = False,
     ) -> Quick | None:
         """A whole call of Python's on float32 arrays of these shapes, the result last; see
         `quick_call`."""
@@ -66,4 +71,4 @@ class Spread:
             row += [0, math.prod(shape)]
         places = range(2, 2 + 2 * len(shapes), 2)
         work = Work([self._entry], [[*row, address(sizes), sizes.size]])
-        return work.quick(threads, shapes, places, sizes)
+        return work.quick(threads, shapes, places, sizes, long)

@@ -43,6 +43,7 @@ class Arguments(Generic[Array]):
         self.first, self.kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
         self._forms = forms
+        self._layouts = forms and self.library.has_layouts
         self.dtype, self.channels_last = "float32", False
         """Those of x, as its result has them too."""
         self.plain = True
@@ -98,7 +99,7 @@ class Arguments(Generic[Array]):
             )
         if isinstance(array, CudaArray):
             return self._on_gpu(name, array)
-        last = self._has_channels_last(array)
+        last = self._layouts and layouts.has_channels_last(array)
         if name == self.first:
             self.channels_last = last
         if self._forms and array.dtype != np.float32:
@@ -136,9 +137,6 @@ class Arguments(Generic[Array]):
             self.dtype = dtype
         elif dtype not in ("float32", self.dtype) and self.dtype != "float32":
             raise InputError(name, f"dtype {dtype}", f"float32 or {self.dtype}, as {self.first} is")
-
-    def _has_channels_last(self, array: AnyArray) -> bool:
-        return self._forms and self.library.has_layouts and layouts.has_channels_last(array)
 
     def given_back(self, result: AnyArray) -> Any:
         """A float32 result of the CPU as the caller gets it."""
@@ -184,10 +182,7 @@ class Arguments(Generic[Array]):
             raise InputError(
                 "out", f"shape {tuple(out.shape)}", f"the result's shape {result.shape}"
             )
-        has = _qualities(out, self._forms)
-        if not isinstance(out, CudaArray) and self._has_channels_last(out):
-            has["c_contiguous"] = True
-        lacking = [word for word, found in has.items() if not found]
+        lacking = [word for word, has in _qualities(out, self._layouts).items() if not has]
         if lacking:
             raise InputError(
                 "out", f"an array that is not {', '.join(lacking)}", "a plain new array"
@@ -223,7 +218,11 @@ def _qualities(array: Taken, channels_last: bool) -> dict[str, bool]:
             "writeable": array.writeable,
         }
     flags = array.flags
-    return {w: bool(flags[w.upper()]) for w in ("c_contiguous", "aligned", "writeable")}
+    return {
+        "c_contiguous": flags.c_contiguous or (channels_last and layouts.has_channels_last(array)),
+        "aligned": flags.aligned,
+        "writeable": flags.writeable,
+    }
 
 
 def _contiguous(array: Taken) -> bool:

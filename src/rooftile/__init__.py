@@ -6,9 +6,9 @@ the public functions are imported on first use (PEP 562).
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from rooftile._lazy import attribute
 from rooftile._version import __version__
 from rooftile.errors import (
     CompileFailure,
@@ -199,11 +199,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+    return attribute(__name__, _LAZY, name)
 
 
 def __dir__() -> list[str]:

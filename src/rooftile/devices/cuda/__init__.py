@@ -5,9 +5,9 @@ What opens a GPU is imported on first use (PEP 562): calls on a CPU need `CudaAr
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from rooftile._lazy import attribute
 from rooftile.devices.cuda.array import CudaArray
 
 if TYPE_CHECKING:
@@ -26,18 +26,14 @@ __all__ = [
     "open_device",
 ]
 _PLACES = {
-    "CudaDevice": "device",
-    "compile_cubin": "compile",
-    "find": "opening",
-    "kept_context": "driver",
-    "lent_device": "opening",
-    "open_device": "opening",
+    "CudaDevice": f"{__name__}.device",
+    "compile_cubin": f"{__name__}.compile",
+    "find": f"{__name__}.opening",
+    "kept_context": f"{__name__}.driver",
+    "lent_device": f"{__name__}.opening",
+    "open_device": f"{__name__}.opening",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_PLACES[name]}")
-    found = globals()[name] = getattr(module, name)
-    return found
+    return attribute(__name__, _PLACES, name)

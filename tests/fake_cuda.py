@@ -174,11 +174,13 @@ def library(device: Device) -> Any:
     """A module like CuPy, whose current stream is ``module.current``."""
 
     class ndarray:
-        def __init__(self, shape, gpu=0, address=None, contiguous=True, dtype=np.float32):
+        def __init__(
+            self, shape, dtype=np.float32, memptr=None, *, gpu=0, address=None, contiguous=True
+        ):
             shape = shape if isinstance(shape, tuple) else (shape,)
             self.shape, self.dtype = shape, np.dtype(dtype)
-            self.device = SimpleNamespace(id=gpu)
-            self.data = SimpleNamespace(ptr=address or next(_addresses), device_id=gpu)
+            self.data = memptr or SimpleNamespace(ptr=address or next(_addresses), device_id=gpu)
+            self.device = SimpleNamespace(id=self.data.device_id)
             self.flags = SimpleNamespace(c_contiguous=contiguous)
             self.nbytes = math.prod(shape) * self.dtype.itemsize
 
@@ -187,16 +189,21 @@ def library(device: Device) -> Any:
             super().__init__()
             self.id = gpu
 
+    def alloc(nbytes):
+        device.note("alloc", nbytes)
+        return SimpleNamespace(ptr=next(_addresses), device_id=device.description.index)
+
     def empty(shape, dtype):
-        device.note("empty", math.prod(shape))
-        return ndarray(shape, device.description.index, dtype=dtype)
+        return ndarray(shape, dtype, alloc(math.prod(shape) * np.dtype(dtype).itemsize))
 
     def array(other, order, copy):
         device.note("copy", other)
-        return ndarray(other.shape, other.device.id)
+        return ndarray(other.shape, gpu=other.device.id)
 
     module = SimpleNamespace(ndarray=ndarray, empty=empty, array=array, current=0)
     module.cuda = SimpleNamespace(
-        Device=Current, get_current_stream=lambda: SimpleNamespace(ptr=module.current)
+        Device=Current,
+        alloc=alloc,
+        get_current_stream=lambda: SimpleNamespace(ptr=module.current),
     )
     return module

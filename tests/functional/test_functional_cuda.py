@@ -199,7 +199,7 @@ def test_a_graph_takes_what_was_called_before(cupy, device):
     device.log.clear()
     call("im2col_register")
     call("fft", precision="fast")
-    assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
+    assert {(what, stream) for what, stream, _ in device.log} == {("alloc", 7), ("launch", 7)}
     device.log.clear()
     call("constant")
     # A replay has constant memory of its own, and waits for no other call.
@@ -217,7 +217,7 @@ def test_a_library_gives_stream_result_and_temporaries(cupy, device, current, st
     assert y.shape == (2, 5, 10, 17)
     assert {at for at, *_ in launches(device)} == {stream}
     assert launches(device)[-1][2][2] == y.data.ptr
-    assert len(device.of("empty")) == 2
+    assert len(device.of("alloc")) == 2
     assert not device.of("allocate")
 
 

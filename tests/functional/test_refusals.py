@@ -114,7 +114,7 @@ def test_arrays_of_two_libraries(cupy, name, array):
 @pytest.mark.parametrize(("name", "array"), OTHERS)
 def test_arrays_on_two_gpus(cupy, name, array):
     with pytest.raises(rooftile.InputError, match="cuda:1") as refusal:
-        call(cupy, name, **{array: lambda good: cupy.ndarray(good.shape, 1, dtype=good.dtype)})
+        call(cupy, name, **{array: lambda good: cupy.ndarray(good.shape, good.dtype, gpu=1)})
     assert refusal.value.argument == array
 
 

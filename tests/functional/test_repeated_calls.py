@@ -75,11 +75,22 @@ def test_small_temporaries_stay_with_their_stream(cupy, device):
         x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
         device.log.clear()
         rooftile.conv2d(x, weights, strategy="im2col_register")
-        return len(device.of("empty"))
+        return len(device.of("alloc"))
 
     assert [call(stream) for stream in (7, 7, 7, 8, 8, 7)] == [2, 2, 1, 2, 1, 1]
     device.is_capturing_now = True
     assert call(7) == 2
+
+
+def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
+    def call():
+        x, weights = cupy.ndarray((2, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
+        device.log.clear()
+        rooftile.conv2d(x, weights, strategy="im2col_register")
+        return len(device.of("alloc"))
+
+    monkeypatch.setattr(repeats, "_SMALL", 1)
+    assert [call() for _ in range(3)] == [2, 2, 2]
 
 
 def test_what_a_graph_captured_serves_no_later_call(cupy, device, longs):

@@ -71,7 +71,7 @@ def test_the_layers_get_the_arrays_own_memory_on_the_callers_stream(plan, cupy, 
         assert not device.of("copy_in") + device.of("copy_out") + device.of("allocate")
         assert not device.of("synchronise")
         # The result, and what is between the layers.
-        assert len(device.of("empty")) == 2
+        assert len(device.of("alloc")) == 2
 
 
 def test_pixels_and_16_bit_images_are_converted_on_the_callers_stream(plan, cupy, device):
@@ -105,7 +105,7 @@ def test_scores_go_into_out(plan, cupy, device):
     x, out = cupy.ndarray((5, *SHAPE)), cupy.ndarray((5, 8))
     assert plan(x, out=out) is out
     assert out.data.ptr in launches(device)[-1][2]
-    assert len(device.of("empty")) == 1
+    assert len(device.of("alloc")) == 1
 
 
 def test_arrays_with_the_interface_alone(plan, device):
@@ -129,7 +129,7 @@ def test_a_graph_takes_what_was_called_before(plan, cupy, device):
     device.is_capturing_now = True
     device.log.clear()
     y = call(5)
-    assert {(what, stream) for what, stream, _ in device.log} == {("empty", 7), ("launch", 7)}
+    assert {(what, stream) for what, stream, _ in device.log} == {("alloc", 7), ("launch", 7)}
     # What the graph writes belongs to nobody else as long as the plan lives.
     kept = [memory.owner for memory in plan._calls_in_place._kept]
     assert len(kept) == 1

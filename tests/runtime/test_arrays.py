@@ -1,17 +1,20 @@
-"""Arrays of other libraries in the CPU's memory: taken and given back without a copy."""
+"""Arrays of other libraries: taken and given back without a copy in the CPU's memory."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import fake_cuda
 import rooftile
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d
 from rooftile.runtime.arrays import library_of
+from rooftile.runtime.gpu_arrays import CuPy
 
 WHY = "not installed: an optional library of the caller"
 PROBLEM = Conv2d(2, 3, 12, 20, 5, (3, 4))
@@ -48,6 +51,52 @@ def test_a_library_that_is_half_imported_does_no_harm(monkeypatch):
     assert library_of("x", X).title == "a NumPy array"
     with pytest.raises(rooftile.InputError, match="got a list"):
         library_of("x", [])
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "nbytes"),
+    [((3, 5), None, 60), ((3, 5), np.float16, 30), ((0, 5), None, 0), ((), None, 4)],
+)
+def test_cupys_allocator_gives_memory_for_arrays_of_any_size(shape, dtype, nbytes):
+    device = fake_cuda.Device()
+    array, address = CuPy(fake_cuda.library(device)).maker(shape, 0, dtype)()
+    assert (array.shape, array.dtype) == (shape, dtype or np.float32)
+    assert array.data.ptr == address
+    assert [details for _, details in device.of("alloc")] == [nbytes]
+
+
+def test_cupys_current_stream_is_that_of_the_gpu_that_is_asked_for():
+    cupy, now = fake_cuda.library(fake_cuda.Device()), [0]
+
+    class Device:
+        def __init__(self, index=None):
+            self.id = now[-1] if index is None else index
+
+        def __enter__(self):
+            now.append(self.id)
+
+        def __exit__(self, *raised):
+            now.pop()
+
+    cupy.cuda.Device = Device
+    cupy.cuda.get_current_stream = lambda: SimpleNamespace(ptr=(0, 9)[now[-1]])
+    library = CuPy(cupy)
+    assert [library.current_stream(gpu) for gpu in (0, 1, 0)] == [1, 9, 1]
+    assert now == [0]
+
+
+@pytest.mark.parametrize("at_hand", [False, True])
+def test_cupys_arrays_are_read_where_they_have_no_gaps(at_hand):
+    cupy = fake_cuda.library(fake_cuda.Device())
+    if at_hand:
+        cupy.ndarray._c_contiguous = property(lambda array: array.flags.c_contiguous)
+    library, found = CuPy(cupy), [None]
+    library.kinds.add(cupy.ndarray)
+    read = library.reader(0, [np.dtype("float32")], [0])
+    x = cupy.ndarray((3, 5))
+    assert read((x,), found)
+    assert found == [x.data.ptr]
+    assert not read((cupy.ndarray((3, 5), contiguous=False),), found)
 
 
 def test_torch_in_torch_out(torch):

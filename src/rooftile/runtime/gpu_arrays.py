@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,9 @@ class CuPy(Library):
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
         self.kinds = set[type]()
+        # CuPy makes its flags anew for each question; what they are made of it has at hand.
+        at_hand = hasattr(cupy.ndarray, "_c_contiguous")
+        self._contiguous = attrgetter("_c_contiguous" if at_hand else "flags.c_contiguous")
 
     def _on(self, gpu: int) -> AbstractContextManager[Any]:
         current = self._cupy.cuda.Device()
@@ -61,11 +66,17 @@ class CuPy(Library):
         return self.current_stream(x.device)
 
     def current_stream(self, gpu: int) -> int:
-        with self._on(gpu):
-            return int(self._cupy.cuda.get_current_stream().ptr) or LEGACY_STREAM
+        cuda = self._cupy.cuda
+        if cuda.Device().id == gpu:
+            # To enter `_on` and leave it takes longer than both questions.
+            stream = cuda.get_current_stream()
+        else:
+            with cuda.Device(gpu):
+                stream = cuda.get_current_stream()
+        return int(stream.ptr) or LEGACY_STREAM
 
     def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
-        kinds = self.kinds
+        kinds, contiguous = self.kinds, self._contiguous
 
         def read(arrays: Sequence[Any], addresses: list[Any]) -> bool:
             for number, array in enumerate(arrays):
@@ -74,7 +85,7 @@ class CuPy(Library):
                 if (
                     type(array) not in kinds
                     or array.dtype != dtypes[number]
-                    or not array.flags.c_contiguous
+                    or not contiguous(array)
                 ):
                     return False
                 data = array.data
@@ -88,11 +99,14 @@ class CuPy(Library):
     def maker(
         self, shape: tuple[int, ...], gpu: int, dtype: Any = None
     ) -> Callable[[], tuple[Any, int]]:
-        kind, empty = dtype or np.float32, self._cupy.empty
+        kind = np.dtype(dtype or np.float32)
+        # As `cupy.empty` does it, without what it asks of its arguments.
+        array, allocate = self._cupy.ndarray, self._cupy.cuda.alloc
+        nbytes = math.prod(shape) * kind.itemsize
 
         def made() -> tuple[Any, int]:
-            array = empty(shape, kind)
-            return array, array.data.ptr
+            memory = allocate(nbytes)
+            return array(shape, kind, memory), memory.ptr
 
         return made
 

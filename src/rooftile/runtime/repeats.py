@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 1024
 """How many calls of a function are kept; where one more comes, all are dropped."""
-_SMALL = 2**16
-"""float32 of temporaries that streams keep: to allocate them takes longer than to launch."""
+_SMALL = 2**20
+"""float32 of temporaries that streams keep, 4 MB: to allocate them takes as long as to launch, and
+graphs need them where they lay before.  Larger ones would hold too much of the GPU's memory."""
 _MOST_STREAMS = 8
+
+_Room = tuple[Any, list[int]]
+"""Memory for the temporaries of a call, and where each begins."""
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
@@ -78,7 +82,7 @@ class Repeat:
     """In which calls take turns that share constant memory; None where they share none."""
     stamp: Any = None
     """That of the tunings when the choice was made; None where it is never made anew."""
-    rooms: dict[int, tuple[Any, list[int]]] = field(default_factory=dict)
+    rooms: dict[int, _Room] = field(default_factory=dict)
     """Small temporaries, which each stream keeps: they are used in its order."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
@@ -96,8 +100,11 @@ class Repeat:
         current_stream, gpu = self.library.current_stream, self.gpu
         has_pool = self.turns is None and self.library.graph_pool
         read, make, made_at = self._read, self._make, self.inputs
-        takes_out, start, replay = self._takes_out, self._start, self._replays.start
-        common, stamp, special = self._buffers.copy, self.stamp, self._special
+        common, takes_out, stamp = self._buffers.copy, self._takes_out, self.stamp
+        floats, is_small = self.floats, self.floats <= _SMALL
+        kept_room, keep_room, new_room = self.rooms.get, self._keep_room, self._new_room
+        launch = self.launches.start
+        start = self._replays.start if self.turns is None else self._start_in_turn
 
         def call(arrays: Sequence[Any], out: Any) -> Any:
             if not is_current() or (stamp is not None and stamp != recent_stamp()):
@@ -113,10 +120,18 @@ class Repeat:
                 out, buffers[made_at] = make()
             elif not takes_out(out, arrays, buffers):
                 return None
-            if captured or special:
-                start(buffers, stream, captured=captured)
+            if floats:
+                if is_small and not captured:
+                    room = kept_room(stream) or keep_room(stream)
+                else:
+                    # It is held until all that works in it has been started.
+                    room = new_room()
+                buffers += room[1]
+            if captured:
+                # A graph cannot be launched into one that is being captured.
+                launch(buffers, stream)
             else:
-                replay(buffers, stream)
+                start(buffers, stream)
             return out
 
         return call
@@ -161,47 +176,34 @@ class Repeat:
         return self.library.maker(self.shape, self.gpu, self.made)
 
     @cached_property
-    def _special(self) -> bool:
-        """Whether a call needs more than its arrays."""
-        return self.turns is not None or self.floats > 0
-
-    @cached_property
     def _replays(self) -> Replays:
         from rooftile.devices.cuda.replays import Replays
 
         return Replays(self.launches)
 
-    def _start(self, buffers: list[int], stream: int, *, captured: bool) -> None:
-        if self.floats:
-            _held, temporaries = self._room(stream, keep=not captured)
-            buffers += temporaries
-        # A graph cannot be launched into one that is being captured.
-        launches = self.launches if captured else self._replays
-        if self.turns is None:
-            launches.start(buffers, stream)
-            return
+    def _start_in_turn(self, buffers: Sequence[int], stream: int) -> None:
         self.turns.begin(stream)
         try:
-            launches.start(buffers, stream)
+            self._replays.start(buffers, stream)
         finally:
             self.turns.end(stream)
 
-    def _room(self, stream: int, *, keep: bool) -> tuple[Any, Sequence[int]]:
-        """Memory for the temporaries, and where each begins."""
-        keep = keep and self.floats <= _SMALL
-        if keep and (room := self.rooms.get(stream)) is not None:
-            return room
-        held, start = self._make_room()
-        made = held, [start + offset for offset in self.offsets]
-        if keep:
-            if len(self.rooms) >= _MOST_STREAMS:
-                self.rooms.clear()
-            self.rooms[stream] = made
-        return made
-
     @cached_property
-    def _make_room(self) -> Callable[[], tuple[Any, int]]:
-        return self.library.maker((self.floats,), self.gpu)
+    def _new_room(self) -> Callable[[], _Room]:
+        make, offsets = self.library.maker((self.floats,), self.gpu), self.offsets
+
+        def new_room() -> _Room:
+            held, start = make()
+            return held, [start + offset for offset in offsets]
+
+        return new_room
+
+    def _keep_room(self, stream: int) -> _Room:
+        room = self._new_room()
+        if len(self.rooms) >= _MOST_STREAMS:
+            self.rooms.clear()
+        self.rooms[stream] = room
+        return room
 
 
 Recipe = Callable[[], Repeated]

@@ -14,6 +14,7 @@ from fake_cuda import OWN, Array
 from rooftile.devices import cuda
 from rooftile.devices.cuda import arrays
 from rooftile.runtime import choice, execution
+from some_gpu import some_gpu
 
 LEGACY = 1
 
@@ -255,6 +256,48 @@ def test_matmul_takes_and_makes_16_bits_without_conversions(rows, device):
     device.log.clear()
     rooftile.matmul(a, Array((72, 64)), precision="fp16", out=out)
     assert [kernel for _, kernel, _ in launches(device)] == ["convert", *kernels]
+
+
+HALF = {"typestr": "<f2"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kinds", "options", "expected"),
+    [
+        (9, ({}, {}), {}, "bulk_tf32"),
+        (512, ({}, {}), {}, "bulk_tf32"),
+        (512, ({}, {}), {"precision": "bf16"}, "bulk_tf32"),
+        (512, ({}, {}), {"transpose_b": True}, "bulk_tf32"),
+        # Rows that are rounded in registers, and rows that pay for a pass.
+        (8, ({}, {}), {}, "few_rows_fp16"),
+        (8, ({}, {}), {"precision": "bf16"}, "few_rows_bf16"),
+        (513, ({}, {}), {}, "bulk_fp16"),
+        (512, (HALF, HALF), {}, "bulk_fp16"),
+        (512, ({}, HALF), {}, "bulk_fp16"),
+        (512, ({}, {}), {"strategy": "bulk_fp16"}, "bulk_fp16"),
+        (512, ({}, {}), {"precision": "ieee"}, "bulk_ieee"),
+        # Lines of both that are terms, which the rung does not take.
+        (512, ({}, {}), {"transpose_a": True}, "bulk_fp16"),
+        (512, ({}, {}), {"on": "sm_80"}, "mma_fp16"),
+    ],
+)
+def test_matmul_of_float32_in_16_bits_is_at_tf32_where_that_is_faster(
+    rows, kinds, options, expected, device, monkeypatch
+):
+    options = {"precision": "fp16", **options}
+    device.description = some_gpu(options.pop("on", "sm_90")).description
+    chosen = []
+
+    def run(given, choice, inputs, parameters, outputs):
+        chosen.append(choice.strategy.name)
+        return outputs
+
+    monkeypatch.setattr(execution, "run_in_place", run)
+    turned_a, turned_b = (options.get(f"transpose_{name}", False) for name in "ab")
+    a = Array((1024, rows) if turned_a else (rows, 1024), **kinds[0])
+    b = Array((2048, 1024) if turned_b else (1024, 2048), **kinds[1])
+    rooftile.matmul(a, b, out=Array((rows, 2048), **kinds[0]), **options)
+    assert chosen == [expected]
 
 
 def test_a_librarys_arrays_do_not_mix_with_others(cupy, device):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rooftile.devices.select import DeviceName
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional._empty import is_empty, of_nothing
@@ -14,7 +14,12 @@ from rooftile.ops.matvec import Matvec
 from rooftile.ops.pooling import PoolKind
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array
+from rooftile.runtime.choice import decide
 from rooftile.runtime.repeats import repeated
+
+_ROWS_AT_TF32 = range(9, 513)
+"""Fewer are rounded from float32 to 16 bits in registers; with more, faster products pay for a pass
+that rounds before."""
 
 
 @repeated("x", "weights", "bias")
@@ -227,6 +232,10 @@ def matmul(
     a[inner, rows], with ``transpose_b`` b is b[columns, inner].  Both are read as they lie, and a
     view of a transpose, such as ``b.T``, counts as what it is a view of.
 
+    At ``precision`` "fp16" and "bf16" float32 matrices of 9 to 512 rows are rounded to TF32
+    instead, where a GPU is faster so and no ``strategy`` is named: TF32 has float32's range and the
+    11 significant bits of float16, bfloat16 has 8.
+
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
     """
@@ -239,7 +248,22 @@ def matmul(
     if is_empty(left, right):
         return of_nothing(given, left, (rows, columns), "float32", device, out)
     problem = _matmul(rows, inner, columns, turned_a, turned_b)
+    if strategy is None and precision in ("fp16", "bf16") and _pays_at_tf32(given, problem, device):
+        precision = "tf32"
     return run(given, problem, [left, right], {}, precision, strategy, device, out)
+
+
+def _pays_at_tf32(given: Arguments[Array], problem: Matmul, device: DeviceName | None) -> bool:
+    """Whether a product for which 16 bits are enough is faster at TF32: to round float32 to 16 bits
+    takes a pass over both matrices, and of few rows longer than to multiply."""
+    if given.dtype != "float32" or not given.plain or problem.rows not in _ROWS_AT_TF32:
+        return False
+    place = given.device(device)
+    # Where another is picked at TF32, those of 16 bits round in registers, or nobody has compared.
+    return (
+        parse_device(place)[0] == "cuda"
+        and decide(problem, "tf32", place).strategy.name == "bulk_tf32"
+    )
 
 
 def _sizes(

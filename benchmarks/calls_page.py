@@ -27,6 +27,11 @@ PLANS = (
     "plan, PyTorch", "plan, CuPy", "plan, NumPy", "pinned copy alone", "torch eager",
     "torch compile",
 )  # fmt: skip
+_TWICE = (
+    "Others' work on the host changes its speed for seconds at a time, so all rows were measured\n"
+    "twice, and of each that pass stands in which PyTorch's eager call took the host less time\n"
+    "(without one, in which the copy took less), or the only one that has all times."
+)
 CLOCKS = {
     "host_us": "Host time of a call",
     "event_us": "The GPU's time of a call in a row of calls",
@@ -135,6 +140,7 @@ def _gpu(record: Record) -> list[str]:
         "cuDNN searches its algorithms. On float32 tensors PyTorch has no products in float16:\n"
         "at `fp16` it may use TF32 there.",
         *(["This was a quick run, with few repetitions."] if record["quick"] else []),
+        *([_TWICE] if record.get("passes", 1) > 1 else []),
     )
     lines += section(f"Goals on the {name}", GOALS, _goals(rows))
     for clock, title in CLOCKS.items():

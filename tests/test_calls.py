@@ -168,6 +168,47 @@ def test_a_row_takes_the_place_of_the_former_one(scripts):
     assert rows == [{"key": first}, {"key": second}, {"key": third, "seconds": 2}]
 
 
+def test_of_two_passes_that_stands_in_which_the_peer_was_faster(scripts):
+    def row(ours, **peers):
+        return a_row(times={"call": clocks(ours), **peers})
+
+    slow, fast = (
+        row(9.0, **{"torch eager": clocks(30.0)}),
+        row(10.0, **{"torch eager": clocks(20.0)}),
+    )
+    assert scripts.gpu.kept(slow, fast) is fast
+    assert scripts.gpu.kept(fast, slow) is fast
+    slow, fast = (
+        row(ours, **{scripts.gpu.COPY: clocks(None, None, copy)})
+        for ours, copy in ((9.0, 50.0), (10.0, 40.0))
+    )
+    assert scripts.gpu.kept(slow, fast) is fast
+    # What was cut short, or had no time to compile, is no better for that.
+    whole = row(9.0, **{"torch eager": clocks(30.0), "torch compile": clocks(20.0)})
+    part = row(9.0, **{"torch eager": clocks(10.0)})
+    assert scripts.gpu.kept(part, whole) is whole
+    assert scripts.gpu.kept(whole, a_row()) is whole
+
+
+@pytest.mark.parametrize(("quick", "expected"), [(False, [2, 3, 2]), (True, [9, 3, 4])])
+def test_all_rows_come_once_and_then_again(scripts, monkeypatch, quick, expected):
+    cases = list(scripts.cases.cases(quick))[:3]
+    hosts, seen = iter((9.0, 3.0, 4.0, 2.0, 5.0, 2.0)), []
+
+    def row_of_case(case, watch, left, rounds):
+        seen.append((case.key, left, watch.compile_until))
+        return a_row(times={"torch eager": clocks(next(hosts))}) | {"key": case.key}
+
+    monkeypatch.setattr(scripts.gpu, "row_of_case", row_of_case)
+    record = {"rows": []}
+    scripts.gpu._measure(record, cases, scripts.gpu.Watch(100.0), quick, None)
+    keys, lefts, until = zip(*seen, strict=True)
+    assert list(keys) == [case.key for case in cases] * (1 if quick else 2)
+    assert list(lefts) == list(range(len(seen), 0, -1))
+    assert set(until) == {0.6} if quick else {0.6, 0.9}
+    assert [row["times"]["torch eager"]["host_us"]["median"] for row in record["rows"]] == expected
+
+
 def test_goals_of_a_layer(scripts):
     times = {
         "call": clocks(10.0, 105.0), "prepared": clocks(7.0, 100.0), "torch eager": clocks(18.0, 1),
@@ -212,6 +253,8 @@ def test_the_page_shows_what_a_gpu_record_has(scripts):
     assert "plan, CuPy: No module named cupy" in text
     assert "| one | 1.500 | 0.250 |" in text
     assert "it broke" in text
+    assert "measured\ntwice" not in text
+    assert "measured\ntwice" in scripts.page.page({"calls-h200.json": {**record, "passes": 2}})
 
 
 def test_the_page_is_in_step_with_the_records(scripts, monkeypatch, tmp_path):

@@ -45,7 +45,9 @@ def emulate(
     for place in problem.input_arrays:
         if values.get("X_LAST"):
             arrays[place.name] = np.moveaxis(arrays[place.name], 1, -1)
-        if held[place.name] != place.dtype:
+        if held[place.name] == "uint8":
+            arrays[place.name] = positions(problem.layer, arrays[place.name])
+        elif held[place.name] != place.dtype:
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = bool(values.get("OUT_NARROW"))
     known = {array.name for array in problem.arrays}
@@ -69,6 +71,17 @@ def emulate(
         raise AssertionError(str(finding)) from None
     found = [_as_it_lies(made[output.name], output, values, rung.narrow) for output in outputs]
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def positions(layer: Any, places: Any) -> Any:
+    """Where winners stand in their windows, row by row, of which the places are known."""
+    rows, columns = layer.output_size
+    (down, across), (height, width) = layer.pool.stride, layer.pool.window
+    row = places // layer.conv_size[1] - down * np.arange(rows)[:, None]
+    column = places % layer.conv_size[1] - across * np.arange(columns)
+    assert (row < height).all()
+    assert (column < width).all()
+    return (row * width + column).astype(np.uint8)
 
 
 def _as_it_lies(made: Any, output: Any, config: Any, narrow: str) -> Any:

@@ -44,24 +44,24 @@ def judged(name, problem, given, folder, config=None, wrong=None, **options):
         rung.__dict__["text"] = rung.text.replace(*wrong)
     *inputs, weights = given
     out = emulate(rung, problem, tuple(inputs), (weights,), config, folder, **options)
-    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+    return Expected(problem, *given).judge(out, rung.errors(config or {}))
 
 
 @pytest.mark.parametrize(
     ("name", "problem", "config"),
     [
-        ("mma_tf32", WIDE, {"BAND": 4, "WARPS": 2}),
+        ("mma_tf32", WIDE, {"BAND": 4, "WARPS": 2, "WHERE_NARROW": 1}),
         ("mma_tf32", PADDED, {}),
         ("mma_tf32", THIN, {"BAND": 1, "WARPS": 10}),
         ("mma_bf16", WIDE, {}),
         ("mma_fp16", PADDED, {"WARPS": 10, "BAND": 2}),
         ("mma_bf16", THIN, {"BAND": 4}),
         ("mma_bf16", UNEVEN, {}),
-        ("mma_bf16", UNEVEN, {"X_NARROW": 1}),
-        ("mma_fp16", BEHIND, {"X_NARROW": 1}),
+        ("mma_bf16", UNEVEN, {"X_NARROW": 1, "OUT_NARROW": 1, "WHERE_NARROW": 1}),
+        ("mma_fp16", BEHIND, {"X_NARROW": 1, "OUT_NARROW": 1, "DY_NARROW": 1}),
         ("swept", WIDE, {"BANDS": 2, "GROUPS": 2}),
         ("swept", PADDED, {}),
-        ("swept", NARROW, {"BANDS": 4, "GROUPS": 4}),
+        ("swept", NARROW, {"BANDS": 4, "GROUPS": 4, "WHERE_NARROW": 1}),
         ("swept", dataclasses.replace(NARROW, before="tanh"), {"BANDS": 1, "GROUPS": 1}),
     ],
 )
@@ -138,8 +138,9 @@ def judged_weights(name, problem, given, folder, config=None, wrong=None, **opti
         ("mma_tf32", SQUARES, {"TILES": 2, "WARPS": 4, "BLOCKS": 1}),
         ("mma_fp16", FOURS, {"ROLES": 2, "WARPS": 4}),
         ("mma_tf32", FOURS, {}),
-        ("mma_bf16", HIGH, {"TILES": 1, "ROLES": 1}),
-        ("mma_tf32", HIGH, {"DEEP": 4}),
+        ("mma_bf16", HIGH, {"TILES": 1, "ROLES": 1, "WHERE_NARROW": 1}),
+        ("mma_fp16", HIGH, {"WHERE_NARROW": 1, "DY_NARROW": 1}),
+        ("mma_tf32", HIGH, {"DEEP": 4, "WHERE_NARROW": 1}),
         ("mma_fp16", FLAT, {}),
         ("mma_bf16", SQUARES, {"X_NARROW": 1}),
         ("mma_fp16", FOURS, {"X_NARROW": 1}),
@@ -165,12 +166,19 @@ def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
         ("some.place[k][word] == place ?", "1 ?"),
         ("k * HALF * WINDOW_HEIGHT;", "k * (HALF + 1) * WINDOW_HEIGHT;"),
         ("v % CELL_COLUMNS;", "0;"),
-        ("sum += ROUND(gradients", "sum -= ROUND(gradients"),
+        ("sum += ROUND(WIDE_GRADIENT(gradients", "sum -= ROUND(WIDE_GRADIENT(gradients"),
     ],
 )
 def test_wrong_cells_are_caught(wrong, tmp_path):
     given = SQUARES.random(3)
     assert not judged_weights("mma_bf16", SQUARES, given, tmp_path, wrong=wrong).passed
+
+
+@pytest.mark.parametrize("flag", ["WHERE_NARROW", "DY_NARROW"])
+def test_what_is_copied_in_fewer_bits_is_whole_words(flag):
+    rung = strategy("conv2d_weights_gradient", "mma_bf16", "cuda")
+    reason = rung.invalid(SQUARES, rung.config(SQUARES, {flag: 1}))
+    assert reason == "50 places or gradients of less than 32 bits are no whole fours"
 
 
 def test_images_of_16_bits_end_with_a_word():

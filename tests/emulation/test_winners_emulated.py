@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from emulator import emulate
+from emulator import emulate, positions
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.argreduce import Argreduce
@@ -64,6 +64,15 @@ def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
     expected, where = right(problem, x, parameters)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(places, where)
+
+
+@pytest.mark.parametrize(("name", "special"), [("pool_folded_bf16", np.inf), ("direct_bulk", None)])
+def test_winners_are_told_in_8_bits(name, special, tmp_path):
+    x, parameters = given(TWO, special)
+    found, told = emulate(RUNGS[name], TWO, x, parameters, {"WHERE_NARROW": 1}, tmp_path)
+    expected, where = right(TWO, x, parameters)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(told, positions(TWO, where))
 
 
 def test_a_later_one_of_equals_is_noticed(tmp_path):

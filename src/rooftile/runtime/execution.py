@@ -261,7 +261,7 @@ def config_for(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config
         flags[narrow] = int(all(form.dtype == dtype for form in held))
         flags[last] = int(all(form.channels_last for form in held))
     for names in (rung.forms, NARROW if rung.narrow else ()):
-        config = {**own, **{name: flags[name] for name in names}}
+        config = {**own, **{name: flags.get(name, 0) for name in names}}
         if placed.invalid(problem, placed.config(problem, config)) is None:
             return config
     return own

@@ -37,6 +37,11 @@ NARROW = ("X_NARROW", "OUT_NARROW")
 """What a config says of inputs, all of them, and of outputs: whether they have 16 bits."""
 LAST = ("X_LAST", "OUT_LAST")
 """And whether their channels are last in memory."""
+PLACES = "WHERE_NARROW"
+"""Whether ``where`` has winners' positions in their windows, in 8 bits, and not their places in the
+convolution, in 32."""
+GRADIENTS = "DY_NARROW"
+"""Whether ``dy`` has the 16 bits of the strategy's precision."""
 
 
 class GpuStrategy(Strategy):
@@ -60,6 +65,8 @@ class GpuStrategy(Strategy):
     channels_last: ClassVar[bool] = False
     """Whether it can read its inputs and write its output with their channels last in memory, where
     the config says ``X_LAST`` or ``OUT_LAST``."""
+    between: ClassVar[tuple[str, ...]] = ()
+    """What else its configs say of arrays: between the launches of a training step alone."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
     machine: Machine = preset()
@@ -139,7 +146,8 @@ class GpuStrategy(Strategy):
     @property
     def forms(self) -> tuple[str, ...]:
         """What its configs say of how inputs and outputs lie in memory."""
-        return (NARROW if self.narrow else ()) + (LAST if self.channels_last else ())
+        own = (NARROW if self.narrow else ()) + (LAST if self.channels_last else ())
+        return own + self.between
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
         """See `Strategy.config`; and how inputs and outputs lie, which is row-major in float32
@@ -153,6 +161,10 @@ class GpuStrategy(Strategy):
         return tuple(self._as_it_lies(array, config) for array in super().held(problem, config))
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
+        if array.name == "where":
+            return replace(array, dtype="uint8") if config.get(PLACES) else array
+        if config.get(GRADIENTS) and array.name == "dy":
+            return replace(array, dtype=FORMATS[self.narrow].dtype)
         output = array.role == "output"
         narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
         if narrow:

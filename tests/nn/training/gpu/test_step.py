@@ -13,7 +13,7 @@ from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
-from rooftile.nn.training.gpu import epochs, layers, step
+from rooftile.nn.training.gpu import epochs, layers, narrow, step
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
@@ -96,6 +96,22 @@ def test_large_layers_are_matrix_products(device, monkeypatch, limit):
     np.testing.assert_allclose(losses, expected, rtol=1e-6)
     for key, right in right_ones.items():
         np.testing.assert_allclose(gradients[key], right, **CLOSE, err_msg=key)
+
+
+@pytest.mark.parametrize("size", [(20, 20), (17, 21), (9, 600), (14, 14), (3, 14)])
+def test_batches_are_resized_as_on_the_cpu(size, device):
+    """Two columns a thread or one, more columns than threads, and images of the size they have."""
+    network = Network("any", (1, *size), (LinearLayer("only", 10),), pixels=FASHION)
+    held = Resident(
+        network.initialise(0), IMAGES, LABELS, TrainingOptions(batch=21, shift=0), device
+    )
+    still = np.zeros(21, np.int32)
+    held.begin_epoch(np.arange(21), still, np.zeros((1, 4), np.float32), 0)
+    x = np.full((21, 1, *size), np.nan, np.float32)
+    to = device.upload(x), device.upload(LABELS.astype(np.int32))
+    device.launches([held.batches.gather(*to, 21, held.step)], ()).start(())
+    device.copy_out(to[0], x)
+    np.testing.assert_allclose(x, network.prepare(IMAGES), rtol=0, atol=5e-7 * 255 * 2)
 
 
 @pytest.mark.parametrize(("dtype", "flip"), [("uint8", True), ("float32", True), ("uint8", False)])
@@ -323,29 +339,69 @@ def test_rounded_steps_are_near_and_the_same_in_every_run(precision, off, cuda_d
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
-    network, count = architecture("lenet5").initialise(0), 256
+def gradients_of(network, count, precision, device):
+    """Those of one step on random images."""
     generator = np.random.default_rng(4)
     images = generator.integers(0, 256, (count, 28, 28), np.uint8)
     labels = generator.integers(0, 10, count)
     options = TrainingOptions(batch=count, optimiser="sgd", shift=0, precision=precision)
+    held = Resident(network, images, labels, options, device, precision)
+    held.load("parameters", network.parameters)
+    held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
+    Step(network, held, count)()
+    found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
+    held.fetch("gradients", found)
+    return found
 
-    def gradients():
-        held = Resident(network, images, labels, options, cuda_device, precision)
-        held.load("parameters", network.parameters)
-        held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
-        Step(network, held, count)()
-        found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
-        held.fetch("gradients", found)
-        return found
 
-    asked = []
-    settle = layers.narrow_between
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
+    network, asked = architecture("lenet5").initialise(0), []
+    settle = narrow.narrow_between
     monkeypatch.setattr(step, "narrow_between", lambda row: asked.append(settle(row)) or asked[-1])
-    found = gradients()
+    found = gradients_of(network, 256, precision, cuda_device)
     assert asked == [True]
     monkeypatch.setattr(step, "narrow_between", lambda row: False)
-    for key, right in gradients().items():
+    for key, right in gradients_of(network, 256, precision, cuda_device).items():
+        np.testing.assert_array_equal(found[key], right, err_msg=key)
+
+
+@pytest.mark.parametrize("count", [3, 140])
+def test_winners_told_in_8_bits_change_no_bit(count, device, monkeypatch):
+    """Of windows with several rows and columns, with ghost cells; of few images and many."""
+    network = Network(
+        "winners",
+        (1, 28, 28),
+        (
+            ConvLayer("conv1", 2, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
+            ConvLayer("conv2", 5, 3, activation="relu", pool=Pool.of("max", (4, 2))),
+            LinearLayer("linear1", 10),
+        ),
+        pixels=FASHION,
+    ).initialise(0)
+    assert_told_alike(network, count, "ieee", device, monkeypatch)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16", "fp16"])
+@pytest.mark.parametrize("count", [64, 256, 1100])
+def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
+    network = architecture("lenet5").initialise(0)
+    assert_told_alike(network, count, precision, cuda_device, monkeypatch)
+
+
+def assert_told_alike(network, count, precision, device, monkeypatch):
+    """Gradients have the bits that they have with places of 32 bits."""
+    told, tell = [], narrow._tell_places
+
+    def noted(stage, before):
+        tell(stage, before)
+        told.append(stage.dz_lies.copy())
+
+    monkeypatch.setattr(narrow, "_tell_places", noted)
+    found = gradients_of(network, count, precision, device)
+    assert told == [{"WHERE_NARROW": 1}] * 2
+    monkeypatch.setattr(narrow, "_tell_places", lambda stage, before: None)
+    for key, right in gradients_of(network, count, precision, device).items():
         np.testing.assert_array_equal(found[key], right, err_msg=key)

@@ -37,7 +37,15 @@ __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int var
 }
 
 #if STAGED
-#define EACH ((WIDTH + 31) / 32)
+// A thread has BESIDE columns of some rows, which WALKERS threads share out.
+#if WIDTH % 2 == 0
+#define BESIDE 2
+#else
+#define BESIDE 1
+#endif
+#define ACROSS (WIDTH / BESIDE)
+#define WALKERS (ACROSS < THREADS ? THREADS / ACROSS : 1)
+#define EACH_OF_A_THREAD(at) for (int at = thread; at < ACROSS * WALKERS; at += THREADS)
 
 // Resizes the rows first to last of the moved image along their columns, to across[][WIDTH].
 __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, int variation, int first,
@@ -48,37 +56,51 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
     for (int at = thread; at < (last - first + 1) * OLD_WIDTH; at += THREADS)
         old[at] = moved(plane, variation, first + at / OLD_WIDTH, at % OLD_WIDTH);
     __syncthreads();
-    for (int at = thread; at < (last - first + 1) * WIDTH; at += THREADS) {
-        int j = at % WIDTH, left = left_of[j], right = left + 1 < OLD_WIDTH ? left + 1 : left;
-        const SHARED float* row = old + at / WIDTH * OLD_WIDTH;
-        across[at] = shares[2 * j] * row[left] + shares[2 * j + 1] * row[right];
+    EACH_OF_A_THREAD(at) {
+        int j = at % ACROSS * BESIDE, left[BESIDE], right[BESIDE];
+        float near[BESIDE], far[BESIDE];
+        UNROLL for (int k = 0; k < BESIDE; k++) {
+            left[k] = left_of[j + k], right[k] = left[k] + 1 < OLD_WIDTH ? left[k] + 1 : left[k];
+            near[k] = shares[2 * (j + k)], far[k] = shares[2 * (j + k) + 1];
+        }
+        for (int i = at / ACROSS; i <= last - first; i += WALKERS) {
+            const SHARED float* row = old + i * OLD_WIDTH;
+            UNROLL for (int k = 0; k < BESIDE; k++)
+                across[i * WIDTH + j + k] = near[k] * row[left[k]] + far[k] * row[right[k]];
+        }
     }
     __syncthreads();
 }
 
-// The new rows begin to end, each a mean of two old ones: a thread walks down EACH columns.
-__device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int begin,
-                                               int end, const GLOBAL int* places,
+// The new rows top to bottom, each a mean of two old ones: a thread walks down its columns.
+__device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int top,
+                                               int bottom, const GLOBAL int* places,
                                                const GLOBAL float* shares, float factor,
-                                               float taken_off, GLOBAL result* to, int lane)
+                                               float taken_off, GLOBAL result* to, int thread)
 {
-    float above[EACH], under[EACH];
-    int top = -1;
-    UNROLL_BY(2) for (int i = begin; i < end; i++) {
-        float share = factor * shares[2 * i], other = factor * shares[2 * i + 1];
-        if (places[i] != top) {
-            top = places[i];
-            int below = top + 1 < OLD_HEIGHT ? top + 1 : top;
-            UNROLL for (int k = 0; k < EACH; k++) {
-                int j = lane + 32 * k < WIDTH ? lane + 32 * k : WIDTH - 1;
-                above[k] = across[(top - first) * WIDTH + j];
-                under[k] = across[(below - first) * WIDTH + j];
+    EACH_OF_A_THREAD(at) {
+        int j = at % ACROSS * BESIDE, walker = at / ACROSS, place = -1;
+        int begin = top + (bottom - top) * walker / WALKERS;
+        int end = top + (bottom - top) * (walker + 1) / WALKERS;
+        float above[BESIDE], under[BESIDE], new_pixel[BESIDE];
+        UNROLL_BY(2) for (int i = begin; i < end; i++) {
+            float share = factor * shares[2 * i], other = factor * shares[2 * i + 1];
+            if (places[i] != place) {
+                place = places[i];
+                int below = place + 1 < OLD_HEIGHT ? place + 1 : place;
+                UNROLL for (int k = 0; k < BESIDE; k++) {
+                    above[k] = across[(place - first) * WIDTH + j + k];
+                    under[k] = across[(below - first) * WIDTH + j + k];
+                }
             }
+            UNROLL for (int k = 0; k < BESIDE; k++)
+                new_pixel[k] = share * above[k] + other * under[k] - taken_off;
+#if BESIDE == 2
+            *(GLOBAL result_2*)(to + i * WIDTH + j) = RESULT_2(new_pixel[0], new_pixel[1]);
+#else
+            to[i * WIDTH + j] = RESULT(new_pixel[0]);
+#endif
         }
-        UNROLL for (int k = 0; k < EACH; k++)
-            if (WIDTH % 32 == 0 || lane + 32 * k < WIDTH)
-                to[i * WIDTH + lane + 32 * k] =
-                    RESULT(share * above[k] + other * under[k] - taken_off);
     }
 }
 #endif
@@ -101,18 +123,18 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
             chosen[n * WORDS + at] = labels[(int64)number * WORDS + at];
     GLOBAL result* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
-    // Warps share out a block's rows.
-    int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
-    int begin = HEIGHT * part / parts, end = HEIGHT * (part + 1) / parts;
 #if STAGED
     __shared__ float old[OLD_HEIGHT * OLD_WIDTH], across[OLD_HEIGHT * WIDTH];
-    int top = HEIGHT * blockIdx.y / gridDim.y, bottom = HEIGHT * (blockIdx.y + 1) / gridDim.y - 1;
-    if (bottom < top) return;
-    int first = places[top], last = places[bottom] + 1 < OLD_HEIGHT ? places[bottom] + 1 : OLD_HEIGHT - 1;
+    int top = HEIGHT * blockIdx.y / gridDim.y, bottom = HEIGHT * (blockIdx.y + 1) / gridDim.y;
+    if (bottom == top) return;
+    int first = places[top], last = places[bottom - 1] + 1;
+    last = last < OLD_HEIGHT ? last : OLD_HEIGHT - 1;
     resize_rows(plane, varied, first, last, places + HEIGHT, shares + 2 * HEIGHT, old, across, thread);
-    resize_columns(across, first, begin, end, places, shares, factor, taken_off, to, threadIdx.x);
+    resize_columns(across, first, top, bottom, places, shares, factor, taken_off, to, thread);
 #elif RESIZED
-    for (int i = begin; i < end; i++) {
+    // Warps share out the rows.
+    int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
+    for (int i = HEIGHT * part / parts; i < HEIGHT * (part + 1) / parts; i++) {
         int top = places[i], below = top + 1 < OLD_HEIGHT ? top + 1 : top;
         for (int j = threadIdx.x; j < WIDTH; j += 32) {
             int left = places[HEIGHT + j], right = left + 1 < OLD_WIDTH ? left + 1 : left;

@@ -15,7 +15,8 @@ from rooftile.nn.layers import apart
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.nn.training.gpu.layers import Stage, narrow_between, stage
+from rooftile.nn.training.gpu.layers import Stage, stage
+from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Float32

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from rooftile.errors import InputError, UnsupportedProblem
@@ -26,7 +27,7 @@ from rooftile.ops.reduce import Reduce
 from rooftile.runtime.choice import first_of
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
-from rooftile.strategies.gpu import GpuStrategy, of_launches
+from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
 from rooftile.strategies.machine import Machine
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
@@ -132,15 +133,19 @@ class ConvStage:
     """``y = activation(x * w + b)``."""
 
     def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
-        self._work, self._problem, self._x, self._parameters = work, problem, x, parameters
+        self._work, self.problem, self._x, self._parameters = work, problem, x, parameters
         self.y = work.floats(math.prod(problem.output_shape))
         self.before: str = problem.activation
-        self._as_x_lies: dict[str, int] = {}
-        """What a config says of x."""
+        self.x_lies: dict[str, int] = {}
+        """What configs say of x, see `rooftile.nn.training.gpu.narrow`."""
+        self.dz_lies: dict[str, int] = {}
+        """And of the gradient that the stage is given, with the places of its winners."""
+        self.dx_lies: dict[str, int] = {}
+        """And of the one that it hands on."""
 
     def forward(self) -> None:
         """See `Stage`."""
-        self._work.run(self._problem, self._x, self.y, parameters=self._parameters)
+        self._work.run(self.problem, self._x, self.y, parameters=self._parameters)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
@@ -149,19 +154,20 @@ class ConvStage:
     @property
     def _sizes(self) -> _Sizes:
         """What problems of the layer's gradients begin with."""
-        p = self._problem
+        p = self.problem
         return p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding
 
     def _back(self, dz: Sequence[Any], gradients: Sequence[Any], dx: Any, before: str) -> None:
         """The launches for gradients of all outputs, or of winners with their places."""
-        p, work = self._problem, self._work
+        p, work = self.problem, self._work
         pool = p.pool if len(dz) == 2 else None
         with work.aside(dx is not None):
             of_weights = Conv2dWeightsGradient(*self._sizes, pool)
-            work.run(of_weights, self._x, *dz, *gradients, narrow=self._as_x_lies)
+            work.run(of_weights, self._x, *dz, *gradients, narrow={**self.x_lies, **self.dz_lies})
         if dx is not None:
             of_input = Conv2dInputGradient(*self._sizes, pool, before)  # type: ignore[arg-type]
-            made_by, narrow = ((self._x,), self._as_x_lies) if before != "none" else ((), {})
+            made_by, lie = ((self._x,), self.x_lies) if before != "none" else ((), {})
+            narrow = {**lie, **self.dz_lies, **self.dx_lies}
             given = *dz, *made_by, dx
             work.run(of_input, *given, parameters=self._parameters[:1], narrow=narrow)
 
@@ -176,7 +182,7 @@ class FirstConvStage(ConvStage):
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        p = self._problem
+        p = self.problem
         of_weights = Conv2dWeightsGradient(*self._sizes, activation=p.activation)
         value = (self.y,) if p.activation != "none" else ()
         self._work.run(of_weights, self._x, dz, *value, *gradients)
@@ -194,55 +200,50 @@ class WinnersStage(ConvStage):
         rung: GpuStrategy,
     ) -> None:
         super().__init__(work, problem, x, parameters)
-        self._rung, self._where = rung, work.floats(math.prod(problem.output_shape))
-        self._as_y_lies: dict[str, int] = {}
+        self.rung = rung
+        """What makes y."""
+        self.y_lies: dict[str, int] = {}
+        """What its config says of y."""
+
+    @cached_property
+    def _where(self) -> Any:
+        """Memory for the places of winners."""
+        count = math.prod(self.problem.output_shape)
+        return self._work.floats(-(-count // 4) if PLACES in self.dz_lies else count)
 
     def forward(self) -> None:
         """See `Stage`."""
-        arrays, narrow = (self._x, self.y, self._where), {**self._as_x_lies, **self._as_y_lies}
+        arrays = self._x, self.y, self._where
+        places = {flag: value for flag, value in self.dz_lies.items() if flag == PLACES}
         self._work.run(
-            self._problem,
+            self.problem,
             *arrays,
             parameters=self._parameters,
-            strategy=self._rung,
-            narrow=narrow,
+            strategy=self.rung,
+            narrow={**self.x_lies, **self.y_lies, **places},
         )
 
     @property
-    def gives_narrow(self) -> bool:
-        """Whether y can lie in 16 bits."""
-        return self._runs(self._rung, self._problem, {"OUT_NARROW": 1})
+    def of_weights(self) -> tuple[GpuStrategy, Problem]:
+        """What computes the gradient of the weights."""
+        problem = Conv2dWeightsGradient(*self._sizes, self.problem.pool)
+        return self._work.chosen(problem)[0], problem
 
-    def takes_narrow(self, before: str) -> bool:
-        """Whether all that read x can read it in 16 bits; ``before`` is the activation whose value
-        it is, or nothing where nobody asks for its gradient."""
-        p = self._problem
-        of_weights = Conv2dWeightsGradient(*self._sizes, p.pool)
-        readers: list[tuple[GpuStrategy, Problem]] = [(self._rung, p)]
-        readers.append((self._work.chosen(of_weights)[0], of_weights))
-        if before not in ("", "none"):
-            of_input = Conv2dInputGradient(*self._sizes, p.pool, before)  # type: ignore[arg-type]
-            readers.append((self._work.chosen(of_input)[0], of_input))
-        return all(self._runs(rung, one, {"X_NARROW": 1}) for rung, one in readers)
+    def of_input(self, before: str) -> tuple[GpuStrategy, Problem]:
+        """And that of x, the value of the activation ``before``."""
+        pool, of = self.problem.pool, Conv2dInputGradient
+        problem = of(*self._sizes, pool, before)  # type: ignore[arg-type]
+        return self._work.chosen(problem)[0], problem
 
-    def _runs(self, rung: GpuStrategy, problem: Problem, narrow: dict[str, int]) -> bool:
-        if not rung.narrow or rung.narrow != self._work.precision:
-            return False
+    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
+        """Whether a strategy, which rounds to 16 bits in this training, runs with a flag set."""
+        return rung.narrow == self._work.precision and self.runs(rung, problem, flag)
+
+    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
+        """Whether a strategy knows a flag of its config, and runs with it set."""
         placed = rung.on(Machine.of(self._work.gpu.description))
-        return placed.invalid(problem, placed.config(problem, narrow)) is None
-
-    @property
-    def reads_narrow(self) -> bool:
-        """Whether x lies in 16 bits."""
-        return bool(self._as_x_lies)
-
-    def take_narrow(self) -> None:
-        """x lies in 16 bits."""
-        self._as_x_lies = {"X_NARROW": 1}
-
-    def give_narrow(self) -> None:
-        """y lies in 16 bits."""
-        self._as_y_lies = {"OUT_NARROW": 1}
+        known = flag in placed.forms
+        return known and placed.invalid(problem, placed.config(problem, {flag: 1})) is None
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
@@ -261,34 +262,19 @@ class AveragedStage(ConvStage):
 
     def forward(self) -> None:
         """See `Stage`."""
-        p = self._problem
+        p = self.problem
         assert p.pool is not None
         self._work.run(self._whole, self._x, self._a, parameters=self._parameters)
         self._work.run(Pool2d(p.batch, p.maps, *p.conv_size, p.pool), self._a, self.y)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        p = self._problem
+        p = self.problem
         assert p.pool is not None
         spread = Pool2dGradient(p.batch, p.maps, *p.conv_size, p.pool)
         self._work.run(spread, self._a, dz, self._da)
         times_derivative(self._work, p.activation, self._a, self._da, self._count)
         self._back((self._da,), gradients, dx, before)
-
-
-def narrow_between(row: Sequence[Stage]) -> bool:
-    """Have activations lie in 16 bits between stages that round them to these anyway; whether the
-    network's input does."""
-    for number, one in enumerate(row):
-        below = row[number - 1] if number else None
-        if not isinstance(one, WinnersStage) or not one.takes_narrow(below.before if below else ""):
-            continue
-        if isinstance(below, WinnersStage) and below.gives_narrow:
-            below.give_narrow()
-            one.take_narrow()
-        elif below is None:
-            one.take_narrow()
-    return bool(row) and isinstance(row[0], WinnersStage) and row[0].reads_narrow
 
 
 def times_derivative(work: Work, activation: str, y: Any, dy: Any, count: int) -> None:

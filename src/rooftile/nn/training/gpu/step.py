@@ -25,10 +25,10 @@ from rooftile.nn.training.gpu.layers import (
     ConvStage,
     LinearStage,
     Stage,
-    narrow_between,
     times_derivative,
 )
 from rooftile.nn.training.gpu.linear_weights import linear_weights
+from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases

@@ -9,17 +9,21 @@ from dataclasses import replace
 from typing import Any
 
 from rooftile.ops import Array, Conv2d
+from rooftile.ops.problem import Dtype
 from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.gpu import PLACES, Config, Step
 
 
 class Winners(GpuConv2d):
     """Comes before a rung's class.  Takes max-pools with nothing behind them, as far as that does.
 
     Behind its result it holds ``where``, the places of the winners in the convolution: row *
-    columns + column, int32, as `pool2d_winners` finds them.
+    columns + column, int32, as `pool2d_winners` finds them; or, as the config says, their positions
+    in their windows, uint8.
     """
+
+    between = (PLACES,)
 
     def why_not(self, problem: Conv2d) -> str | None:
         """See the rung's; and other pools."""
@@ -36,7 +40,8 @@ class Winners(GpuConv2d):
     def held(self, problem: Conv2d, config: Config) -> tuple[Array, ...]:
         """x, the result and the places."""
         x, out = super().held(problem, config)
-        return x, out, replace(out, name="where", dtype="int32")
+        dtype: Dtype = "uint8" if config[PLACES] else "int32"
+        return x, out, replace(out, name="where", dtype=dtype)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel, which is given one array more."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.gpu import PLACES, Config, GpuStrategy
 
 
 class GpuInputGradient(GpuStrategy):
     """A GPU strategy of `conv2d_input_gradient`; takes every problem unless it says otherwise."""
 
     operation = "conv2d_input_gradient"
+    between: ClassVar[tuple[str, ...]] = (PLACES,)
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
         """Takes everything."""

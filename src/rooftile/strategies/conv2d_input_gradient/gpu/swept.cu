@@ -79,7 +79,8 @@ typedef struct {
 } Winners;
 
 // Those of an image's row of windows r.
-__device__ __forceinline__ Winners fetch(const float* dy, const int* where, int n, int images, int r)
+__device__ __forceinline__ Winners fetch(const float* dy, const winner_place* where, int n, int images,
+                                         int r)
 {
     Winners own;
     int lane = threadIdx.x % 32, of_group = lane % GROUP_MAPS, holder = lane / GROUP_MAPS;
@@ -89,7 +90,7 @@ __device__ __forceinline__ Winners fetch(const float* dy, const int* where, int 
         int64 number = (((int64)n * MAPS + map) * ROWS + r) * COLUMNS + c;
         own.gradient[k] = 0.0f, own.place[k] = NO_WINNER;
         if (n >= images || holder >= HOLDERS || map >= MAPS || r >= ROWS || c >= COLUMNS) continue;
-        int place = where[number];
+        int place = PLACE(number, r * COLUMNS + c);
         own.gradient[k] = dy[number];
         own.place[k] = place % CONV_COLUMNS % WINDOW_WIDTH * WINDOW_HEIGHT
                        + place / CONV_COLUMNS % WINDOW_HEIGHT;

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.gpu import PLACES, Config, GpuStrategy
 
 
 class GpuWeightsGradient(GpuStrategy):
     """A GPU strategy of `conv2d_weights_gradient`; takes every problem unless it says otherwise."""
 
     operation = "conv2d_weights_gradient"
+    between: ClassVar[tuple[str, ...]] = (PLACES,)
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
         """Takes everything."""

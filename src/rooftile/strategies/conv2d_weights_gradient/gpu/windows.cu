@@ -75,7 +75,8 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
 
     for (int n = blockIdx.x / PARTS; n < images; n += gridDim.x / PARTS) {
         int64 first = ((int64)n * MAPS + map) * GRADIENTS;
-        int e = begin + lane, place = 0;
+        int e = begin + lane;
+        winner_place place = 0;
         float gradient = 0.0f;
         __syncthreads();
         start(x + ((int64)n * CHANNELS + channel) * HEIGHT * WIDTH, tile, thread);
@@ -84,7 +85,7 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
         __syncthreads();
         for (; e < end; e += TEAM) {
             // The next winner is on its way while this one is added.
-            int i = place / CONV_COLUMNS, j = place % CONV_COLUMNS;
+            int i = stands(place, e) / CONV_COLUMNS, j = stands(place, e) % CONV_COLUMNS;
             float added = gradient;
             if (e + TEAM < end) gradient = dy[first + e + TEAM], place = where[first + e + TEAM];
             add(tile + i * PITCH + (j & ~1), j & 1, added, sum);

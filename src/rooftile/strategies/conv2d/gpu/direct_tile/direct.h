@@ -142,9 +142,19 @@ __device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SU
 
 #if WINNERS
 #include "common/winner.h"
+#include "common/winner_place.h"
 
-// The same of a maximum, with where it stands in the convolution: row * CONV_COLUMNS + column.
-__device__ __forceinline__ void store_winners(GLOBAL result* out, GLOBAL int* where,
+// A window's first place, and how far behind it its element e stands.
+#if WHERE_NARROW
+#define FIRST_PLACE(row, column) 0
+#define POSITION(e) (e)
+#else
+#define FIRST_PLACE(row, column) ((row) * POOL_HEIGHT * CONV_COLUMNS + (column) * POOL_WIDTH)
+#define POSITION(e) ((e) / POOL_WIDTH * CONV_COLUMNS + (e) % POOL_WIDTH)
+#endif
+
+// The same of a maximum, with where it stands.
+__device__ __forceinline__ void store_winners(GLOBAL result* out, GLOBAL winner_place* where,
                                               float sum[SUM_ROWS][SUM_COLUMNS], float shift,
                                               int rows, int columns, int row, int column)
 {
@@ -157,12 +167,11 @@ __device__ __forceinline__ void store_winners(GLOBAL result* out, GLOBAL int* wh
             UNROLL for (int e = 1; e < POOL_HEIGHT * POOL_WIDTH; e++) {
                 float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
                 if (BEATS(z, best))
-                    best = z, place = e / POOL_WIDTH * CONV_COLUMNS + e % POOL_WIDTH;
+                    best = z, place = POSITION(e);
             }
             if (w >= kept) continue;
             out[r * COLUMNS + w] = RESULT(activate(best + shift));
-            where[r * COLUMNS + w] =
-                (row + r) * POOL_HEIGHT * CONV_COLUMNS + (column + w) * POOL_WIDTH + place;
+            where[r * COLUMNS + w] = FIRST_PLACE(row + r, column + w) + place;
         }
     }
 }

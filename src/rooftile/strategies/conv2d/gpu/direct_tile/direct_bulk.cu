@@ -42,7 +42,7 @@ __device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned 
 __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
     const float* __restrict__ x, const float* __restrict__ bias, float* __restrict__ out
 #if WINNERS
-    , int* __restrict__ where
+    , winner_place* __restrict__ where
 #endif
 )
 {

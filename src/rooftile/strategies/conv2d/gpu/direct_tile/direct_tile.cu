@@ -115,7 +115,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const GLOBAL given* __restrict__ x, const GLOBAL float* __restrict__ weights,
     const GLOBAL float* __restrict__ bias, GLOBAL result* __restrict__ out, int images
 #if WINNERS
-    , GLOBAL int* __restrict__ where
+    , GLOBAL winner_place* __restrict__ where
 #endif
 #if TAPS_CONSTANT
     CONSTANT_ARGUMENT(float, taps)

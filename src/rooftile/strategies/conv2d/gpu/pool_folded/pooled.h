@@ -5,16 +5,17 @@
 // A thread holds SUMS sums, eight of each group of four maps: [row of the fold's window][half of
 // the band][column of the fold's window].
 //
-// With WINNERS, a text says too where the largest sum of each window stands in the convolution,
-// row * CONV_COLUMNS + column: where[images][MAPS][ROWS][COLUMNS].  Its kernel and its functions
-// then have an argument more beside `out` and what points into it.
+// With WINNERS, a text says too where the largest sum of each window stands, see winner_place.h:
+// where[images][MAPS][ROWS][COLUMNS].  Its kernel and its functions then have an argument more
+// beside `out` and what points into it.
 
 #pragma once
 
 #include "conv2d/gpu/pool_folded/folded.h"
 #if WINNERS
 #include "common/winner.h"
-#define WHERE_ARGUMENT , int* where
+#include "common/winner_place.h"
+#define WHERE_ARGUMENT , winner_place* where
 #define WHERE(offset) , where + (offset)
 #else
 #define WHERE_ARGUMENT
@@ -83,11 +84,15 @@ __device__ __forceinline__ float completed(float most, float shift)
 }
 
 #if WINNERS
-// Where a window's winner stands in the convolution.
-__device__ __forceinline__ int won(int place, int row, int column)
+// Where a window's winner stands, of which the position in the window is known.
+__device__ __forceinline__ winner_place won(int position, int row, int column)
 {
-    return (row * POOL_HEIGHT + place / POOL_WIDTH) * CONV_COLUMNS + column * POOL_WIDTH +
-           place % POOL_WIDTH;
+#if WHERE_NARROW
+    return position;
+#else
+    return (row * POOL_HEIGHT + position / POOL_WIDTH) * CONV_COLUMNS + column * POOL_WIDTH +
+           position % POOL_WIDTH;
+#endif
 }
 #endif
 

@@ -12,7 +12,7 @@ from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable
 
 _PAIRS, _BANDS = 4, 4
 """A warp's pairs of pixels: so many beside each other, in so many bands of rows."""
@@ -36,6 +36,7 @@ class Spread(GpuInputGradient):
     least_architecture = 80
     tensor_cores = True
     source = "spread"
+    between = (PLACES, GRADIENTS)
     pays_from = 64
     """Images from which on it is faster than `gathered`."""
     tunables = (
@@ -97,8 +98,9 @@ class Spread(GpuInputGradient):
         return {**super().macros(problem, config), **cores, "PLANE_ROWS": rows, "PITCH": pitch}
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """The values of the activation before alone may have 16 bits."""
-        return super()._as_it_lies(array, config) if array.name == "x" else array
+        """Gradients have 16 bits where a flag of their own says so, and weights never."""
+        lie = array.name in ("x", "where", "dx") or (array.name == "dy" and config.get(GRADIENTS))
+        return super()._as_it_lies(array, config) if lie else array
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel; blocks share out the images."""

@@ -2,34 +2,43 @@
 
 #pragma once
 
+#include "common/gradient_number.h"
 #include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
+#if OUT_NARROW
+#define IS_NAN(value) (widened(value) != widened(value))
+#else
+#define IS_NAN(value) ((value) != (value))
+#endif
+
 // What a pixel of the padded image met, one after another.
-__device__ float met(const float* dy, const int* where, const float* weights, int n, int channel,
-                     int i, int j)
+__device__ float met(const gradient_number* dy, const winner_place* where, const float* weights,
+                     int n, int channel, int i, int j)
 {
     float sum = 0.0f;
     for (int m = 0; m < MAPS; m++)
         for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
             for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
-                int64 number = ((int64)n * MAPS + m) * GRADIENTS + r * COLUMNS + c;
-                int place = where[number], p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
+                int e = r * COLUMNS + c;
+                int64 number = ((int64)n * MAPS + m) * GRADIENTS + e;
+                int place = PLACE(number, e), p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
                 if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
-                    sum += ROUND(dy[number]) *
+                    sum += ROUND(WIDE_GRADIENT(dy[number])) *
                            ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
             }
     return sum;
 }
 
 // Makes NaN among MENDED pixels anew, where zeros met an infinity.
-__device__ __noinline__ void mend(const float* dy, WHERE_ARGUMENT X_ARGUMENT const float* weights,
-                                  float* dx, int n, int channel, int y, int left)
+__device__ __noinline__ void mend(const gradient_number* dy,
+                                  WHERE_ARGUMENT X_ARGUMENT const float* weights, result* dx, int n,
+                                  int channel, int y, int left)
 {
     int64 row = (((int64)n * CHANNELS + channel) * HEIGHT + y) * WIDTH;
     for (int j = left < 0 ? 0 : left; j < left + MENDED && j < WIDTH; j++)
-        if (dx[row + j] != dx[row + j]) {
+        if (IS_NAN(dx[row + j])) {
             float sum = met(dy, where, weights, n, channel, y + PAD_Y, j + PAD_X);
-            dx[row + j] = TIMES_DERIVATIVE(sum, row + j);
+            dx[row + j] = RESULT(TIMES_DERIVATIVE(sum, row + j));
         }
 }

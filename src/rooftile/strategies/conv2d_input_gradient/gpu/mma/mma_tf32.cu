@@ -40,6 +40,11 @@
 #else
 #define PIECE float
 #endif
+#if WHERE_NARROW
+#define PIECE_PLACES unsigned
+#else
+#define PIECE_PLACES PIECE
+#endif
 #define GIVEN (MAPS * GRADIENTS)
 #define PIECES (GIVEN * 4 / (int)sizeof(PIECE))
 #define VECTORS (PAD_X == 0 && WIDTH % 4 == 0)
@@ -63,15 +68,17 @@ __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, in
     }
 }
 
-// Starts to copy the gradients of two images and their places to given[2][2][MAPS][GRADIENTS].
-__device__ __forceinline__ void start(const float* dy, const int* where, float* given, int n,
-                                      int images)
+// Starts to copy the gradients of two images and, behind them, their places to
+// [2][MAPS][GRADIENTS].
+__device__ __forceinline__ void start(const float* dy, const winner_place* where, float* given,
+                                      int n, int images)
 {
     for (int at = threadIdx.x; at < 2 * PIECES; at += 32 * WARPS)
         if (n + at / PIECES < images) {
             int64 from = (int64)n * PIECES + at;
             COPY_ASYNC(PIECE, (PIECE*)given + at, (const PIECE*)dy + from);
-            COPY_ASYNC(PIECE, (PIECE*)(given + 2 * GIVEN) + at, (const PIECE*)where + from);
+            COPY_ASYNC(PIECE_PLACES, (PIECE_PLACES*)(given + 2 * GIVEN) + at,
+                       (const PIECE_PLACES*)where + from);
         }
 }
 
@@ -85,7 +92,8 @@ __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, 
         uint2 one = make_uint2(0, 0);
         if (n + image < images && r < ROWS && column < COLUMNS && map < MAPS) {
             int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
-            int place = __float_as_int(given[2 * GIVEN + number]);
+            int place = stands(((const winner_place*)(given + 2 * GIVEN))[number],
+                               r * COLUMNS + column);
             int row = place / CONV_COLUMNS - r * SIDE;
             one.x = __float_as_uint(tf32(given[number]));
             one.y = row * SIDE + place % CONV_COLUMNS - column * SIDE;

@@ -11,6 +11,7 @@ import math
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
@@ -70,8 +71,9 @@ class MmaTf32(GpuInputGradient):
         return {"WARPS": 8, "BLOCKS": 1, "BAND": 4} if self._beyond(problem, many) else many
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
-        """More shared memory than multiprocessors have."""
-        return self._beyond(problem, config)
+        """Places of 8 bits that are no whole words; more shared memory than multiprocessors
+        have."""
+        return ragged(problem.layer, config) or self._beyond(problem, config)
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type and the tunables."""

@@ -12,7 +12,7 @@
 // Zeros make NaN of infinities: such pixels are made anew from what they met.
 //
 // dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
-// dx[images][CHANNELS][HEIGHT][WIDTH].
+// dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16 bits.
 // Grid: x over images, which blocks share out; y over four channels each.
 // Block: WARPS warps, which share out the pairs of pixels.
 
@@ -69,13 +69,13 @@ __device__ __forceinline__ int stand(int map, int place)
 }
 
 // A thread's gradients of an image, and their places.
-__device__ __forceinline__ void fetch(const float* dy, const int* where, int n, int images,
+__device__ __forceinline__ void fetch(const gradient_number* dy, const winner_place* where, int n, int images,
                                       float gradient[HELD], int place[HELD])
 {
     UNROLL for (int k = 0; k < HELD; k++) {
         int at = threadIdx.x + k * THREADS, there = n < images && at < WINNERS;
-        gradient[k] = there ? dy[(int64)n * WINNERS + at] : 0.0f;
-        place[k] = there ? where[(int64)n * WINNERS + at] : 0;
+        gradient[k] = there ? WIDE_GRADIENT(dy[(int64)n * WINNERS + at]) : 0.0f;
+        place[k] = there ? PLACE((int64)n * WINNERS + at, at % GRADIENTS) : 0;
     }
 }
 
@@ -184,8 +184,9 @@ __device__ __forceinline__ unsigned long long add_all(float sum[BAND][4], const 
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
-               GLOBAL float* __restrict__ dx, int images)
+input_gradient(const GLOBAL gradient_number* dy,
+               WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights, GLOBAL result* __restrict__ dx,
+               int images)
 {
     extern __shared__ __align__(16) uint4 plane[];
     AWAIT_EARLIER();
@@ -220,13 +221,13 @@ input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL fl
             UNROLL for (int i = 0; i < BAND; i++)
                 UNROLL for (int half = 0; half < 2; half++) {
                     if (i >= of.rows[half]) continue;
-                    float* to = dx + of.first[half] + i * WIDTH;
+                    result* to = dx + of.first[half] + i * WIDTH;
                     float2 two;
                     two.x = SLOPED(sum[i][2 * half], bits >> 4 * i + 2 * half & 1);
                     two.y = SLOPED(sum[i][2 * half + 1], bits >> 4 * i + 2 * half & 2);
-                    if (VECTORS) *(float2*)to = two;
-                    else to[0] = two.x;
-                    if (!VECTORS && of.left[half] + 1 < WIDTH) to[1] = two.y;
+                    if (VECTORS) *(result_2*)to = RESULT_2(two.x, two.y);
+                    else to[0] = RESULT(two.x);
+                    if (!VECTORS && of.left[half] + 1 < WIDTH) to[1] = RESULT(two.y);
                     if (two.x != two.x || two.y != two.y)
                         mend(dy, where, X_GIVEN weights, dx, n, channel,
                              (down * TILE_BANDS + (lane / 4 + 8 * half) / TILE_PAIRS) * BAND + i,

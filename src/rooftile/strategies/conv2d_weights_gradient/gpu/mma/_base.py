@@ -13,8 +13,9 @@ from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import GRADIENTS, Config, Step, Tunable
 
 _CELL_COLUMNS = 2
 """Of a cell, whose positions are rows of a product."""
@@ -86,6 +87,8 @@ class Mma(GpuWeightsGradient):
             return (
                 f"images of {problem.height} x {problem.width} numbers of 16 bits end within a word"
             )
+        if reason := ragged(problem.layer, config):
+            return reason
         if config["WARPS"] % (beside := config["ROLES"] * config["TILES"]):
             return f"{config['WARPS']} warps share out {beside} channels and tiles"
         sums = 4 * blocks(_offsets(problem), 8)
@@ -113,8 +116,9 @@ class Mma(GpuWeightsGradient):
         }
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """Images alone may have 16 bits."""
-        return super()._as_it_lies(array, config) if array.name == "x" else array
+        """Gradients have 16 bits where a flag of their own says so, and what is made never."""
+        lie = array.name in ("x", "where") or (array.name == "dy" and config.get(GRADIENTS))
+        return super()._as_it_lies(array, config) if lie else array
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""

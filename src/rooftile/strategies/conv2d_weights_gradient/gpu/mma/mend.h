@@ -5,6 +5,7 @@
 
 #include "common/cores.h"
 #include "common/formats.h"
+#include "common/gradient_number.h"
 #include "conv2d_weights_gradient/gpu/columns.h"
 #if CORES == TF32
 #include "common/tf32.h"
@@ -12,27 +13,34 @@
 // A word's windows: one, or two of 16 bits.
 #define WORD_WINDOWS 1
 #define WORD(value, next) __float_as_uint(tf32(value))
+#define GRADIENTS_WORD(value, next) WORD(value, next)
 #else
 #include "common/narrow.h"
 #define ROUND(value) widened(NARROW(value))
 #define WORD_WINDOWS 2
 #define WORD(value, next) pack(value, next)
+#if DY_NARROW
+#define GRADIENTS_WORD(value, next) ((unsigned)(value) | (unsigned)(next) << 16)
+#else
+#define GRADIENTS_WORD(value, next) WORD(value, next)
+#endif
 #endif
 
 // A thread's share of what a weight, or a bias, is by its definition.
-__device__ __forceinline__ float share(const given* x, const float* dy, const int* where, int map,
-                                       int tap, int images)
+__device__ __forceinline__ float share(const given* x, const gradient_number* dy,
+                                       const winner_place* where, int map, int tap, int images)
 {
     int channel = tap / TAPS, p = tap % TAPS / MASK_WIDTH, q = tap % MASK_WIDTH;
     float sum = 0.0f;
     for (int64 at = threadIdx.y * 32 + threadIdx.x; at < (int64)images * GRADIENTS; at += 512) {
         int64 n = at / GRADIENTS, number = (n * MAPS + map) * GRADIENTS + at % GRADIENTS;
-        int i = where[number] / CONV_COLUMNS + p - PAD_Y, j = where[number] % CONV_COLUMNS + q - PAD_X;
+        int place = PLACE(number, at % GRADIENTS);
+        int i = place / CONV_COLUMNS + p - PAD_Y, j = place % CONV_COLUMNS + q - PAD_X;
         int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
         float pixel = channel == CHANNELS ? 1.0f : 0.0f;
         if (channel < CHANNELS && inside)
             pixel = ROUND(WIDE(x[((n * CHANNELS + channel) * HEIGHT + i) * WIDTH + j]));
-        sum += ROUND(dy[number]) * pixel;
+        sum += ROUND(WIDE_GRADIENT(dy[number])) * pixel;
     }
     return sum;
 }
@@ -40,8 +48,9 @@ __device__ __forceinline__ float share(const given* x, const float* dy, const in
 // As in finish.h; then a block makes those of its 32 columns anew that are NaN, one after another.
 // Grid: x over the columns.  Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
-finish(const GLOBAL given* x, const GLOBAL float* dy, WHERE_ARGUMENT const GLOBAL float* partial,
-       GLOBAL float* __restrict__ dweights, GLOBAL float* __restrict__ dbias, int images, int rows)
+finish(const GLOBAL given* x, const GLOBAL gradient_number* dy,
+       WHERE_ARGUMENT const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
+       GLOBAL float* __restrict__ dbias, int images, int rows)
 {
     __shared__ float joined[16][32], shares[16];
     AWAIT_EARLIER();

@@ -12,7 +12,8 @@
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type; dy and where: see common/places.h,
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
+// dy, in float or, with DY_NARROW, in that type too, and where: see common/places.h;
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
 // Grid: x over images, which blocks share out; y over groups of ROLES channels; z over groups of
 // BLOCK_MAPS maps.  Block: x over WARPS warps: ROLES share out the channels, TILES the maps, SPLITS the
@@ -45,12 +46,28 @@
 #define PLANE (HEIGHT * WIDTH)
 #define PIXELS ((ROLES * PLANE + 3) / 4 * 4)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
-#if GRADIENTS % 4 == 0
-#define PIECE float4
+#define PIECE (GRADIENTS % 4 == 0 ? 4 : 1)
+#if DY_NARROW
+#define GRADIENTS_PIECE uint2
+#elif GRADIENTS % 4 == 0
+#define GRADIENTS_PIECE float4
 #else
-#define PIECE float
+#define GRADIENTS_PIECE float
 #endif
-#define PIECE_FLOATS ((int)sizeof(PIECE) / 4)
+// And of as many places; how far a window's rows lie apart among places, and its first one.
+#if WHERE_NARROW
+#define PLACES_PIECE unsigned
+#define PLACE_PITCH WINDOW_WIDTH
+#define FIRST_PLACE(r, c) 0
+#else
+#if GRADIENTS % 4 == 0
+#define PLACES_PIECE uint4
+#else
+#define PLACES_PIECE unsigned
+#endif
+#define PLACE_PITCH CONV_COLUMNS
+#define FIRST_PLACE(r, c) ((r) * WINDOW_HEIGHT * CONV_COLUMNS + (c) * WINDOW_WIDTH)
+#endif
 #define PLANE_BYTES (PLANE * (X_NARROW ? 2 : 4))
 #if PLANE_BYTES % 16 == 0
 #define PIXEL_PIECE uint4
@@ -72,11 +89,11 @@ typedef struct __align__(RUN * sizeof(given)) { given of[RUN]; } run;
 // Gradients that it reads at a time, of two words beside each other.
 #if COLUMNS % 2 == 0
 #define BESIDE 2
-#define GRADIENTS_BESIDE float2
 #else
 #define BESIDE 1
-#define GRADIENTS_BESIDE float
 #endif
+typedef struct __align__(BESIDE * sizeof(gradient_number)) { gradient_number of[BESIDE]; } gradients_beside;
+typedef struct __align__(BESIDE * sizeof(winner_place)) { winner_place of[BESIDE]; } places_beside;
 
 // Starts to copy an image's channels, to held[ROLES * PLANE].
 __device__ __forceinline__ void start_pixels(const given* x, given* held, int n)
@@ -88,16 +105,19 @@ __device__ __forceinline__ void start_pixels(const given* x, given* held, int n)
         COPY_ASYNC(PIXEL_PIECE, (PIXEL_PIECE*)(held + at), (const PIXEL_PIECE*)(image + at));
 }
 
-// Starts to copy its gradients and their places, to gradients[2][BLOCK_MAPS][GIVEN_PITCH].
-__device__ __forceinline__ void start_gradients(const float* dy, const int* where, float* gradients,
-                                                int n)
+// Starts to copy its gradients and, behind them, their places, each to [BLOCK_MAPS][GIVEN_PITCH].
+__device__ __forceinline__ void start_gradients(const gradient_number* dy, const winner_place* where,
+                                                gradient_number* gradients, int n)
 {
+    winner_place* places = (winner_place*)(gradients + GIVEN);
     int map = blockIdx.z * BLOCK_MAPS, maps = MAPS - map < BLOCK_MAPS ? MAPS - map : BLOCK_MAPS;
     int64 first = ((int64)n * MAPS + map) * GRADIENTS;
-    for (int at = threadIdx.x * PIECE_FLOATS; at < maps * GRADIENTS; at += THREADS * PIECE_FLOATS) {
-        float* to = gradients + at / GRADIENTS * GIVEN_PITCH + at % GRADIENTS;
-        COPY_ASYNC(PIECE, (PIECE*)to, (const PIECE*)(dy + first + at));
-        COPY_ASYNC(PIECE, (PIECE*)(to + GIVEN), (const PIECE*)(where + first + at));
+    for (int at = threadIdx.x * PIECE; at < maps * GRADIENTS; at += THREADS * PIECE) {
+        int to = at / GRADIENTS * GIVEN_PITCH + at % GRADIENTS;
+        COPY_ASYNC(GRADIENTS_PIECE, (GRADIENTS_PIECE*)(gradients + to),
+                   (const GRADIENTS_PIECE*)(dy + first + at));
+        COPY_ASYNC(PLACES_PIECE, (PLACES_PIECE*)(places + to),
+                   (const PLACES_PIECE*)(where + first + at));
     }
 }
 
@@ -127,39 +147,42 @@ __device__ __forceinline__ void hold_pixels(const given* held, unsigned* tile)
 }
 
 // What a thread's share of its map's gradients adds to the bias.
-__device__ __forceinline__ float bias_of(const float* gradients)
+__device__ __forceinline__ float bias_of(const gradient_number* gradients)
 {
     int map = threadIdx.x / TEAM;
     float sum = 0.0f;
     if ((int)blockIdx.z * BLOCK_MAPS + map < MAPS)
         for (int at = threadIdx.x % TEAM; at < GRADIENTS; at += TEAM)
-            sum += ROUND(gradients[map * GIVEN_PITCH + at]);
+            sum += ROUND(WIDE_GRADIENT(gradients[map * GIVEN_PITCH + at]));
     return sum;
 }
 
-// The windows of two words: their gradients, and how far behind a window's first pixel its winner
+// The windows of two words: their gradients, and how far behind a window's first place its winner
 // stands; -1 where there is no window.
 typedef struct {
-    __align__(8) float gradient[WORD_WINDOWS][2];
-    __align__(8) int place[WORD_WINDOWS][2];
+    gradient_number gradient[WORD_WINDOWS][2];
+    int place[WORD_WINDOWS][2];
 } Windows;
 
 // Those from row r and column c on.
-__device__ __forceinline__ Windows windows_of(const float* gradients, int map, int r, int c)
+__device__ __forceinline__ Windows windows_of(const gradient_number* gradients, int map, int r, int c)
 {
     Windows found;
+    const winner_place* places = (const winner_place*)(gradients + GIVEN);
     UNROLL for (int k = 0; k < WORD_WINDOWS; k++) {
         int i = r + k * HALF, at = map * GIVEN_PITCH + i * COLUMNS + c;
         // What no problem of these sizes lacks is not asked for.
         int there = (HALF % DEEP == 0 || r < HALF) && (ROWS % WORD_WINDOWS == 0 || i < ROWS)
                     && (MAPS % BLOCK_MAPS == 0 || (int)blockIdx.z * BLOCK_MAPS + map < MAPS);
-        int first = i * WINDOW_HEIGHT * CONV_COLUMNS + c * WINDOW_WIDTH;
-        UNROLL for (int v = 0; v < 2; v++) found.gradient[k][v] = 0.0f, found.place[k][v] = -1;
+        UNROLL for (int v = 0; v < 2; v++) found.gradient[k][v] = 0, found.place[k][v] = -1;
         UNROLL for (int v = 0; v < 2; v += BESIDE) {
             if (!there || (COLUMNS % 8 > 0 && c + v >= COLUMNS)) continue;
-            *(GRADIENTS_BESIDE*)(found.gradient[k] + v) = *(const GRADIENTS_BESIDE*)(gradients + at + v);
-            *(GRADIENTS_BESIDE*)(found.place[k] + v) = *(const GRADIENTS_BESIDE*)(gradients + GIVEN + at + v);
-            UNROLL for (int u = v; u < v + BESIDE; u++) found.place[k][u] -= first + u * WINDOW_WIDTH;
+            gradients_beside some = *(const gradients_beside*)(gradients + at + v);
+            places_beside won = *(const places_beside*)(places + at + v);
+            UNROLL for (int u = 0; u < BESIDE; u++) {
+                found.gradient[k][v + u] = some.of[u];
+                found.place[k][v + u] = won.of[u] - FIRST_PLACE(i, c + v + u);
+            }
         }
     }
     return found;
@@ -169,15 +192,15 @@ __device__ __forceinline__ Windows windows_of(const float* gradients, int map, i
 // others.
 __device__ __forceinline__ unsigned winners(Windows some, int word, int place)
 {
-    float gradient[WORD_WINDOWS];
+    gradient_number gradient[WORD_WINDOWS];
     UNROLL for (int k = 0; k < WORD_WINDOWS; k++)
-        gradient[k] = some.place[k][word] == place ? some.gradient[k][word] : 0.0f;
-    return WORD(gradient[0], gradient[WORD_WINDOWS - 1]);
+        gradient[k] = some.place[k][word] == place ? some.gradient[k][word] : (gradient_number)0;
+    return GRADIENTS_WORD(gradient[0], gradient[WORD_WINDOWS - 1]);
 }
 
 // Adds the products of this warp's channel, maps and windows of an image.
 __device__ __forceinline__ void add_image(float sum[COLUMN_TILES][4], const unsigned* tile,
-                                          const float* gradients)
+                                          const gradient_number* gradients)
 {
     int lane = threadIdx.x % 32, row = lane / 4, warp = threadIdx.x / 32;
     int map = warp / ROLES % TILES * TILE_MAPS + row / CELL;
@@ -190,7 +213,7 @@ __device__ __forceinline__ void add_image(float sum[COLUMN_TILES][4], const unsi
             // Cells one above another meet the same pixels.
             UNROLL for (int j = 0; j < WINDOW_WIDTH; j += CELL_COLUMNS)
                 UNROLL for (int i = 0; i < WINDOW_HEIGHT; i += CELL_ROWS) {
-                    int place = (i + row % CELL / CELL_COLUMNS) * CONV_COLUMNS + j + row % CELL_COLUMNS;
+                    int place = (i + row % CELL / CELL_COLUMNS) * PLACE_PITCH + j + row % CELL_COLUMNS;
                     unsigned word[4];
                     UNROLL for (int k = 0; k < 4; k++) word[k] = winners(some[k % 2], k / 2, place);
                     UNROLL for (int o = 0; o < COLUMN_TILES; o++) {
@@ -249,13 +272,14 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-weights_partial(const GLOBAL given* x, const GLOBAL float* dy,
+weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
                 WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     extern __shared__ __align__(16) float shared[];
     given* held = (given*)shared;
     unsigned* tile = (unsigned*)(shared + GIVEN_FLOATS);
-    float *gradients = shared + PIXELS, sum[COLUMN_TILES][4], bias = 0.0f;
+    gradient_number* gradients = (gradient_number*)(shared + PIXELS);
+    float sum[COLUMN_TILES][4], bias = 0.0f;
     UNROLL for (int o = 0; o < COLUMN_TILES; o++)
         UNROLL for (int k = 0; k < 4; k++) sum[o][k] = 0.0f;
     AWAIT_EARLIER();

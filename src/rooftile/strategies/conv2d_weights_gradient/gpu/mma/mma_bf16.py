@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.strategies.conv2d_weights_gradient.gpu.mma._base import Mma
+from rooftile.strategies.gpu import GRADIENTS, PLACES
 
 
 class MmaBf16(Mma):
@@ -12,6 +13,7 @@ class MmaBf16(Mma):
     order = 7
     precision = "bf16"
     narrow = "bf16"
+    between = (PLACES, GRADIENTS)
     summary = "winners by cells on tensor cores, gradients and pixels in bfloat16"
 
 

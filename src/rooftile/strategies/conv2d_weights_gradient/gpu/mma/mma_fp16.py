@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.strategies.conv2d_weights_gradient.gpu.mma._base import Mma
+from rooftile.strategies.gpu import GRADIENTS, PLACES
 
 
 class MmaFp16(Mma):
@@ -12,6 +13,7 @@ class MmaFp16(Mma):
     order = 8
     precision = "fp16"
     narrow = "fp16"
+    between = (PLACES, GRADIENTS)
     summary = "winners by cells on tensor cores, gradients and pixels in float16"
 
 

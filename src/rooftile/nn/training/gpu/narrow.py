@@ -1,0 +1,65 @@
+"""Which arrays between a step's stages lie in fewer bits: what readers round anyway, and places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rooftile.nn.training.gpu.layers import Stage, WinnersStage
+from rooftile.strategies.gpu import GRADIENTS, PLACES
+
+_MOST_POSITIONS = 256
+"""Of a window, which 8 bits tell apart."""
+
+
+def narrow_between(row: Sequence[Stage]) -> bool:
+    """Say of all stages' arrays how they lie; whether the network's input lies in 16 bits."""
+    # The activation whose value a stage's input is; nobody asks for the first one's gradient.
+    befores = ["", *(one.before for one in row)]
+    for number, one in enumerate(row):
+        if not isinstance(one, WinnersStage):
+            continue
+        below = row[number - 1] if number else None
+        _tell_places(one, befores[number])
+        _narrow_input(one, below, befores[number])
+        if isinstance(below, WinnersStage):
+            _narrow_gradient(one, below, befores[number], befores[number - 1])
+    first = row[0] if row else None
+    return isinstance(first, WinnersStage) and bool(first.x_lies)
+
+
+def _tell_places(one: WinnersStage, before: str) -> None:
+    """Tell winners by their positions in their windows, in 8 bits."""
+    users = [(one.rung, one.problem), one.of_weights]
+    if before:
+        users.append(one.of_input(before))
+    assert one.problem.pool is not None
+    few = math.prod(one.problem.pool.window) <= _MOST_POSITIONS
+    if few and all(one.runs(*user, PLACES) for user in users):
+        one.dz_lies[PLACES] = 1
+
+
+def _narrow_input(one: WinnersStage, below: Stage | None, before: str) -> None:
+    """Have a stage's input lie in 16 bits: the network's, or what the stage below makes."""
+    readers = [(one.rung, one.problem), one.of_weights]
+    if before not in ("", "none"):
+        readers.append(one.of_input(before))
+    if not all(one.rounds(*reader, "X_NARROW") for reader in readers):
+        return
+    if isinstance(below, WinnersStage) and below.rounds(below.rung, below.problem, "OUT_NARROW"):
+        below.y_lies["OUT_NARROW"] = 1
+    elif below is not None:
+        return
+    one.x_lies["X_NARROW"] = 1
+
+
+def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest: str) -> None:
+    """Have the gradient lie in 16 bits that a stage hands to the one below, whose own input is the
+    value of the activation ``lowest``."""
+    readers = [below.of_weights]
+    if lowest:
+        readers.append(below.of_input(lowest))
+    hands = one.rounds(*one.of_input(before), "OUT_NARROW")
+    if hands and all(below.rounds(*reader, GRADIENTS) for reader in readers):
+        one.dx_lies["OUT_NARROW"] = 1
+        below.dz_lies[GRADIENTS] = 1

@@ -49,12 +49,12 @@ def emulate(
             arrays[place.name] = positions(problem.layer, arrays[place.name])
         elif held[place.name] != place.dtype:
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
-    narrow_out = bool(values.get("OUT_NARROW"))
+    narrow_out = {array.name for array in problem.output_arrays if values.get("OUT_NARROW")}
     known = {array.name for array in problem.arrays}
     more = [array for array in rung.held(problem, values) if array.name not in known]
     outputs = [*problem.output_arrays, *more]
     for output in outputs:
-        kind = np.dtype(np.uint16) if narrow_out else output.numpy
+        kind = np.dtype(np.uint16) if output.name in narrow_out else output.numpy
         arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = unwritten(4 * count)
@@ -69,7 +69,9 @@ def emulate(
         )  # fmt: skip
     except Finding as finding:
         raise AssertionError(str(finding)) from None
-    found = [_as_it_lies(made[output.name], output, values, rung.narrow) for output in outputs]
+    found = [_as_it_lies(made[output.name], output, values) for output in outputs]
+    pairs = zip(found, outputs, strict=True)
+    found = [widened(a, rung.narrow) if o.name in narrow_out else a for a, o in pairs]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -84,13 +86,12 @@ def positions(layer: Any, places: Any) -> Any:
     return (row * width + column).astype(np.uint8)
 
 
-def _as_it_lies(made: Any, output: Any, config: Any, narrow: str) -> Any:
-    """An output with the problem's shape and dtype."""
+def _as_it_lies(made: Any, output: Any, config: Any) -> Any:
+    """An output with the problem's shape."""
     if config.get("OUT_LAST"):
         items, maps, *sizes = output.shape
         made = np.moveaxis(made.reshape(items, *sizes, maps), -1, 1)
-    made = made.reshape(output.shape)
-    return widened(made, narrow) if config.get("OUT_NARROW") else made
+    return made.reshape(output.shape)
 
 
 __all__ = ["emulate", "missing", "translated"]

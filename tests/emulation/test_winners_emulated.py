@@ -50,7 +50,7 @@ def right(problem, x, parameters):
     ("name", "problem", "special"),
     [
         ("pool_folded_fp16", TWO, None),
-        ("pool_folded_fp16", FOUR, np.nan),
+        ("pool_folded_bf16", FOUR, np.nan),
         ("pool_folded_wgmma_fp16", FOUR, np.inf),
         ("pool_folded_tf32", TWO, None),
         ("pool_folded_wgmma_tf32", FOUR, None),
@@ -66,10 +66,19 @@ def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
     np.testing.assert_array_equal(places, where)
 
 
-@pytest.mark.parametrize(("name", "special"), [("pool_folded_bf16", np.inf), ("direct_bulk", None)])
-def test_winners_are_told_in_8_bits(name, special, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "special", "config"),
+    [
+        ("pool_folded_bf16", np.inf, {"STAGED": 1, "OUT_NARROW": 1, "BLOCK_BANDS": 4}),
+        ("pool_folded_fp16", np.nan, {"STAGED": 1, "X_NARROW": 1, "BAND_ROWS": 2}),
+        ("direct_bulk", None, {}),
+    ],
+)
+def test_winners_are_told_in_8_bits(name, special, config, tmp_path):
+    """By lanes, or staged with bands that end within the image."""
     x, parameters = given(TWO, special)
-    found, told = emulate(RUNGS[name], TWO, x, parameters, {"WHERE_NARROW": 1}, tmp_path)
+    config = {**config, "WHERE_NARROW": 1}
+    found, told = emulate(RUNGS[name], TWO, x, parameters, config, tmp_path)
     expected, where = right(TWO, x, parameters)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(told, positions(TWO, where))

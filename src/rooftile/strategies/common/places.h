@@ -12,22 +12,28 @@
 #include "common/winner_place.h"
 #define WHERE_ARGUMENT const GLOBAL winner_place* where,
 #define WHERE_GIVEN where,
-#define PLACE(number, e) stands(where[number], e)
-#define PLACE_COLUMNS CONV_COLUMNS
-
-// Where the winner of a plane's window e stands in the convolution: row * CONV_COLUMNS + column.
-__device__ __forceinline__ int stands(winner_place given, int e)
-{
-#if WHERE_NARROW
-    int row = e / COLUMNS * WINDOW_STRIDE_Y + given / WINDOW_WIDTH;
-    return row * CONV_COLUMNS + e % COLUMNS * WINDOW_STRIDE_X + given % WINDOW_WIDTH;
+#define SPOT(number, e) spot_of(where[number], e)
 #else
-    return given;
-#endif
-}
-#else
+typedef int winner_place;
 #define WHERE_ARGUMENT
 #define WHERE_GIVEN
-#define PLACE(number, e) (e)
-#define PLACE_COLUMNS COLUMNS
+#define SPOT(number, e) spot_of(e, e)
 #endif
+
+// Where an output of the convolution stands.
+typedef struct { int row, column; } spot;
+
+// The one whose gradient is a plane's number e.
+__device__ __forceinline__ spot spot_of(winner_place given, int e)
+{
+    spot found;
+#if !PLACED
+    found.row = e / COLUMNS, found.column = e % COLUMNS;
+#elif WHERE_NARROW
+    found.row = e / COLUMNS * WINDOW_STRIDE_Y + given / WINDOW_WIDTH;
+    found.column = e % COLUMNS * WINDOW_STRIDE_X + given % WINDOW_WIDTH;
+#else
+    found.row = given / CONV_COLUMNS, found.column = given % CONV_COLUMNS;
+#endif
+    return found;
+}

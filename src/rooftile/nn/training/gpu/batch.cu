@@ -72,29 +72,37 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
     __syncthreads();
 }
 
+// Holds what each new row is made of: the first of two old ones, as a float, and what both count.
+__device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL float* shares,
+                                          float factor, int top, int bottom, SHARED float4* rows,
+                                          int thread)
+{
+    for (int i = top + thread; i < bottom; i += THREADS)
+        rows[i] = make_float4((float)places[i], factor * shares[2 * i], factor * shares[2 * i + 1], 0.0f);
+}
+
 // The new rows top to bottom, each a mean of two old ones: a thread walks down its columns.
 __device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int top,
-                                               int bottom, const GLOBAL int* places,
-                                               const GLOBAL float* shares, float factor,
+                                               int bottom, const SHARED float4* rows,
                                                float taken_off, GLOBAL result* to, int thread)
 {
     EACH_OF_A_THREAD(at) {
-        int j = at % ACROSS * BESIDE, walker = at / ACROSS, place = -1;
+        int j = at % ACROSS * BESIDE, walker = at / ACROSS;
         int begin = top + (bottom - top) * walker / WALKERS;
         int end = top + (bottom - top) * (walker + 1) / WALKERS;
-        float above[BESIDE], under[BESIDE], new_pixel[BESIDE];
+        float above[BESIDE], under[BESIDE], new_pixel[BESIDE], before = -1.0f;
         UNROLL_BY(2) for (int i = begin; i < end; i++) {
-            float share = factor * shares[2 * i], other = factor * shares[2 * i + 1];
-            if (places[i] != place) {
-                place = places[i];
-                int below = place + 1 < OLD_HEIGHT ? place + 1 : place;
+            float4 row = rows[i];
+            if (row.x != before) {
+                before = row.x;
+                int place = (int)before, below = place + 1 < OLD_HEIGHT ? place + 1 : place;
                 UNROLL for (int k = 0; k < BESIDE; k++) {
                     above[k] = across[(place - first) * WIDTH + j + k];
                     under[k] = across[(below - first) * WIDTH + j + k];
                 }
             }
             UNROLL for (int k = 0; k < BESIDE; k++)
-                new_pixel[k] = share * above[k] + other * under[k] - taken_off;
+                new_pixel[k] = row.y * above[k] + row.z * under[k] - taken_off;
 #if BESIDE == 2
             *(GLOBAL result_2*)(to + i * WIDTH + j) = RESULT_2(new_pixel[0], new_pixel[1]);
 #else
@@ -125,12 +133,14 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
 #if STAGED
     __shared__ float old[OLD_HEIGHT * OLD_WIDTH], across[OLD_HEIGHT * WIDTH];
+    __shared__ float4 rows[HEIGHT];
     int top = HEIGHT * blockIdx.y / gridDim.y, bottom = HEIGHT * (blockIdx.y + 1) / gridDim.y;
     if (bottom == top) return;
     int first = places[top], last = places[bottom - 1] + 1;
     last = last < OLD_HEIGHT ? last : OLD_HEIGHT - 1;
+    hold_rows(places, shares, factor, top, bottom, rows, thread);
     resize_rows(plane, varied, first, last, places + HEIGHT, shares + 2 * HEIGHT, old, across, thread);
-    resize_columns(across, first, top, bottom, places, shares, factor, taken_off, to, thread);
+    resize_columns(across, first, top, bottom, rows, taken_off, to, thread);
 #elif RESIZED
     // Warps share out the rows.
     int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;

@@ -20,6 +20,8 @@ from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
 from rooftile.strategies.gpu import HEADERS
 
 _THREADS = 256
+_ROW_BYTES = 16
+"""Of shared memory for what a new row is made of."""
 _BLOCKS = 512
 """That a GPU runs about at once."""
 
@@ -78,7 +80,7 @@ class Batches:
         old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
         macros: dict[str, int | str] = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
         resized = self._old != (height, width) and not self._floats
-        held = 4 * self._old[-2] * (self._old[-1] + width)
+        held = 4 * self._old[-2] * (self._old[-1] + width) + _ROW_BYTES * height
         staged = resized and held <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         if narrow:

@@ -42,10 +42,10 @@ input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL fl
         __syncthreads();
         for (int at = threadIdx.x; at < maps * GRADIENTS; at += BLOCK) {
             int64 number = ((int64)n * MAPS + first) * GRADIENTS + at;
-            int place = PLACE(number, at % GRADIENTS);
+            spot met = SPOT(number, at % GRADIENTS);
             int2 one;
             one.x = FLOAT_BITS(dy[number]);
-            one.y = place / PLACE_COLUMNS * STRIDE_Y << 16 | place % PLACE_COLUMNS * STRIDE_X;
+            one.y = met.row * STRIDE_Y << 16 | met.column * STRIDE_X;
             held[at] = one;
         }
         for (int at = threadIdx.x; at < maps * TAPS; at += BLOCK) {

@@ -24,9 +24,8 @@ __global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUME
             for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
                 int e = r * COLUMNS + c;
                 int64 number = (n * MAPS + m) * GRADIENTS + e;
-                int place = PLACE(number, e);
-                int p = i - place / PLACE_COLUMNS * STRIDE_Y;
-                int q = j - place % PLACE_COLUMNS * STRIDE_X;
+                spot met = SPOT(number, e);
+                int p = i - met.row * STRIDE_Y, q = j - met.column * STRIDE_X;
                 if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
                     sum += dy[number] * mask[p * MASK_WIDTH + q];
             }

@@ -90,10 +90,9 @@ __device__ __forceinline__ Winners fetch(const float* dy, const winner_place* wh
         int64 number = (((int64)n * MAPS + map) * ROWS + r) * COLUMNS + c;
         own.gradient[k] = 0.0f, own.place[k] = NO_WINNER;
         if (n >= images || holder >= HOLDERS || map >= MAPS || r >= ROWS || c >= COLUMNS) continue;
-        int place = PLACE(number, r * COLUMNS + c);
+        spot won = SPOT(number, r * COLUMNS + c);
         own.gradient[k] = dy[number];
-        own.place[k] = place % CONV_COLUMNS % WINDOW_WIDTH * WINDOW_HEIGHT
-                       + place / CONV_COLUMNS % WINDOW_HEIGHT;
+        own.place[k] = won.column % WINDOW_WIDTH * WINDOW_HEIGHT + won.row % WINDOW_HEIGHT;
     }
     return own;
 }

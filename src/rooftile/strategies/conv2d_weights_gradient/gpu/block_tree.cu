@@ -26,7 +26,7 @@ weights_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restr
             int64 n = term / GRADIENTS;
             int e = (int)(term % GRADIENTS);
             int64 number = (n * MAPS + map) * GRADIENTS + e;
-            float pixel = weight < WEIGHTS ? seen(x, n, weight, PLACE(number, e)) : 1.0f;
+            float pixel = weight < WEIGHTS ? seen(x, n, weight, SPOT(number, e)) : 1.0f;
             sum += GRADIENT(number) * pixel;
         }
         joined[lane] = sum;

@@ -49,10 +49,10 @@ __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
     int maps = MAPS - begin < SPLIT_MAPS ? MAPS - begin : SPLIT_MAPS;
     for (int at = threadIdx.x; at < maps * GRADIENTS; at += THREADS) {
         int64 number = (n * MAPS + begin) * GRADIENTS + at;
-        int place = PLACE(number, at % GRADIENTS);
+        spot met = SPOT(number, at % GRADIENTS);
         int2 one;
         one.x = FLOAT_BITS(GRADIENT(number));
-        one.y = place / PLACE_COLUMNS * STRIDE_Y * PITCH + place % PLACE_COLUMNS * STRIDE_X;
+        one.y = met.row * STRIDE_Y * PITCH + met.column * STRIDE_X;
         held[at] = one;
     }
 }

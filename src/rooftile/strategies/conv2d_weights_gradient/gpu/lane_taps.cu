@@ -74,9 +74,8 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
             int end = job < JOBS && group < MAP_GROUPS ? last : 0;
             UNROLL_BY(4) for (int e = part * PART_SIZE; e < end; e++) {
                 int64 first = ((int64)n * MAPS + group * MAP_GROUP) * GRADIENTS + e;
-                int place = PLACE(first, e);
-                int from = place / PLACE_COLUMNS * STRIDE_Y * PITCH;
-                from += place % PLACE_COLUMNS * STRIDE_X;
+                spot met = SPOT(first, e);
+                int from = met.row * STRIDE_Y * PITCH + met.column * STRIDE_X;
                 float pixel[LANE_TAPS];
                 UNROLL for (int k = 0; k < LANE_TAPS; k++)
                     pixel[k] = tile[lane + 32 * k < TILE_TAPS ? from + offset[k] : ONE];

@@ -23,7 +23,7 @@ __global__ void weights_gradient(const GLOBAL float* __restrict__ x,
             float of_row = 0.0f;
             for (int e = i * COLUMNS; e < (i + 1) * COLUMNS; e++) {
                 int64 number = (n * MAPS + map) * GRADIENTS + e;
-                float pixel = weight < WEIGHTS ? seen(x, n, weight, PLACE(number, e)) : 1.0f;
+                float pixel = weight < WEIGHTS ? seen(x, n, weight, SPOT(number, e)) : 1.0f;
                 of_row += GRADIENT(number) * pixel;
             }
             of_image += of_row;

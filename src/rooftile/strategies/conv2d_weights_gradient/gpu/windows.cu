@@ -85,10 +85,10 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
         __syncthreads();
         for (; e < end; e += TEAM) {
             // The next winner is on its way while this one is added.
-            int i = stands(place, e) / CONV_COLUMNS, j = stands(place, e) % CONV_COLUMNS;
+            spot won = spot_of(place, e);
             float added = gradient;
             if (e + TEAM < end) gradient = dy[first + e + TEAM], place = where[first + e + TEAM];
-            add(tile + i * PITCH + (j & ~1), j & 1, added, sum);
+            add(tile + won.row * PITCH + (won.column & ~1), won.column & 1, added, sum);
             sum[TAPS] += added;
         }
     }

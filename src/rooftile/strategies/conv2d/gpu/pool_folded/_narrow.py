@@ -21,11 +21,13 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     weight_bytes,
     whole_segments,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import PLACES, Config, Step, Tunable
 
 _WORTH = 40 * 1024
 """Shared memory a block up to which a band grows: blocks beside it hide its loads."""
 _BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
+_LINE = 16
+"""Bytes, the most that one store takes."""
 _MOST_GROUPS = 6
 """Groups of maps whose sums a thread of a warpgroup holds."""
 
@@ -65,7 +67,7 @@ class NarrowFolded(PoolFolded):
             if self._grid(problem, {**config, "BLOCK_BANDS": bands}) >= ENOUGH_BLOCKS:
                 config["BLOCK_BANDS"] = bands
         staged = {**config, "STAGED": 1}
-        whole = _staging(problem, staged)["STORED"] == 4
+        whole = _staging(problem, staged)["STORED_BYTES"] == _LINE
         # Warpgroups' results are few beside what they multiply.
         if whole and not self.wgmma and self.invalid(problem, staged) is None:
             config = staged
@@ -134,14 +136,18 @@ def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
 
 
 def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
-    """How a band's results lie in shared memory, and how many of them one store takes."""
+    """How a band's results, and the places of winners, lie in shared memory, and how many bytes one
+    store takes."""
     size = 2 if config["OUT_NARROW"] else 4
     rows, columns = problem.output_size
     held = 2 * blocks(config["BAND_ROWS"], 2) * columns
     # The four maps of a warp's lanes lie in banks of their own.
     pitch = (blocks(held * size - 32, 64) * 64 + 32) // size
-    stored = math.gcd(16 // size, rows * columns, config["BAND_ROWS"] * columns)
-    return {"STAGED_PITCH": pitch, "STORED": stored}
+    sizes = [size] if PLACES not in config else [size, 1 if config[PLACES] else 4]
+    counts = rows * columns, config["BAND_ROWS"] * columns, pitch
+    stored = math.gcd(_LINE, *(one * count for one in sizes for count in counts))
+    stage = blocks(problem.maps * pitch * sum(sizes), _LINE) * _LINE
+    return {"STAGED_PITCH": pitch, "STORED_BYTES": stored, "STAGE_BYTES": stage}
 
 
 def _band_bytes(problem: Conv2d, config: Config) -> int:
@@ -155,5 +161,4 @@ def _band_bytes(problem: Conv2d, config: Config) -> int:
         return bands
     # As many stages as tiles of the image.
     stages = 2 if tile["FLAT"] and config["X_NARROW"] else 1
-    size = 2 if config["OUT_NARROW"] else 4
-    return bands + stages * size * problem.maps * _staging(problem, config)["STAGED_PITCH"]
+    return bands + stages * _staging(problem, config)["STAGE_BYTES"]

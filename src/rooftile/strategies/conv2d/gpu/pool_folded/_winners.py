@@ -12,18 +12,26 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_bf16 import Po
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_fp16 import PoolFoldedWgmmaFp16
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import PoolFoldedWgmmaIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
+from rooftile.strategies.gpu import Config
 
-_MOST_BLOCKS = 4
+_MOST_BLOCKS = 5
 _FEW_IMAGES = 128
 
 
 class NarrowWinners(Winners, NarrowFolded):
-    """Results go straight to memory, and their places beside them."""
+    """Places wait beside the results, or go to memory as these do."""
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of the rung, nothing staged; places take registers, and so fewer blocks fit."""
+        """Those of the rung; places take registers, and so fewer blocks fit."""
         config = super().defaults(problem)
-        return config | {"STAGED": 0, "LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+        return config | {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+
+    def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
+        """Nothing is staged unasked where shared memory has no room for places beside results: how
+        many bytes these have, a step says."""
+        found = super().config(problem, given)
+        asked = "STAGED" in (given or {})
+        return found if asked or self.invalid(problem, found) is None else {**found, "STAGED": 0}
 
 
 class Fp16Winners(NarrowWinners, PoolFoldedFp16):

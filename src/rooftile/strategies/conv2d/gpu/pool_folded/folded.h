@@ -87,20 +87,33 @@ __device__ __forceinline__ void meet()
 }
 
 #if STAGED
-typedef struct __align__(STORED * sizeof(result)) { result of[STORED]; } stored;
+// What one store takes of a band.
+#if STORED_BYTES == 16
+typedef uint4 stored;
+#elif STORED_BYTES == 8
+typedef uint2 stored;
+#elif STORED_BYTES == 4
+typedef unsigned stored;
+#elif STORED_BYTES == 2
+typedef unsigned short stored;
+#else
+typedef char stored;
+#endif
 
-// Store a band that shared memory holds: contiguous in each map, here as there.
-__device__ __forceinline__ void store_band(const result* staged, result* out, int band)
+// Stores numbers of a band, of so many bytes each, that shared memory holds: contiguous in each map,
+// here as there.
+__device__ __forceinline__ void store_band(const void* staged, void* out, const int bytes, int band)
 {
     int top = band % BANDS * BAND_ROWS;
-    const int whole = ROWS % BAND_ROWS == 0, most = BAND_ROWS * COLUMNS / STORED;
-    int pieces = whole || ROWS - top > BAND_ROWS ? most : (ROWS - top) * COLUMNS / STORED;
-    out += (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
+    const int whole = ROWS % BAND_ROWS == 0, most = BAND_ROWS * COLUMNS * bytes / STORED_BYTES;
+    int pieces =
+        whole || ROWS - top > BAND_ROWS ? most : (ROWS - top) * COLUMNS * bytes / STORED_BYTES;
+    char* first = (char*)out + ((size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS) * bytes;
     UNROLL for (int e = 0; e < MAPS * most; e += TEAM) {
         int map = (e + (int)MEMBER) / most, at = (e + (int)MEMBER) % most;
         if ((e + TEAM <= MAPS * most || map < MAPS) && (whole || at < pieces))
-            ((stored*)out)[map * (ROWS * COLUMNS / STORED) + at] =
-                ((const stored*)staged)[map * (MAP_PITCH / STORED) + at];
+            ((stored*)first)[map * (ROWS * COLUMNS * bytes / STORED_BYTES) + at] =
+                ((const stored*)staged)[map * (MAP_PITCH * bytes / STORED_BYTES) + at];
     }
 }
 

@@ -8,8 +8,9 @@
 // registers, and the convolution's output never exists in memory.  From one row of
 // windows to the next only two rows of the patch are new; the others stay in registers.
 // What it removes: the FMA units' limit, and the traffic between convolution and pool.
-// With STAGED, a band's results wait in shared memory, and are stored in whole lines while the
-// next band is computed, not in the small pieces in which warps have them.
+// With STAGED, a band's results, and the places of their winners, wait in shared memory, and are
+// stored in whole lines while the next band is computed, not in the small pieces in which warps
+// have them: the cache takes no more pieces a second than lines.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
 // weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them, rounded by a
@@ -140,6 +141,19 @@ __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const f
     repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
+#if STAGED
+// A stage: results[MAPS][MAP_PITCH], and behind them places.
+#define STAGED_RESULTS (MAPS * MAP_PITCH * (int)sizeof(result))
+
+__device__ __forceinline__ void store_stage(const char* stage, result* out WHERE_ARGUMENT, int band)
+{
+    store_band(stage, out, sizeof(result), band);
+#if WINNERS
+    store_band(stage + STAGED_RESULTS, where, sizeof(winner_place), band);
+#endif
+}
+#endif
+
 __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     const given* x, const element* weights, const float* bias, result* __restrict__ out,
     int images WHERE_ARGUMENT)
@@ -149,7 +163,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     given* raw = (given*)(shared + WEIGHT_BYTES);
     element* tiles = (element*)(raw + (FLAT && !X_NARROW ? BAND_SIZE : 0));
 #if STAGED
-    result* staged = (result*)(tiles + TILES * BAND_SIZE);
+    char* staged = (char*)(tiles + TILES * BAND_SIZE);
 #endif
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
@@ -183,7 +197,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         __syncthreads();
 #if STAGED
         if (stage > 0)
-            store_band(staged + (stage - 1) % TILES * MAPS * MAP_PITCH, out, band - 1);
+            store_stage(staged + (stage - 1) % TILES * STAGE_BYTES, out WHERE(0), band - 1);
 #endif
 #if !FLAT
         fill(x, band, tiles);
@@ -199,18 +213,21 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
 #if STAGED
-        result* results = staged + stage % TILES * MAPS * MAP_PITCH;
+        char* own = staged + stage % TILES * STAGE_BYTES;
+        result* results = (result*)own;
+#define WHERE_OF_BAND WHERE_AT((winner_place*)(own + STAGED_RESULTS))
 #else
         const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
         result* results = out + to;
+#define WHERE_OF_BAND WHERE(to)
 #endif
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            do_task(tile, b, shift, image, weights, results WHERE(to), map,
+            do_task(tile, b, shift, image, weights, results WHERE_OF_BAND, map,
                     task % STRIPS * 8 + lane / 4, top, task / STRIPS % SEGMENTS * STEPS);
     }
 #if STAGED
     __syncthreads();
-    store_band(staged + (bands - 1) % TILES * MAPS * MAP_PITCH, out, first_band + bands - 1);
+    store_stage(staged + (bands - 1) % TILES * STAGE_BYTES, out WHERE(0), first_band + bands - 1);
 #endif
 }

@@ -16,9 +16,11 @@
 #include "common/winner.h"
 #include "common/winner_place.h"
 #define WHERE_ARGUMENT , winner_place* where
-#define WHERE(offset) , where + (offset)
+#define WHERE_AT(place) , place
+#define WHERE(offset) WHERE_AT(where + (offset))
 #else
 #define WHERE_ARGUMENT
+#define WHERE_AT(place)
 #define WHERE(offset)
 #endif
 

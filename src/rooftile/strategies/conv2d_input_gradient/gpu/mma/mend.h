@@ -22,7 +22,8 @@ __device__ float met(const gradient_number* dy, const winner_place* where, const
             for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
                 int e = r * COLUMNS + c;
                 int64 number = ((int64)n * MAPS + m) * GRADIENTS + e;
-                int place = PLACE(number, e), p = i - place / CONV_COLUMNS, q = j - place % CONV_COLUMNS;
+                spot won = SPOT(number, e);
+                int p = i - won.row, q = j - won.column;
                 if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
                     sum += ROUND(WIDE_GRADIENT(dy[number])) *
                            ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);

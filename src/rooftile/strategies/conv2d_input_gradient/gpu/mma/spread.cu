@@ -62,20 +62,23 @@ __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, in
 }
 
 // Where a map's gradient stands that won at a place, as an element of the planes.
-__device__ __forceinline__ int stand(int map, int place)
+__device__ __forceinline__ int stand(int map, spot won)
 {
-    int row = place / CONV_COLUMNS + MASK_HEIGHT - 1, column = place % CONV_COLUMNS + MASK_WIDTH - 1;
+    int row = won.row + MASK_HEIGHT - 1, column = won.column + MASK_WIDTH - 1;
     return (((map / 8 * 2 + column % 2) * PLANE_ROWS + row) * PITCH + column / 2) * 8 + map % 8;
 }
 
+// The same of an image's winner, of which its place is given.
+#define STAND(number, given) stand((number) / GRADIENTS, spot_of(given, (number) % GRADIENTS))
+
 // A thread's gradients of an image, and their places.
 __device__ __forceinline__ void fetch(const gradient_number* dy, const winner_place* where, int n, int images,
-                                      float gradient[HELD], int place[HELD])
+                                      float gradient[HELD], winner_place place[HELD])
 {
     UNROLL for (int k = 0; k < HELD; k++) {
         int at = threadIdx.x + k * THREADS, there = n < images && at < WINNERS;
         gradient[k] = there ? WIDE_GRADIENT(dy[(int64)n * WINNERS + at]) : 0.0f;
-        place[k] = there ? PLACE((int64)n * WINNERS + at, at % GRADIENTS) : 0;
+        place[k] = there ? where[(int64)n * WINNERS + at] : 0;
     }
 }
 
@@ -193,19 +196,19 @@ input_gradient(const GLOBAL gradient_number* dy,
     uint2* taps = (uint2*)(plane + PLANES);
     int lane = threadIdx.x % 32, row = lane % 16, channel = blockIdx.y * 4 + lane % 4;
     float gradient[HELD];
-    int place[HELD], stood[HELD];
+    winner_place place[HELD];
+    int stood[HELD];
     fetch(dy, where, blockIdx.x, images, gradient, place);
     for (int at = threadIdx.x; at < PLANES; at += THREADS) plane[at] = make_uint4(0, 0, 0, 0);
     hold_masks(weights, taps, blockIdx.y * 4);
-    UNROLL for (int k = 0; k < HELD; k++)
-        stood[k] = stand((threadIdx.x + k * THREADS) / GRADIENTS, place[k]);
+    UNROLL for (int k = 0; k < HELD; k++) stood[k] = STAND(threadIdx.x + k * THREADS, place[k]);
 
     for (int n = blockIdx.x; n < images; n += gridDim.x) {
         __syncthreads();
         UNROLL for (int k = 0; k < HELD; k++)
             if (threadIdx.x + k * THREADS < WINNERS) {
                 ((narrow*)plane)[stood[k]] = 0;
-                stood[k] = stand((threadIdx.x + k * THREADS) / GRADIENTS, place[k]);
+                stood[k] = STAND(threadIdx.x + k * THREADS, place[k]);
                 ((narrow*)plane)[stood[k]] = NARROW(gradient[k]);
             }
         __syncthreads();

@@ -15,7 +15,7 @@ from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
-from rooftile.strategies.gpu import GRADIENTS, Config, Step, Tunable
+from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable
 
 _CELL_COLUMNS = 2
 """Of a cell, whose positions are rows of a product."""
@@ -26,6 +26,8 @@ _MOST_SUMS = 128
 _OTHERS = 64
 _LEAST = {"WARPS": 4, "ROLES": 1, "TILES": 1, "BLOCKS": 1, "DEEP": 1}
 """What takes the least registers and shared memory."""
+_LINE = 16
+"""Bytes on whose multiples what is copied begins."""
 _FINISH = 16
 """Rows of threads that share out what `finish` joins."""
 
@@ -74,7 +76,7 @@ class Mma(GpuWeightsGradient):
         for tiles in (4, 2, 1):
             if tiles > 1 and problem.maps <= tiles // 2 * _tile_maps(problem):
                 continue
-            shared_out = {"ROLES": roles, "TILES": tiles, "DEEP": 2}
+            shared_out = {"ROLES": roles, "TILES": tiles, "DEEP": self._deep(problem)}
             for many, warps in ((2, 8), (1, 16), (1, 8), (1, 4)):
                 config = {"WARPS": warps, "BLOCKS": many, **shared_out}
                 if self.invalid(problem, config) is None:
@@ -97,19 +99,20 @@ class Mma(GpuWeightsGradient):
         threads = 32 * config["WARPS"] * config["BLOCKS"]
         if threads * (sums + _OTHERS) > self.machine.registers:
             return f"{threads} threads of {sums} sums each are beyond the registers"
-        shared, room = self._shared(problem, config), self.machine.shared_room(config["BLOCKS"])
+        shared, room = self._shared(problem, config, 1), self._room(config)
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, the cores' type, and how pixels lie in shared memory."""
         rows, pitch = self._tile(problem, config)
-        given, apart = self._given(problem, config), _given_pitch(problem)
         return {
             **super().macros(problem, config),
             "TILE_ROWS": rows,
             "PITCH": pitch,
-            "GIVEN_FLOATS": given,
-            "GIVEN_PITCH": apart,
+            "STAGES": self._stages(problem, config),
+            "STAGE_BYTES": _stage_bytes(problem, config),
+            "PIXEL_BYTES": _pixel_bytes(problem, config),
+            "GIVEN_PITCH": _given_pitch(problem),
             "CELL_ROWS": _cell_rows(problem),
             "CORES": CORES[self.precision].word,
             "X_NARROW": config.get("X_NARROW", 0),
@@ -128,7 +131,7 @@ class Mma(GpuWeightsGradient):
         """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem, config))
-        shared = self._shared(problem, config)
+        shared = self._shared(problem, config, self._stages(problem, config))
         threads, columns = 32 * config["WARPS"], (blocks(_columns(problem), 32), 1, 1)
         partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
@@ -136,6 +139,11 @@ class Mma(GpuWeightsGradient):
             Step(partial, (*given, "partial", problem.images)),
             Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
         )
+
+    def _deep(self, problem: Conv2dWeightsGradient) -> int:
+        """Rows of words of a step: four, where none is left over."""
+        half = blocks(problem.layer.output_size[0], CORES[self.precision].depth // 8)
+        return 2 if half % 4 else 4
 
     def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
@@ -152,19 +160,21 @@ class Mma(GpuWeightsGradient):
         wide = blocks(columns, 8) * 8 * across + problem.mask[1] - 1
         return deep * down + problem.mask[0] - 1, blocks(wide, 4) * 4
 
-    def _given(self, problem: Conv2dWeightsGradient, config: Config) -> int:
-        """Numbers of an image as they are given."""
-        maps = config["TILES"] * _tile_maps(problem)
-        pixels = config["ROLES"] * problem.height * problem.width
-        return blocks(pixels, 4) * 4 + 2 * maps * _given_pitch(problem)
+    def _room(self, config: Config) -> int:
+        """Bytes of shared memory that a block may have."""
+        return self.machine.shared_room(config["BLOCKS"])
 
-    def _shared(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def _stages(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Stages of gradients: two, where they fit, so that the next image's are on their way."""
+        return 2 if self._shared(problem, config, 2) <= self._room(config) else 1
+
+    def _shared(self, problem: Conv2dWeightsGradient, config: Config, stages: int) -> int:
         """Bytes of what is given and of pixels as they are multiplied; or of a tile of each warp's
         sums, to be joined."""
+        given = stages * _stage_bytes(problem, config) + _pixel_bytes(problem, config)
         pixels = config["ROLES"] * math.prod(self._tile(problem, config))
-        held = self._given(problem, config) + pixels
         joined = config["WARPS"] * 16 * 8 * blocks(_offsets(problem), 8)
-        return 4 * max(held, joined)
+        return max(given + 4 * pixels, 4 * joined)
 
 
 def _cell_rows(problem: Conv2dWeightsGradient) -> int:
@@ -176,6 +186,19 @@ def _cell_rows(problem: Conv2dWeightsGradient) -> int:
 def _tile_maps(problem: Conv2dWeightsGradient) -> int:
     """Maps of a product."""
     return 16 // (_cell_rows(problem) * _CELL_COLUMNS)
+
+
+def _stage_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
+    """Bytes of an image's gradients and places."""
+    maps = config["TILES"] * _tile_maps(problem)
+    gradient, place = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
+    return blocks(maps * _given_pitch(problem) * (gradient + place), _LINE) * _LINE
+
+
+def _pixel_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
+    """Bytes of an image's pixels as they are given."""
+    count = config["ROLES"] * problem.height * problem.width
+    return blocks(count * (2 if config.get("X_NARROW") else 4), _LINE) * _LINE
 
 
 def _given_pitch(problem: Conv2dWeightsGradient) -> int:

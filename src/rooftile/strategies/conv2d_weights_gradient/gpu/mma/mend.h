@@ -34,8 +34,8 @@ __device__ __forceinline__ float share(const given* x, const gradient_number* dy
     float sum = 0.0f;
     for (int64 at = threadIdx.y * 32 + threadIdx.x; at < (int64)images * GRADIENTS; at += 512) {
         int64 n = at / GRADIENTS, number = (n * MAPS + map) * GRADIENTS + at % GRADIENTS;
-        int place = PLACE(number, at % GRADIENTS);
-        int i = place / CONV_COLUMNS + p - PAD_Y, j = place % CONV_COLUMNS + q - PAD_X;
+        spot won = SPOT(number, at % GRADIENTS);
+        int i = won.row + p - PAD_Y, j = won.column + q - PAD_X;
         int inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
         float pixel = channel == CHANNELS ? 1.0f : 0.0f;
         if (channel < CHANNELS && inside)

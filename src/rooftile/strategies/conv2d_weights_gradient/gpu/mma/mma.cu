@@ -44,7 +44,6 @@
 #define SUM_COLUMNS (8 * COLUMN_TILES)
 // What a copy brings of an image's pixels, or of its gradients.
 #define PLANE (HEIGHT * WIDTH)
-#define PIXELS ((ROLES * PLANE + 3) / 4 * 4)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
 #define PIECE (GRADIENTS % 4 == 0 ? 4 : 1)
 #if DY_NARROW
@@ -271,35 +270,41 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
     partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + CHANNELS * TAPS] = all;
 }
 
+// Where a stage of gradients and their places lies.
+#define STAGE(turn) ((gradient_number*)((char*)shared + (turn) * STAGE_BYTES))
+
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
 weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
                 WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     extern __shared__ __align__(16) float shared[];
-    given* held = (given*)shared;
-    unsigned* tile = (unsigned*)(shared + GIVEN_FLOATS);
-    gradient_number* gradients = (gradient_number*)(shared + PIXELS);
+    given* held = (given*)((char*)shared + STAGES * STAGE_BYTES);
+    unsigned* tile = (unsigned*)((char*)held + PIXEL_BYTES);
     float sum[COLUMN_TILES][4], bias = 0.0f;
     UNROLL for (int o = 0; o < COLUMN_TILES; o++)
         UNROLL for (int k = 0; k < 4; k++) sum[o][k] = 0.0f;
     AWAIT_EARLIER();
     start_pixels(x, held, blockIdx.x);
-    start_gradients(dy, where, gradients, blockIdx.x);
+    start_gradients(dy, where, STAGE(0), blockIdx.x);
 
-    for (int n = blockIdx.x; n < images; n += gridDim.x) {
+    for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x, turn ^= STAGES - 1) {
         int next = n + gridDim.x;
         COPIES_DONE();
         __syncthreads();
         hold_pixels(held, tile);
         __syncthreads();
-        // The next image's pixels are on their way while this one is multiplied.
+        // The next image's pixels are on their way while this one is multiplied, and its gradients
+        // where there is a stage for them.
         if (next < images) start_pixels(x, held, next);
-        bias += bias_of(gradients);
-        add_image(sum, tile + threadIdx.x / 32 % ROLES * TILE_ROWS * PITCH, gradients);
+        if (STAGES == 2 && next < images) start_gradients(dy, where, STAGE(turn ^ 1), next);
+        bias += bias_of(STAGE(turn));
+        add_image(sum, tile + threadIdx.x / 32 % ROLES * TILE_ROWS * PITCH, STAGE(turn));
+        if (STAGES == 2) continue;
         __syncthreads();
-        if (next < images) start_gradients(dy, where, gradients, next);
+        if (next < images) start_gradients(dy, where, STAGE(0), next);
     }
 
+    __syncthreads();
     spread(sum, shared);
     __syncthreads();
     join(shared, partial);

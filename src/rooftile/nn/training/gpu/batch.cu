@@ -12,7 +12,7 @@
 // x[][CHANNELS][HEIGHT][WIDTH] in float or, with OUT_NARROW, in the cores' own type; chosen[][WORDS].
 // STAGED: shared memory holds the old image, and its rows resized along columns, which are shared by
 // some new rows each: what is left for a new pixel is two products.
-// Grid: x over the channels of the images; y over what blocks share out of one.
+// Grid: x over the channels of the images; y over PARTS of one.
 // Block: x over 32 columns, y over ROWS rows.
 
 #include "common/formats.h"
@@ -53,7 +53,7 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
                                             const GLOBAL float* shares, SHARED float* old,
                                             SHARED float* across, int thread)
 {
-    for (int at = thread; at < (last - first + 1) * OLD_WIDTH; at += THREADS)
+    UNROLL_BY(4) for (int at = thread; at < (last - first + 1) * OLD_WIDTH; at += THREADS)
         old[at] = moved(plane, variation, first + at / OLD_WIDTH, at % OLD_WIDTH);
     __syncthreads();
     EACH_OF_A_THREAD(at) {
@@ -63,7 +63,7 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
             left[k] = left_of[j + k], right[k] = left[k] + 1 < OLD_WIDTH ? left[k] + 1 : left[k];
             near[k] = shares[2 * (j + k)], far[k] = shares[2 * (j + k) + 1];
         }
-        for (int i = at / ACROSS; i <= last - first; i += WALKERS) {
+        UNROLL_BY(2) for (int i = at / ACROSS; i <= last - first; i += WALKERS) {
             const SHARED float* row = old + i * OLD_WIDTH;
             UNROLL for (int k = 0; k < BESIDE; k++)
                 across[i * WIDTH + j + k] = near[k] * row[left[k]] + far[k] * row[right[k]];
@@ -72,41 +72,37 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
     __syncthreads();
 }
 
-// Holds what each new row is made of: the first of two old ones, as a float, and what both count.
+// Holds what each new row is made of: what two old ones count, and where these lie in across.
 __device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL float* shares,
-                                          float factor, int top, int bottom, SHARED float4* rows,
-                                          int thread)
+                                          float factor, int top, int bottom, SHARED float2* counts,
+                                          SHARED int2* lines, int thread)
 {
-    for (int i = top + thread; i < bottom; i += THREADS)
-        rows[i] = make_float4((float)places[i], factor * shares[2 * i], factor * shares[2 * i + 1], 0.0f);
+    ROLLED for (int i = top + thread; i < bottom; i += THREADS) {
+        int above = places[i] - places[top], under = places[i] + 1 < OLD_HEIGHT ? above + 1 : above;
+        counts[i] = make_float2(factor * shares[2 * i], factor * shares[2 * i + 1]);
+        lines[i].x = above * WIDTH, lines[i].y = under * WIDTH;
+    }
 }
 
+#define MEAN(above, under) (counts[i].x * (above) + counts[i].y * (under) - taken_off)
+
 // The new rows top to bottom, each a mean of two old ones: a thread walks down its columns.
-__device__ __forceinline__ void resize_columns(const SHARED float* across, int first, int top,
-                                               int bottom, const SHARED float4* rows,
+__device__ __forceinline__ void resize_columns(const SHARED float* across, int top, int bottom,
+                                               const SHARED float2* counts, const SHARED int2* lines,
                                                float taken_off, GLOBAL result* to, int thread)
 {
     EACH_OF_A_THREAD(at) {
         int j = at % ACROSS * BESIDE, walker = at / ACROSS;
         int begin = top + (bottom - top) * walker / WALKERS;
         int end = top + (bottom - top) * (walker + 1) / WALKERS;
-        float above[BESIDE], under[BESIDE], new_pixel[BESIDE], before = -1.0f;
-        UNROLL_BY(2) for (int i = begin; i < end; i++) {
-            float4 row = rows[i];
-            if (row.x != before) {
-                before = row.x;
-                int place = (int)before, below = place + 1 < OLD_HEIGHT ? place + 1 : place;
-                UNROLL for (int k = 0; k < BESIDE; k++) {
-                    above[k] = across[(place - first) * WIDTH + j + k];
-                    under[k] = across[(below - first) * WIDTH + j + k];
-                }
-            }
-            UNROLL for (int k = 0; k < BESIDE; k++)
-                new_pixel[k] = row.y * above[k] + row.z * under[k] - taken_off;
+        GLOBAL result* line = to + begin * WIDTH + j;
+        UNROLL_BY(4) for (int i = begin; i < end; i++, line += WIDTH) {
+            const SHARED float *one = across + lines[i].x + j, *other = across + lines[i].y + j;
 #if BESIDE == 2
-            *(GLOBAL result_2*)(to + i * WIDTH + j) = RESULT_2(new_pixel[0], new_pixel[1]);
+            float2 above = *(const SHARED float2*)one, under = *(const SHARED float2*)other;
+            *(GLOBAL result_2*)line = RESULT_2(MEAN(above.x, under.x), MEAN(above.y, under.y));
 #else
-            to[i * WIDTH + j] = RESULT(new_pixel[0]);
+            line[0] = RESULT(MEAN(one[0], other[0]));
 #endif
         }
     }
@@ -132,18 +128,22 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
     GLOBAL result* to = x + (int64)blockIdx.x * HEIGHT * WIDTH;
     float factor = scales[2 * c], taken_off = scales[2 * c + 1];
 #if STAGED
-    __shared__ float old[OLD_HEIGHT * OLD_WIDTH], across[OLD_HEIGHT * WIDTH];
-    __shared__ float4 rows[HEIGHT];
-    int top = HEIGHT * blockIdx.y / gridDim.y, bottom = HEIGHT * (blockIdx.y + 1) / gridDim.y;
+    __shared__ float old[OLD_HEIGHT * OLD_WIDTH];
+    __shared__ __attribute__((aligned(16))) float across[OLD_HEIGHT * WIDTH];
+    __shared__ float2 counts[HEIGHT];
+    __shared__ int2 lines[HEIGHT];
+    // Literals where a block has a whole image.
+    int part = PARTS > 1 ? blockIdx.y : 0, top = HEIGHT * part / PARTS;
+    int bottom = HEIGHT * (part + 1) / PARTS;
     if (bottom == top) return;
     int first = places[top], last = places[bottom - 1] + 1;
     last = last < OLD_HEIGHT ? last : OLD_HEIGHT - 1;
-    hold_rows(places, shares, factor, top, bottom, rows, thread);
+    hold_rows(places, shares, factor, top, bottom, counts, lines, thread);
     resize_rows(plane, varied, first, last, places + HEIGHT, shares + 2 * HEIGHT, old, across, thread);
-    resize_columns(across, first, top, bottom, rows, taken_off, to, thread);
+    resize_columns(across, top, bottom, counts, lines, taken_off, to, thread);
 #elif RESIZED
     // Warps share out the rows.
-    int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * gridDim.y;
+    int part = ROWS * blockIdx.y + threadIdx.y, parts = ROWS * PARTS;
     for (int i = HEIGHT * part / parts; i < HEIGHT * (part + 1) / parts; i++) {
         int top = places[i], below = top + 1 < OLD_HEIGHT ? top + 1 : top;
         for (int j = threadIdx.x; j < WIDTH; j += 32) {
@@ -157,7 +157,7 @@ __global__ void gather(const GLOBAL given_number* given, const GLOBAL int* label
         }
     }
 #else
-    for (int at = THREADS * blockIdx.y + thread; at < HEIGHT * WIDTH; at += THREADS * gridDim.y) {
+    for (int at = THREADS * blockIdx.y + thread; at < HEIGHT * WIDTH; at += THREADS * PARTS) {
         float level = moved(plane, varied, at / WIDTH, at % WIDTH);
         to[at] = RESULT(FLOATS ? level : level * factor - taken_off);
     }

@@ -83,14 +83,15 @@ class Batches:
         held = 4 * self._old[-2] * (self._old[-1] + width) + _ROW_BYTES * height
         staged = resized and held <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
+        # Blocks enough for small batches; larger ones stage each image fewer times.
+        parts = min(-(-height * width // _THREADS), 8, max(1, _BLOCKS // count))
+        macros["PARTS"] = parts
         if narrow:
             macros |= {"OUT_NARROW": 1, "CORES": CORES[narrow].word}
         text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
         program = self._gpu.compile(text, macros, [HEADERS])
         source = self._source
         given = source.data, source.targets, self._order, self._variation, step
-        # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(-(-height * width // _THREADS), 8, max(1, _BLOCKS // count))
         grid = (count * channels, parts, 1)
         launch = Launch("gather", grid, (32, _THREADS // 32, 1), overlaps=True)
         return Call(program, launch, (*given, *self._tables, x, targets))
